@@ -1,0 +1,1 @@
+"""Sample a release, ask people, agree, decide: the annotation bridge."""

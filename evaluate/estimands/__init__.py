@@ -1,0 +1,155 @@
+"""Estimands: from a table of scores per sentence to the figures that are reported, with intervals.
+
+::
+
+    preference            figure of the paper, strict                     preference.py
+    preference-half       ties as halves, carries the interval            preference.py
+    relative, spread      each group against the others, same words       relative.py
+    pronoun-stereotype, pronoun-baseline, pronoun-interaction             pronoun.py
+    matched-contrast      one figure in two senses                        matched.py
+
+A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
+`stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is not a
+finite number leaves its row unscored.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.catalogue import CATALOGUE, Estimand
+from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, KernelRows, estimate, fixed_slots, project
+from senseprobe.evaluate.estimands.matched import Side, project_difference
+from senseprobe.evaluate.estimands.preference import exact_hits, preference_rows, strict_share
+from senseprobe.evaluate.estimands.pronoun import SIGNS, has_valence, pronoun_note, pronoun_rows
+from senseprobe.evaluate.estimands.relative import relative_figures
+from senseprobe.records import Contrast, Design, Figure
+from senseprobe.statistics import BoolArray, Projection, clopper_pearson, difference_interval
+
+__all__ = ["CATALOGUE", "Estimand", "contrast_figure", "figures", "kernel_rows"]
+
+NO_NEUTRAL = "no value is known to mean no bias"
+
+
+def figures(rows: pd.DataFrame, design: Design, config: str, *, seed: int = 0) -> list[Figure]:
+    """Every figure that the design asks for, in its order; `rows` are one config's, with scores.
+
+    `relative` gives a figure per group and the `spread`. Pronoun estimands that need praise and blame are left out of a
+    config without them. `seed` draws the permutations. Raises ResultError for an estimand that is not in the catalogue.
+    """
+    made: list[Figure] = []
+    for estimand in dict.fromkeys("relative" if name == "spread" else name for name in design.estimands):
+        if estimand == "relative":
+            made += relative_figures(rows, design, config, seed=seed)
+        elif estimand != "pronoun-interaction" or has_valence(rows):
+            made.append(_figure(rows, design, config, estimand))
+    return made
+
+
+def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows:
+    """Rows, kernel and weights of an estimand of the interval rule.
+
+    Raises ResultError where the estimand is none: `relative` has its own sentences, `spread` no interval.
+    """
+    if estimand in {"preference", "preference-half"}:
+        return preference_rows(rows, design)
+    if estimand in SIGNS:
+        return pronoun_rows(rows, design, estimand)
+    raise ResultError(f"no estimand {estimand!r} for rows of pairs; there are {', '.join(CATALOGUE)}")
+
+
+def _figure(rows: pd.DataFrame, design: Design, config: str, estimand: str) -> Figure:
+    """Figure of an estimand over the rows of one config."""
+    kernel = kernel_rows(rows, design, estimand)
+    fields = _strict(kernel) if estimand == "preference" else _interval(kernel, design, estimand)
+    if estimand in SIGNS:
+        neutral: float | None = 0.0
+        notes = [fields.get("note", ""), pronoun_note(kernel, design)]
+    else:
+        neutral = design.neutral
+        notes = [fields.get("note", ""), "" if neutral is not None else NO_NEUTRAL]
+    fields["note"] = "; ".join(filter(None, notes))
+    return Figure(
+        config=config,
+        sense_type=design.sense_type,
+        estimand=estimand,
+        neutral=neutral,
+        **fields,
+        **kernel.tally.as_fields(),
+    )
+
+
+def _strict(kernel: KernelRows) -> dict[str, Any]:
+    """Value of `preference`, which has no interval: `preference-half` carries it."""
+    share = strict_share(kernel)
+    return {"value": None, "note": NO_ROWS} if share is None else {"value": 100 * share - 50}
+
+
+def _interval(kernel: KernelRows, design: Design, estimand: str) -> dict[str, Any]:
+    """Value and interval of any other figure over rows of pairs."""
+    rule = project(kernel, design)
+    fields = estimate(kernel.share, rule, kernel.kernel)
+    hits = exact_hits(kernel, design) if estimand == "preference-half" else None
+    if hits is not None:
+        low, high = clopper_pearson(hits, len(kernel.kernel))
+        levels = {factor.name: len(kernel.kernel) for factor in design.factors}
+        fields = {"value": fields["value"], "low": low, "high": high, "method": "clopper-pearson", "levels": levels}
+    listed = [column for factor in design.factors for column in factor.columns]
+    return {**fields, "fixed": (*fields.get("fixed", ()), *fixed_slots(design, listed))}
+
+
+def contrast_figure(contrast: Contrast, a: pd.DataFrame, a_design: Design, b: pd.DataFrame, b_design: Design) -> Figure:
+    """Figure `contrast.estimand` of the rows `a` minus that of the rows `b`, in points from -100 to 100.
+
+    Neutral is 0: no difference between the senses. Raises ResultError where the estimand is not one over rows of pairs.
+    """
+    sides = [
+        Side(config=config, design=design, rows=kernel_rows(_kept(rows, contrast), design, contrast.estimand))
+        for config, rows, design in ((contrast.a, a, a_design), (contrast.b, b, b_design))
+    ]
+    rule = project_difference(*sides)
+    tally = sides[0].rows.tally + sides[1].rows.tally
+    if contrast.minimal_only:
+        tally = tally.also_left_out("not minimal", sum(int((~_minimal(rows)).sum()) for rows in (a, b)))
+    return Figure(
+        config=contrast.name,
+        sense_type=f"{a_design.sense_type} - {b_design.sense_type}",
+        estimand="matched-contrast",
+        neutral=0.0,
+        fixed=_fixed(sides, rule),
+        **_difference(sides, rule),
+        **tally.as_fields(),
+    )
+
+
+def _minimal(rows: pd.DataFrame) -> BoolArray:
+    """Whether the sentences of each row differ in one binding and nothing else."""
+    return rows["minimal"].to_numpy(dtype=np.bool_)
+
+
+def _kept(rows: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
+    """Rows that the contrast compares."""
+    return rows[_minimal(rows)] if contrast.minimal_only else rows
+
+
+def _difference(sides: Sequence[Side], rule: Projection) -> dict[str, Any]:
+    """Value and interval of a contrast."""
+    shares = [side.rows.share for side in sides]
+    if shares[0] is None or shares[1] is None:
+        return {"value": None, "note": NO_ROWS}
+    value = round(100 * (shares[0] - shares[1]), 10)
+    variance = float(rule.variance(np.concatenate([side.rows.kernel for side in sides])))
+    interval = difference_interval(value, variance, rule.df)
+    if interval is None:
+        return {"value": value, "levels": rule.levels, "note": NOT_ESTIMABLE}
+    return {"value": value, "low": interval[0], "high": interval[1], "method": "projection", "levels": rule.levels}
+
+
+def _fixed(sides: Sequence[Side], rule: Projection) -> tuple[str, ...]:
+    """What neither side generalises over."""
+    listed = [name for side in sides for factor in side.design.factors for name in (factor.name, *factor.columns)]
+    slots = [slot for side in sides for slot in fixed_slots(side.design, listed)]
+    return tuple(dict.fromkeys([*rule.fixed, *slots]))

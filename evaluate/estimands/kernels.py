@@ -1,0 +1,166 @@
+"""Rows with a kernel and weights: what every estimand is made into, and how the interval rule reads its factors."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from senseprobe.records import Design
+from senseprobe.statistics import FactorLevels, FloatArray, Projection, bounded_interval
+
+__all__ = [
+    "KernelRows",
+    "Tally",
+    "codes_of",
+    "factor_levels",
+    "fixed_slots",
+    "labels",
+    "levels_held",
+    "project",
+    "select",
+]
+
+Words = NDArray[np.object_]
+
+NO_ROWS = "no row was scored"
+NOT_ESTIMABLE = "interval not estimable"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """How many rows an estimand may use, used, and left; the fields of `Figure` with the same names."""
+
+    rows: int
+    scored: int
+    unscored: int
+    ties: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        reasons = list(dict.fromkeys([*self.left_out, *other.left_out]))
+        return Tally(
+            rows=self.rows + other.rows,
+            scored=self.scored + other.scored,
+            unscored=self.unscored + other.unscored,
+            ties=self.ties + other.ties,
+            left_out={reason: self.left_out.get(reason, 0) + other.left_out.get(reason, 0) for reason in reasons},
+        )
+
+    def with_ties(self, kernel: FloatArray) -> "Tally":
+        """Same tally, with the ties of a kernel counted."""
+        return replace(self, ties=int((kernel == 0.5).sum()))
+
+    def also_left_out(self, reason: str, count: int) -> "Tally":
+        """Same tally, with `count` more rows that were left out for a reason."""
+        return replace(self, left_out={**self.left_out, reason: count}) if count else self
+
+    def without(self, reason: str, count: int) -> "Tally":
+        """Same tally, with `count` of its scored rows left out for a reason."""
+        return replace(self, rows=self.rows - count, scored=self.scored - count).also_left_out(reason, count)
+
+    def as_fields(self) -> dict[str, Any]:
+        """Keyword arguments for a `Figure`."""
+        return {name: getattr(self, name) for name in ("rows", "scored", "unscored", "ties", "left_out")}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KernelRows:
+    """The scored rows of an estimand, so that the figure on [0, 1] is `offset` + Σ weights · kernel.
+
+    - `table`: the rows, N of them; `kernel` and `weights` have shape (N,), the kernel is in [0, 1].
+    - `variables`: the columns whose combined values are the cells of the interval rule.
+    """
+
+    table: pd.DataFrame
+    kernel: FloatArray
+    weights: FloatArray
+    offset: float
+    variables: tuple[str, ...]
+    tally: Tally
+
+    @property
+    def share(self) -> float | None:
+        """The figure on [0, 1], None without rows; rounded so that neither row order nor its dust moves the ends."""
+        return round(self.offset + float(self.weights @ self.kernel), 12) if len(self.kernel) else None
+
+
+def select(rows: pd.DataFrame, reasons: Mapping[str, NDArray[np.bool_]]) -> tuple[pd.DataFrame, Tally]:
+    """Rows that may be used and have two finite scores, and the count of all; a row leaves for its first reason."""
+    stays = np.ones(len(rows), dtype=np.bool_)
+    left_out = {}
+    for reason, leaves in reasons.items():
+        left_out[reason] = int((stays & leaves).sum())
+        stays &= ~leaves
+    scores = rows[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
+    scored = stays & np.isfinite(scores).all(axis=1)
+    counts = (int(stays.sum()), int(scored.sum()))
+    left_out = {reason: count for reason, count in left_out.items() if count}
+    return rows[scored], Tally(rows=counts[0], scored=counts[1], unscored=counts[0] - counts[1], left_out=left_out)
+
+
+def labels(rows: pd.DataFrame, column: str) -> Words:
+    """A column as an object array with None where a value is missing."""
+    values = rows[column].to_numpy(dtype=object)
+    return np.where(pd.isna(values), None, values)  # type: ignore[no-any-return]
+
+
+def codes_of(columns: Iterable[Words], count: int) -> NDArray[np.intp]:
+    """Codes from 0 for the combinations of values in columns of length `count`; all 0 without columns."""
+    codes = np.zeros(count, dtype=np.intp)
+    for column in columns:
+        values, uniques = pd.factorize(column, use_na_sentinel=False)
+        codes, _ = pd.factorize(codes * len(uniques) + values)
+    return codes
+
+
+def levels_held(table: pd.DataFrame, columns: Sequence[str]) -> list[Words]:
+    """Columns that hold a factor's levels, each once."""
+    held = [labels(table, column) for column in columns]
+    # Where both members of every pair have the same noun, the noun was drawn once, not twice.
+    return held[:1] if all(np.array_equal(held[0], other) for other in held) else held
+
+
+def factor_levels(name: str, held: Sequence[Words], variables: Sequence[Words]) -> FactorLevels:
+    """Levels of a factor in columns of N words, in strata: the values of the cell variables that are constant in each.
+
+    `variables` are the cell variables, each of N values; a None in `held` is a row without the factor.
+    """
+    codes, uniques = pd.factorize(np.concatenate(held))
+    known = pd.DataFrame({str(i): np.tile(values, len(held)) for i, values in enumerate(variables)}, dtype=object)
+    known = known[codes >= 0]
+    by_level = known.groupby(codes[codes >= 0], sort=True)
+    constant = [column for column in known if by_level[column].nunique().max() == 1]
+    values = (
+        by_level.first()[constant].to_numpy(dtype=object) if constant else np.empty((len(uniques), 0), dtype=object)
+    )
+    strata = tuple(", ".join(str(value) for value in row if value is not None) for row in values)
+    return FactorLevels(name=name, codes=codes.reshape(len(held), -1).astype(np.intp), strata=strata)
+
+
+def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:
+    """Slots, and the frame, that are no factor: over them nothing can be generalised."""
+    columns = set(listed)
+    return tuple(slot for slot in (*design.slots, "frame") if slot not in columns)
+
+
+def project(rows: KernelRows, design: Design) -> Projection:
+    """Interval rule for the rows, over the factors of the design."""
+    variables = [labels(rows.table, variable) for variable in rows.variables]
+    factors = [
+        factor_levels(factor.name, levels_held(rows.table, factor.columns), variables) for factor in design.factors
+    ]
+    return Projection(rows.weights, codes_of(variables, len(rows.table)), factors)
+
+
+def estimate(share: float | None, rule: Projection, kernel: FloatArray) -> dict[str, Any]:
+    """Fields of a `Figure` that the interval rule fills; `share` is the figure on [0, 1], None without rows."""
+    if share is None:
+        return {"value": None, "note": NO_ROWS, "fixed": rule.fixed}
+    interval = bounded_interval(share, float(rule.variance(kernel)), rule.df)
+    fields = {"value": 100 * share - 50, "levels": rule.levels, "fixed": rule.fixed}
+    if interval is None:
+        return {**fields, "note": NOT_ESTIMABLE}
+    return {**fields, "low": interval[0], "high": interval[1], "method": "projection"}

@@ -1,0 +1,52 @@
+"""`preference`, the figure of the paper, and `preference-half`, the same with ties as halves and an interval."""
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.evaluate.estimands.kernels import KernelRows, labels, select
+from senseprobe.records import Design
+from senseprobe.statistics import psi
+
+__all__ = ["exact_hits", "preference_rows", "strict_share"]
+
+
+def preference_rows(rows: pd.DataFrame, design: Design) -> KernelRows:
+    """Labelled, uncontested rows with kernel ψ(s(stereo) - s(anti)), all of the same weight."""
+    basis = labels(rows, "label_basis")
+    contested = rows["contested"].to_numpy(dtype=np.bool_)
+    unlabelled = np.isin(basis, [None, "none"])
+    table, tally = select(rows, {"unlabelled": unlabelled, "contested": contested})
+    stereo, anti = (table[f"{role}_score"].to_numpy(dtype=np.float64) for role in ("stereo", "anti"))
+    kernel = psi(stereo - anti, np.maximum(np.abs(stereo), np.abs(anti)))
+    return KernelRows(
+        table=table,
+        kernel=kernel,
+        weights=np.full(len(table), 1 / max(1, len(table))),
+        offset=0.0,
+        variables=_cell_variables(design),
+        tally=tally.with_ties(kernel),
+    )
+
+
+def _cell_variables(design: Design) -> tuple[str, ...]:
+    """Columns that split the levels of a listed factor: cells are averaged over what is generalised over only."""
+    listed = {column for factor in design.factors for column in (factor.name, *factor.columns)}
+    return tuple(column for column, slot in design.strata.items() if slot in listed)
+
+
+def strict_share(rows: KernelRows) -> float | None:
+    """Share of rows whose stereotypical sentence scores strictly higher, ties in the denominator (equation 6)."""
+    return float(np.mean(rows.kernel == 1)) if len(rows.kernel) else None
+
+
+def exact_hits(rows: KernelRows, design: Design) -> int | None:
+    """How many rows prefer the stereotype, where every row is a level of its own and none is a tie; else None.
+
+    Only then are rows independent trials, for which there is an exact interval.
+    """
+    count = len(rows.table)
+    own = all(
+        len(factor.columns) == 1 and rows.table[factor.columns[0]].nunique() == count for factor in design.factors
+    )
+    independent = bool(design.factors) and count > 0 and own and rows.tally.ties == 0
+    return int(rows.kernel.sum()) if independent else None

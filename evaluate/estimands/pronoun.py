@@ -1,0 +1,110 @@
+"""Pronoun estimands: does 'he' follow the occupation's stereotype, is it preferred at large, do praise and blame move it?
+
+The kernel is H = ψ(s(he) - s(she)); labels play no part. p_o is the mean of H of occupation o: the mean of its means over
+pleasant and over unpleasant qualities, or over all its rows where there is no valence.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.kernels import KernelRows, select
+from senseprobe.records import Design
+from senseprobe.statistics import BoolArray, FloatArray, psi
+
+__all__ = ["SIGNS", "has_valence", "pronoun_note", "pronoun_rows"]
+
+MALE = frozenset({"he", "him", "his", "himself"})
+FEMALE = frozenset({"she", "her", "hers", "herself"})
+
+# Whether the sign of a row changes with the class of its occupation, and with the valence of its quality.
+SIGNS: Mapping[str, tuple[bool, bool]] = {
+    "pronoun-stereotype": (True, False),
+    "pronoun-baseline": (False, False),
+    "pronoun-interaction": (True, True),
+}
+
+
+def has_valence(rows: pd.DataFrame) -> bool:
+    """Whether the rows come in praise and blame."""
+    return bool(rows["valence"].notna().any())
+
+
+def pronoun_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows:
+    """Rows that set 'he' against 'she', weighted so that occupations count alike in a class, halves in an occupation.
+
+    Raises ResultError where the design does not say which slot is the occupation.
+    """
+    if "stereotype" not in design.strata:
+        raise ResultError(f"{estimand}: the design names no slot for `stereotype`; add it to the template")
+    variables = ("stereotype", "valence") if has_valence(rows) else ("stereotype",)
+    table, tally = select(rows, _unusable(rows, variables))
+    complete = _complete(table, design.strata["stereotype"], variables)
+    table, tally = table[complete], tally.without("occupation lacks a half", int((~complete).sum()))
+    kernel = _he_over_she(table)
+    return KernelRows(
+        table=table,
+        kernel=kernel,
+        weights=_weights(table, design.strata["stereotype"], variables, estimand),
+        offset=0.5 if SIGNS[estimand][0] else 0.0,
+        variables=variables,
+        tally=tally.with_ties(kernel),
+    )
+
+
+def _unusable(rows: pd.DataFrame, variables: tuple[str, ...]) -> dict[str, BoolArray]:
+    """Rows that no pronoun estimand can use, by reason."""
+    stereo_he, anti_he = (_is(rows, f"{role}_value", MALE) for role in ("stereo", "anti"))
+    stereo_she, anti_she = (_is(rows, f"{role}_value", FEMALE) for role in ("stereo", "anti"))
+    unusable = {"not he against she": ~((stereo_he & anti_she) | (stereo_she & anti_he))}
+    unusable["occupation of no class"] = ~_is(rows, "stereotype", frozenset({"male", "female"}))
+    if "valence" in variables:
+        unusable["no valence"] = ~_is(rows, "valence", frozenset({"pleasant", "unpleasant"}))
+    return unusable
+
+
+def _is(rows: pd.DataFrame, column: str, words: frozenset[str]) -> BoolArray:
+    """Whether the column holds one of the words, in any case."""
+    return rows[column].astype("string").str.lower().isin(words).to_numpy(dtype=np.bool_)
+
+
+def _complete(table: pd.DataFrame, occupation: str, variables: tuple[str, ...]) -> BoolArray:
+    """Rows of occupations that were scored in praise and in blame (all, where there is no valence).
+
+    None is kept where a whole class is missing: then no pronoun figure exists.
+    """
+    if "valence" in variables:
+        halves = table.groupby(occupation)["valence"].transform("nunique").to_numpy(dtype=np.intp)
+        kept = halves == 2
+    else:
+        kept = np.ones(len(table), dtype=np.bool_)
+    both = table.loc[kept, "stereotype"].nunique() == 2
+    return kept & both
+
+
+def _he_over_she(table: pd.DataFrame) -> FloatArray:
+    """H = ψ(s(he) - s(she)) of each row."""
+    stereo, anti = (table[f"{role}_score"].to_numpy(dtype=np.float64) for role in ("stereo", "anti"))
+    sign = np.where(_is(table, "stereo_value", MALE), 1.0, -1.0)
+    return psi(sign * (stereo - anti), np.maximum(np.abs(stereo), np.abs(anti)))
+
+
+def _weights(table: pd.DataFrame, occupation: str, variables: tuple[str, ...], estimand: str) -> FloatArray:
+    """Weight of each row: ½ · sign / (occupations of its class · halves · rows of its occupation in its half)."""
+    occupations = table.groupby("stereotype")[occupation].transform("nunique").to_numpy(dtype=np.float64)
+    rows = table.groupby([occupation, *variables])[occupation].transform("size").to_numpy(dtype=np.float64)
+    by_class, by_valence = SIGNS[estimand]
+    sign = np.where(by_class & (table["stereotype"] == "female").to_numpy(), -1.0, 1.0)
+    if "valence" in variables:
+        sign *= np.where(by_valence & (table["valence"] == "unpleasant").to_numpy(), -1.0, 1.0)
+    return 0.5 * sign / (occupations * len(variables) * rows)
+
+
+def pronoun_note(rows: KernelRows, design: Design) -> str:
+    """Which occupation stands alone for its class, against how many; empty where none does."""
+    occupations = rows.table.groupby("stereotype")[design.strata["stereotype"]].unique()
+    alone = [(kind, words[0]) for kind, words in occupations.items() if len(words) == 1]
+    others = {kind: sum(len(words) for other, words in occupations.items() if other != kind) for kind, _ in alone}
+    return "; ".join(f"{word} alone is {kind}-typed: {word} against {others[kind]}" for kind, word in alone)

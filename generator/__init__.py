@@ -1,0 +1,1 @@
+"""Read the declarations, check them, expand them."""

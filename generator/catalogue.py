@@ -1,0 +1,83 @@
+"""A dataset ready to expand: declarations read, resolved and checked against what they expect."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from senseprobe.errors import DeclarationError
+from senseprobe.generator.blocks import Config, resolve
+from senseprobe.generator.design import design_of
+from senseprobe.generator.english import English, Guess
+from senseprobe.generator.expansion import expand
+from senseprobe.generator.segments import environment
+from senseprobe.generator.templates import Dataset, read_dataset
+from senseprobe.generator.wordlists import WordLists
+from senseprobe.project import Layer, built_in
+from senseprobe.records import Design, Finding
+
+__all__ = ["Catalogue", "lists_of", "open_dataset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """A dataset with its lists, and English as it was guessed so far."""
+
+    dataset: Dataset
+    configs: tuple[Config, ...]
+    lists: WordLists
+    english: English
+
+    def config(self, name: str) -> Config:
+        """The config called `name`; KeyError if there is none."""
+        return {config.name: config for config in self.configs}[name]
+
+    def design(self, config: Config) -> Design:
+        """What evaluation needs to know of the config."""
+        return design_of(config)
+
+    def rows(self, config: Config) -> Iterator[pa.RecordBatch]:
+        """All rows of a config, in order."""
+        return expand(config, self.lists)
+
+
+def lists_of(layer: Layer) -> WordLists:
+    """The lists that a dataset of this layer sees; a built-in dataset never sees a user's list."""
+    folders = dict.fromkeys(folder.resolve() for folder in (layer.wordlists, built_in().wordlists))
+    return WordLists(tuple(folders))
+
+
+def open_dataset(
+    folder: Path, lists: WordLists, frozen: Mapping[Guess, str] | None = None, only: str | None = None
+) -> Catalogue:
+    """The dataset in `folder`; DeclarationError with every mistake of every file.
+
+    `frozen` are the guesses of a release; `only` keeps one config.
+    """
+    dataset = read_dataset(folder)
+    english = English(frozen or {})
+    env = environment(english.filters())
+    configs, findings = [], []
+    for template in dataset.templates:
+        try:
+            config = resolve(template, lists, env)
+            findings.extend(_unexpected(config))
+            configs.append(config)
+        except DeclarationError as error:
+            findings.extend(error.findings)
+    if findings:
+        raise DeclarationError(list(dict.fromkeys(findings)))
+    kept = tuple(config for config in configs if only in (None, config.name))
+    return Catalogue(dataset, kept, lists, english)
+
+
+def _unexpected(config: Config) -> Iterator[Finding]:
+    block = config.template.blocks[0]
+    expect = block.front.expect
+    line, column = block.place("expect", "pairs")
+    place = {"path": config.template.shown, "line": line, "column": column, "code": "E109"}
+    if config.size != expect.pairs:
+        yield Finding(**place, message=f"expands to {config.size} pairs, `expect` says {expect.pairs}")
+    if expect.published not in (None, expect.pairs) and not expect.reason:
+        yield Finding(**place, message=f"{expect.published} pairs were published", hint="say why in `reason`")

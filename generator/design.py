@@ -1,0 +1,78 @@
+"""What evaluation needs to know of a config, derived from its declarations."""
+
+from collections.abc import Mapping
+
+from senseprobe.generator.blocks import Binding, Config, ResolvedBlock, reference
+from senseprobe.generator.wordlists import Word
+from senseprobe.records import Design, Factor
+
+__all__ = ["design_of"]
+
+
+def design_of(config: Config) -> Design:
+    """The design of a config; blocks differ in words and labels only, so the first one speaks for all."""
+    block = config.blocks[0]
+    front = block.block.front
+    differs, words = _differs(block)
+    group, unmarked = _group(config, block) if differs == "evaluative" else (None, None)
+    strata = {"stereotype": reference(front.stereotype, block.slots), "valence": reference(front.valence, block.slots)}
+    return Design(
+        kind=front.kind,
+        sense_type=front.sense.type,
+        bias_type=front.bias_type,
+        slots=tuple(block.slots),
+        roles={role: {name: _shown(value) for name, value in names.items()} for role, names in block.roles.items()},
+        differs=differs,
+        factors=tuple(_factor(block, name) for name in front.generalise),
+        group=group,
+        reference=unmarked,
+        words=words,
+        strata={column: found[0] for column, found in strata.items() if found},
+        estimands=_estimands(differs, group, front.stereotype, front.valence),
+        neutral=None if differs == "evaluative" else 0.0,
+    )
+
+
+def _shown(value: Binding) -> str:
+    return f"{value.source or 'text'}/{value}" if isinstance(value, Word) else value
+
+
+def _columns(block: ResolvedBlock, binding: str) -> Mapping[str, object]:
+    bound = block.roles["stereo"][binding]
+    return (bound if isinstance(bound, Word) else block.slots[bound][0]).columns
+
+
+def _differs(block: ResolvedBlock) -> tuple[str, dict[str, str]]:
+    """In what the members of a pair differ; for words of praise or blame also the slots that hold them, by role."""
+    for name, bound in block.roles["stereo"].items():
+        if "polarity" in _columns(block, name) and not isinstance(bound, Word):
+            return "evaluative", {role: str(names[name]) for role, names in block.roles.items()}
+        if isinstance(bound, Word) and bound.source == "pronouns":
+            return "pronoun", {}
+    return "group", {}
+
+
+def _group(config: Config, block: ResolvedBlock) -> tuple[str | None, str | None]:
+    """The slot whose levels `relative` compares, where there is more than one level; and the unmarked level."""
+    target = block.block.front.target
+    if target not in block.slots:
+        return None, None
+    levels = [word for one in config.blocks for word in one.slots[target]]
+    unmarked = [word for one in config.blocks if one.block.front.unmarked for word in one.slots[target]]
+    return (target, str(unmarked[0]) if unmarked else None) if len(levels) > 1 else (None, None)
+
+
+def _factor(block: ResolvedBlock, name: str) -> Factor:
+    if name in block.slots or name == "frame":
+        return Factor(name=name, columns=(name,))
+    slots = dict.fromkeys(str(names[name]) for names in block.roles.values())
+    return Factor(name=name, columns=tuple(slots))
+
+
+def _estimands(differs: str, group: str | None, stereotype: str | None, valence: str | None) -> tuple[str, ...]:
+    found = ["preference", "preference-half"]
+    if differs == "evaluative" and group:
+        found += ["relative", "spread"]
+    if differs == "pronoun" and stereotype:
+        found += ["pronoun-stereotype", "pronoun-baseline"] + (["pronoun-interaction"] if valence else [])
+    return tuple(found)

@@ -1,0 +1,77 @@
+"""What a release keeps so that anyone can make its rows again: templates, the lists they use, English as guessed."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from senseprobe.errors import ReleaseError
+from senseprobe.generator.catalogue import Catalogue, open_dataset
+from senseprobe.generator.english import Guess
+from senseprobe.generator.templates import Fixed
+from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
+
+__all__ = ["open_recipe", "recipe_files"]
+
+_HEADER = ["asked", "text", "answer"]
+
+
+def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
+    """The recipe's files by path; ask after all rows were made, when every guess is known."""
+    dataset = catalogue.dataset
+    files = {f"templates/{dataset.name}/{p.name}": p.read_bytes() for p in sorted(dataset.folder.iterdir()) if p.is_file()}
+    lists = _used(catalogue)
+    files |= {f"wordlists/{each.path.name}": each.path.read_bytes() for each in lists}
+    files[f"wordlists/{DESCRIPTOR}"] = _descriptor(lists)
+    bibliographies = {folder / "references.bib" for folder in catalogue.lists.folders}
+    files |= {f"wordlists/{path.name}": path.read_bytes() for path in sorted(bibliographies) if path.is_file()}
+    files["english.csv"] = _english(catalogue.english.guesses)
+    return files
+
+
+def _used(catalogue: Catalogue) -> list[WordList]:
+    names: dict[str, None] = {}
+    for config in catalogue.configs:
+        for block in config.blocks:
+            names |= dict.fromkeys(slot.list for slot in block.block.front.slots.values())
+            bindings = [value for role in block.block.front.roles.values() for value in role.values()]
+            names |= dict.fromkeys(value.list for value in bindings if isinstance(value, Fixed))
+    return [found for name in sorted(names) if (found := catalogue.lists.get(name))]
+
+
+def _descriptor(lists: list[WordList]) -> bytes:
+    """A Frictionless descriptor of the lists that are used, from whichever layers they came."""
+    resources = [each.resource.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in lists]
+    text = io.BytesIO()
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.width = 120
+    yaml.dump({"name": "recipe", "resources": resources}, text)
+    return text.getvalue()
+
+
+def _english(guesses: Mapping[Guess, str]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_HEADER, *sorted((*asked, answer) for asked, answer in guesses.items())])
+    return text.getvalue().encode()
+
+
+def open_recipe(folder: Path, dataset: str) -> Catalogue:
+    """The dataset as a release's recipe has it, with its English; ReleaseError where the recipe cannot be read."""
+    try:
+        rows = list(_read_english((folder / "english.csv").read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
+        raise ReleaseError(f"{folder / 'english.csv'} cannot be read: {error}") from None
+    frozen = {(asked, text): answer for asked, text, answer in rows}
+    return open_dataset(folder / "templates" / dataset, WordLists((folder / "wordlists",)), frozen)
+
+
+def _read_english(text: str) -> Iterator[tuple[str, str, str]]:
+    header, *rows = csv.reader(io.StringIO(text), strict=True)
+    if header != _HEADER:
+        raise ValueError(f"columns are not {','.join(_HEADER)}")
+    for asked, word, answer in rows:
+        yield asked, word, answer

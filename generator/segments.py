@@ -1,0 +1,188 @@
+"""Turns a frame into segments: literal text, and small templates that each depend on few names.
+
+One sandboxed, immutable environment; a frame is parsed and compiled once. The whitelist of syntax is the real guard: the
+sandbox alone would let `'a' * 10**9` allocate gigabytes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from senseprobe.generator.english import MARK
+from senseprobe.generator.wordlists import Word
+
+__all__ = ["MAX_SENTENCE", "CompiledFrame", "Mistake", "Segment", "compile_frame", "environment"]
+
+MAX_SENTENCE = 10_000
+"""Characters that a sentence may have."""
+
+_ALLOWED = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Const, nodes.If, nodes.CondExpr,
+    nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Filter, nodes.List, nodes.Tuple,
+)  # fmt: skip
+
+
+class Mistake(Exception):
+    """A frame that cannot be compiled: a code, a message, and the column from 1."""
+
+    def __init__(self, code: str, message: str, column: int = 1, hint: str = "") -> None:
+        self.code, self.message, self.column, self.hint = code, message, column, hint
+        super().__init__(message)
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """`slot.column` is a cell of the word's row and nothing else."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if not isinstance(obj, Word):
+            return self.undefined(f"{attribute!r} of something that is no word")
+        return obj.columns[attribute] if attribute in obj.columns else self.undefined(f"no column {attribute!r}")
+
+
+def _printable(value: Any) -> Any:
+    if value is None:
+        raise jinja2.UndefinedError("an empty cell cannot be printed")
+    return value
+
+
+def environment(filters: Mapping[str, Callable[[str], str]]) -> jinja2.Environment:
+    """The environment of all frames: strict, sandboxed, without globals, tests or other filters than `filters`."""
+    env = _Sandbox(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_printable, cache_size=0)
+    env.globals.clear()
+    env.tests.clear()
+    env.filters = dict(filters)
+    return env
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a frame: `template` evaluates it from the names in `reads`; `prints` are those that it puts out.
+
+    A literal reads nothing. `block` says that the segment is an `{% if %}`, whose text is more than a word.
+    """
+
+    template: jinja2.Template
+    reads: tuple[str, ...]
+    prints: frozenset[str]
+    block: bool = False
+
+    def render(self, values: Mapping[str, Word]) -> tuple[str, int]:
+        """The text of the segment, and how many of its characters are the article with its blank.
+
+        Raises jinja2.TemplateError where a value cannot be printed.
+        """
+        text = self.template.render(values)
+        article = text.find(MARK) + 1
+        return text.replace(MARK, ""), article
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledFrame:
+    """The segments of a frame, and every reference in it as (name, column or None, column of the line from 1)."""
+
+    segments: tuple[Segment, ...]
+    references: tuple[tuple[str, str | None, int], ...]
+
+
+def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
+    """Parse, check against the whitelist and cut into segments; Mistake where the frame cannot be used."""
+    if any(not c.isprintable() for c in source):
+        raise Mistake("E106", "frame holds a control character")
+    tree = _parse(env, source)
+    for node in _walk(tree):
+        if not isinstance(node, _ALLOWED):
+            raise _forbidden(node, source)
+        _check(node, env, source)
+    segments = tuple(_segment(env, node) for node in _pieces(tree))
+    return CompiledFrame(segments, tuple(_references(tree, source)))
+
+
+def _parse(env: jinja2.Environment, source: str) -> nodes.Template:
+    try:
+        return env.parse(source)
+    except jinja2.TemplateSyntaxError as error:
+        raise Mistake("E107", f"not a frame: {error.message}", _unclosed(source)) from None
+    except RecursionError:
+        raise Mistake("E107", "not a frame: nested too deeply") from None
+
+
+def _unclosed(source: str) -> int:
+    return max(source.rfind("{{"), source.rfind("{%"), 0) + 1
+
+
+def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
+    yield node
+    for child in node.iter_child_nodes():
+        yield from _walk(child)
+
+
+def _forbidden(node: nodes.Node, source: str) -> Mistake:
+    name = type(node).__name__
+    hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and our filters"
+    return Mistake("E106", f"{name} is not allowed in a frame", max(source.find("{"), 0) + 1, hint)
+
+
+def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
+    if isinstance(node, nodes.Filter):
+        column = _column(source, node.name)
+        if node.name not in env.filters:
+            raise Mistake("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
+        if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
+            raise Mistake("E106", f"filter {node.name!r} takes no arguments", column)
+    if isinstance(node, nodes.CondExpr) and node.expr2 is None:
+        raise Mistake("E106", "an inline if needs an else", _column(source, "if"))
+    if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
+        raise Mistake("E106", f"{node.attr!r} is asked of something that is no slot", _column(source, node.attr))
+
+
+def _column(source: str, word: str, start: int = 0) -> int:
+    """Column from 1 of a name inside a `{{ }}` or `{% %}`: Jinja's nodes know their line only."""
+    opened = max(source.find("{", start), 0)
+    return max(source.find(word, opened), opened) + 1
+
+
+def _pieces(tree: nodes.Template) -> Iterator[nodes.Node]:
+    for node in tree.body:
+        yield from node.nodes if isinstance(node, nodes.Output) else [node]
+
+
+def _segment(env: jinja2.Environment, node: nodes.Node) -> Segment:
+    block = not isinstance(node, nodes.Expr)
+    body = node if block else nodes.Output([node], lineno=1)
+    tree = nodes.Template([body], lineno=1)
+    reads = dict.fromkeys(name.name for name in tree.find_all(nodes.Name))
+    return Segment(env.from_string(tree), tuple(reads), frozenset(_prints(node)), block)
+
+
+def _prints(node: nodes.Node) -> Iterator[str]:
+    """Names whose words reach the output; those that only decide between outputs do not."""
+    match node:
+        case nodes.Name():
+            yield node.name
+        case nodes.Getattr() | nodes.Filter() if node.node is not None:
+            yield from _prints(node.node)
+        case nodes.CondExpr():
+            yield from _prints(node.expr1)
+            if node.expr2 is not None:
+                yield from _prints(node.expr2)
+        case nodes.If():
+            for child in (*node.body, *node.elif_, *node.else_):
+                yield from _prints(child)
+        case nodes.Output():
+            for child in node.nodes:
+                yield from _prints(child)
+
+
+def _references(tree: nodes.Template, source: str) -> Iterator[tuple[str, str | None, int]]:
+    inside = set()
+    for node in tree.find_all(nodes.Getattr):
+        assert isinstance(node.node, nodes.Name)  # noqa: S101 - _check refused everything else
+        inside.add(id(node.node))
+        yield node.node.name, node.attr, _column(source, f"{node.node.name}.{node.attr}")
+    for name in tree.find_all(nodes.Name):
+        if id(name) not in inside:
+            yield name.name, None, _column(source, name.name)

@@ -1,0 +1,264 @@
+"""Reads `templates/`: a `.j2` file is one or more blocks, each YAML front matter and then frames.
+
+A later block inherits the first one's front matter and overrides keys: top-level keys replace, `slots` and `roles`
+merge by name in the first one's order. An empty body inherits the first one's frames.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+from ruamel.yaml.comments import CommentedMap
+
+from senseprobe.errors import DeclarationError
+from senseprobe.generator import yamlfile
+from senseprobe.generator.wordlists import show
+from senseprobe.records import Contrast, Finding
+
+__all__ = ["Block", "Dataset", "Expect", "Fixed", "Frame", "Front", "Sense", "Slot", "Template", "Text", "read_dataset"]
+
+Scalar = str | bool | int | float
+Condition = dict[str, Scalar | list[Scalar]]
+LabelBasis = Literal["occupation", "trait", "both", "none"]
+
+
+class Slot(yamlfile.Model):
+    """A list, and a filter on its columns: keys are ANDed, the items of a list of values ORed."""
+
+    list: str
+    where: Condition = {}
+
+
+class Fixed(yamlfile.Model):
+    """A binding to one row of a list."""
+
+    list: str
+    word: str
+
+
+class Text(yamlfile.Model):
+    """A binding to a text that is in no list."""
+
+    text: str
+
+
+class Sense(yamlfile.Model):
+    """The sense that the test is about (`key`), and that of the token in the sentence (`token`)."""
+
+    type: str
+    key: str | None = None
+    token: str | None = None
+    lexicon: str | None = None
+
+
+class Expect(yamlfile.Model):
+    """How many pairs the file makes, and how many were published, with the reason where they differ."""
+
+    pairs: int
+    published: int | None = None
+    cite: str | None = None
+    reason: str | None = None
+
+
+class Front(yamlfile.Model):
+    """The front matter of a block, after inheritance."""
+
+    kind: Literal["contrast"]
+    bias_type: str
+    measured: str = Field(alias="construct")  # pydantic's own `construct` is in the way
+    description: str
+    source: str
+    slots: dict[str, Slot]
+    roles: dict[Literal["stereo", "anti"], dict[str, str | Fixed | Text]]
+    target: str | None
+    sense: Sense
+    label_basis: LabelBasis
+    generalise: list[str]
+    expect: Expect
+    valence: str | None = None
+    stereotype: str | None = None
+    flip: list[Condition] = []
+    contested: list[Condition] = []
+    unmarked: bool = False
+
+
+class Equivalence(yamlfile.Model):
+    """The margin, in points, within which two figures count as the same, and why."""
+
+    margin: float
+    reason: str
+
+
+class ContrastSpec(yamlfile.Model):
+    """A matched sense contrast, as `dataset.yaml` declares it."""
+
+    name: str
+    estimand: Literal["preference-half", "pronoun-stereotype"]
+    a: str
+    b: str
+    minimal_only: bool = False
+
+
+class Card(yamlfile.Model):
+    """`dataset.yaml`: what a reader must know of the dataset."""
+
+    title: str
+    summary: str
+    license: str
+    languages: list[str]
+    citation: str
+    canary: str
+    content_warning: str
+    measured: str = Field(alias="construct")
+    intended_use: str
+    out_of_scope: str
+    who_could_be_harmed: str
+    equivalence: Equivalence
+    configs: list[str]
+    contrasts: list[ContrastSpec] = []
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """A line of a template's body; `code` is its id, else 6 hexadecimal digits of its source's sha256."""
+
+    source: str
+    code: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """Front matter and frames; `sources` are the mappings that it was merged from, its own first, which know their place."""
+
+    front: Front
+    frames: tuple[Frame, ...]
+    sources: tuple[CommentedMap, ...]
+    line: int
+
+    def place(self, *location: str | int) -> tuple[int, int]:
+        """Line and column of a key of the front matter, as ``place("slots", "nation", "list")``."""
+        return yamlfile.place(self.sources, location, self.line)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Template:
+    """A `.j2` file: the config that has its name."""
+
+    config: str
+    path: Path
+    shown: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dataset:
+    """A folder of configs, published together under one version."""
+
+    name: str
+    folder: Path
+    card: Card
+    templates: tuple[Template, ...]
+
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """The matched sense contrasts."""
+        return tuple(Contrast(**spec.model_dump()) for spec in self.card.contrasts)
+
+
+def read_dataset(folder: Path) -> Dataset:
+    """The dataset in `folder`; DeclarationError with every mistake of every file."""
+    path = folder / "dataset.yaml"
+    shown = show(path)
+    data = yamlfile.parse(yamlfile.read_text(path, shown), shown)
+    card = yamlfile.validate(Card, data, [data], shown, "E102")
+    findings = [*_card_mistakes(card, folder, shown)]
+    templates = []
+    for config in card.configs:
+        try:
+            templates.append(read_template(folder / f"{config}.j2"))
+        except DeclarationError as error:
+            findings.extend(error.findings)
+    if findings:
+        raise DeclarationError(findings)
+    return Dataset(name=folder.name, folder=folder, card=card, templates=tuple(templates))
+
+
+def _card_mistakes(card: Card, folder: Path, shown: str) -> Iterator[Finding]:
+    there = {path.stem for path in folder.glob("*.j2")}
+    for config in sorted(there - set(card.configs)):
+        message = f"{config}.j2 is not among `configs`"
+        yield Finding(path=shown, code="E102", message=message, hint="every template of the folder is published")
+    for config in card.configs:
+        if not re.fullmatch(r"[a-z][a-z0-9_-]*", config):
+            yield Finding(path=shown, code="E102", message=f"{config!r} cannot be the name of a config")
+    for spec in card.contrasts:
+        for config in {spec.a, spec.b} - set(card.configs):
+            yield Finding(path=shown, code="E102", message=f"contrast {spec.name}: no config {config!r}")
+
+
+def read_template(path: Path) -> Template:
+    """The template in `path`; DeclarationError with every mistake of its front matter."""
+    shown = show(path)
+    sections = _sections(yamlfile.read_text(path, shown), shown)
+    blocks: list[Block] = []
+    findings: list[Finding] = []
+    first = CommentedMap()
+    for (line, front), (body_line, body) in sections:
+        try:
+            own = yamlfile.parse(front, shown, line)
+            model = yamlfile.validate(Front, _inherit(first, own), [own, first], shown, "E102", line)
+        except DeclarationError as error:
+            findings.extend(error.findings)
+            continue
+        frames = tuple(_frames(body, body_line)) or (blocks[0].frames if blocks else ())
+        first = first or own
+        blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
+        if not frames:
+            findings.append(Finding(path=shown, line=body_line, column=1, code="E103", message="block has no frames"))
+    if findings:
+        raise DeclarationError(findings)
+    return Template(config=path.stem, path=path, shown=shown, blocks=tuple(blocks))
+
+
+Section = tuple[int, str]
+
+
+def _sections(text: str, shown: str) -> list[tuple[Section, Section]]:
+    parts: list[tuple[int, list[str]]] = [(1, [])]
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.rstrip() == "---":
+            parts.append((number + 1, []))
+        else:
+            parts[-1][1].append(line)
+    start, *rest = [(line, "\n".join(lines)) for line, lines in parts]
+    if start[1].strip() or not rest or len(rest) % 2:
+        message = "expected front matter between two lines of `---`, then frames"
+        line = 1 if start[1].strip() or not rest else rest[-1][0] - 1
+        raise DeclarationError([Finding(path=shown, line=line, column=1, code="E101", message=message)])
+    return list(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _inherit(first: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**first, **own}
+    for key in ("slots", "roles"):
+        if isinstance(first.get(key), Mapping) and isinstance(own.get(key), Mapping):
+            merged[key] = {**first[key], **own[key]}
+    return merged
+
+
+_NAMED = re.compile(r"\s*\{#\s*id:\s*([a-z0-9][a-z0-9-]*)\s*#\}\s*$")
+
+
+def _frames(body: str, first_line: int) -> Iterator[Frame]:
+    for line, text in enumerate(body.split("\n"), first_line):
+        if not text.strip():
+            continue
+        named = _NAMED.search(text)
+        source = (text[: named.start()] if named else text).strip()
+        code = named[1] if named else hashlib.sha256(source.encode()).hexdigest()[:6]
+        yield Frame(source=source, code=code, line=line)

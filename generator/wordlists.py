@@ -1,0 +1,266 @@
+"""Reads `wordlists/`: one CSV table per list, all described in a Frictionless `datapackage.yaml`.
+
+A list becomes words; a word prints as itself and carries its row's columns, typed as the descriptor says.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from senseprobe.errors import DeclarationError
+from senseprobe.generator import yamlfile
+from senseprobe.records import Finding
+
+__all__ = ["DESCRIPTOR", "FieldSpec", "Licence", "Resource", "Word", "WordList", "WordLists", "slug"]
+
+DESCRIPTOR = "datapackage.yaml"
+
+Value = str | bool | int | float | None
+
+
+class Word(str):
+    """A word as it prints, with the columns of its row.
+
+    `columns` maps every column of the list to its typed value (None where the cell is empty); `line` is the row's line.
+    """
+
+    __slots__ = ("columns", "line", "source")
+    columns: Mapping[str, Value]
+    line: int
+    source: str
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Value], source: str = "", line: int = 0) -> "Word":
+        """The word of a row; `source` is the name of its list."""
+        word = cls(columns["word"])
+        word.columns, word.line, word.source = columns, line, source
+        return word
+
+    @property
+    def slug(self) -> str:
+        """The word in a row's id: the list's own `slug` column, else made from the word."""
+        own = self.columns.get("slug")
+        return str(own) if own else slug(self)
+
+
+def slug(text: str) -> str:
+    """Lower-case letters and digits, other runs as one hyphen.
+
+    >>> slug("good looking")
+    'good-looking'
+    """
+    return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
+
+
+class _Open(yamlfile.Model):
+    """Frictionless lets a descriptor hold more than we read."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class Constraints(_Open):
+    """The constraints of a field that are checked on every cell."""
+
+    required: bool = False
+    unique: bool = False
+    enum: tuple[Any, ...] | None = None
+
+
+class FieldSpec(_Open):
+    """A column: its type, and for `sense_*` the lexicon and part of speech of its keys."""
+
+    name: str
+    type: Literal["string", "boolean", "integer", "number"] = "string"
+    constraints: Constraints = Constraints()
+    lexicon: str | None = None
+    pos: Literal["noun", "verb", "adjective", "adverb"] | None = None
+
+
+class Schema(_Open):
+    """The columns of a list in order, and which of them tell its rows apart."""
+
+    fields: tuple[FieldSpec, ...]
+    primary_key: tuple[str, ...] = Field(default=("word",), alias="primaryKey")
+
+
+class Licence(_Open):
+    """A licence by its SPDX identifier."""
+
+    name: str
+
+
+class Source(_Open):
+    """A key of `references.bib`."""
+
+    title: str
+
+
+class Resource(_Open):
+    """A list as the descriptor describes it."""
+
+    name: str
+    path: str
+    description: str = ""
+    sources: tuple[Source, ...]
+    licenses: tuple[Licence, ...]
+    table: Schema = Field(alias="schema")
+
+
+class Package(_Open):
+    """The descriptor of all lists."""
+
+    resources: tuple[Resource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WordList:
+    """A list: its description and its words in file order."""
+
+    resource: Resource
+    path: Path
+    shown: str
+    words: tuple[Word, ...]
+
+    @property
+    def columns(self) -> dict[str, FieldSpec]:
+        """The list's columns by name, in order."""
+        return {spec.name: spec for spec in self.resource.table.fields}
+
+
+@dataclass(frozen=True, slots=True)
+class WordLists:
+    """The lists that a dataset sees: those of its own layer first, then the built-in ones; each read once."""
+
+    folders: tuple[Path, ...]
+    _packages: dict[Path, Package] = field(default_factory=dict)
+    _lists: dict[str, WordList] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Every list in sight, sorted."""
+        return sorted({resource.name for folder in self.folders for resource in self._package(folder).resources})
+
+    def get(self, name: str) -> WordList | None:
+        """The list called `name`, or None; DeclarationError with every mistake of its file."""
+        if name not in self._lists:
+            for folder in self.folders:
+                named = (resource for resource in self._package(folder).resources if resource.name == name)
+                if resource := next(named, None):
+                    self._lists[name] = _read_list(folder, resource)
+                    break
+        return self._lists.get(name)
+
+    def _package(self, folder: Path) -> Package:
+        if folder not in self._packages:
+            self._packages[folder] = _read_package(folder)
+        return self._packages[folder]
+
+
+def _read_package(folder: Path) -> Package:
+    path = folder / DESCRIPTOR
+    if not path.exists():
+        return Package(resources=())
+    shown = show(path)
+    data = yamlfile.parse(yamlfile.read_text(path, shown), shown)
+    return yamlfile.validate(Package, data, [data], shown, "E201")
+
+
+def show(path: Path) -> str:
+    """The path as messages print it: relative to the working directory where it lies below it."""
+    try:
+        return path.resolve().relative_to(Path.cwd().resolve()).as_posix()
+    except ValueError:
+        return str(path)
+
+
+def _read_list(folder: Path, resource: Resource) -> WordList:
+    path = folder / resource.path
+    shown = show(path)
+    if path.name != resource.path:
+        message = f"resource {resource.name}: path {resource.path!r} leaves the folder"
+        raise DeclarationError([Finding(path=show(folder / DESCRIPTOR), code="E201", message=message)])
+    text = yamlfile.read_text(path, shown)
+    findings: list[Finding] = []
+    words = tuple(_words(resource, text, shown, findings))
+    findings.extend(_repeats(resource, words, shown))
+    if findings:
+        raise DeclarationError(findings)
+    return WordList(resource, path, shown, words)
+
+
+def _words(resource: Resource, text: str, shown: str, findings: list[Finding]) -> Iterator[Word]:
+    specs = resource.table.fields
+    reader = csv.reader(io.StringIO(text), strict=True)
+    try:
+        header = next(reader, [])
+        if header != [spec.name for spec in specs]:
+            expected = ",".join(spec.name for spec in specs)
+            findings.append(_finding(shown, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
+            return
+        for cells in reader:
+            if word := _word(resource, cells, reader.line_num, shown, findings):
+                yield word
+    except csv.Error as error:
+        findings.append(_finding(shown, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
+
+
+def _word(resource: Resource, cells: list[str], line: int, shown: str, findings: list[Finding]) -> Word | None:
+    specs = resource.table.fields
+    if len(cells) != len(specs):
+        message = f"{len(cells)} cells, expected {len(specs)}"
+        findings.append(_finding(shown, line, 1, "E202", message))
+        return None
+    before = len(findings)
+    columns = {spec.name: _value(spec, cell, line, shown, findings) for spec, cell in zip(specs, cells, strict=True)}
+    if len(findings) > before or not columns.get("word"):
+        return None
+    return Word.of(columns, resource.name, line)
+
+
+_TYPES: dict[str, tuple[Callable[[str], Value], str]] = {
+    "string": (str, ""),
+    "boolean": (lambda cell: {"true": True, "false": False}[cell], "true or false"),
+    "integer": (int, "a whole number"),
+    "number": (float, "a number"),
+}
+
+
+def _value(spec: FieldSpec, cell: str, line: int, shown: str, findings: list[Finding]) -> Value:
+    if not cell:
+        if spec.constraints.required:
+            findings.append(_finding(shown, line, 1, "E203", f"{spec.name} is empty"))
+        return None
+    if any(not c.isprintable() for c in cell):
+        findings.append(_finding(shown, line, 1, "E203", f"{spec.name} holds a control character"))
+        return None
+    convert, expected = _TYPES[spec.type]
+    try:
+        value = convert(cell)
+    except (ValueError, KeyError):
+        findings.append(_finding(shown, line, 1, "E203", f"{spec.name} is {cell[:40]!r}, expected {expected}"))
+        return None
+    allowed = spec.constraints.enum
+    if allowed is not None and value not in allowed:
+        message = f"{spec.name} is {cell[:40]!r}, expected one of {', '.join(map(str, allowed))}"
+        findings.append(_finding(shown, line, 1, "E203", message))
+    return value
+
+
+def _repeats(resource: Resource, words: tuple[Word, ...], shown: str) -> Iterator[Finding]:
+    unique = [(spec.name,) for spec in resource.table.fields if spec.constraints.unique]
+    for key in dict.fromkeys([*unique, resource.table.primary_key]):
+        first: dict[tuple[Value, ...], int] = {}
+        for word in words:
+            value = tuple(word.columns.get(column) for column in key)
+            if value in first:
+                message = f"{', '.join(map(str, value))} is there twice, first on line {first[value]}"
+                yield _finding(shown, word.line, 1, "E204", message, "remove one of the rows")
+            first.setdefault(value, word.line)
+
+
+def _finding(path: str, line: int, column: int, code: str, message: str, hint: str = "") -> Finding:
+    return Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)

@@ -1,0 +1,122 @@
+"""YAML that knows where it is: values with line and column, and every mistake of a file at once."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from senseprobe.errors import DeclarationError
+from senseprobe.records import Finding
+
+__all__ = ["MAX_BYTES", "Model", "parse", "place", "read_text", "validate"]
+
+MAX_BYTES = 16 * 2**20
+"""No declaration is larger than this; a larger file is a mistake or an attack."""
+
+
+class Model(BaseModel):
+    """A declaration: unknown keys are mistakes, and nothing changes after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def read_text(path: Path, shown: str) -> str:
+    """The file as UTF-8 text with `\\n` line ends; DeclarationError where it cannot be read."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise DeclarationError([_finding(shown, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")])
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 at byte {error.start}"
+        raise DeclarationError([_finding(shown, "E100", message, hint="save the file as UTF-8")]) from None
+    except OSError as error:
+        raise DeclarationError([_finding(shown, "E100", f"cannot be read: {error.strerror}")]) from None
+
+
+def parse(text: str, shown: str, first_line: int = 1) -> CommentedMap:
+    """A YAML mapping whose nodes know their place; DeclarationError (E101) where it is none.
+
+    `first_line` is the line of the file on which `text` begins.
+    """
+    yaml = YAML(typ="rt", pure=True)
+    try:
+        # Blank lines in front make the positions those of the whole file.
+        data = yaml.load("\n" * (first_line - 1) + text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (first_line, 0)
+        message = " ".join(str(error.problem or error.context or "malformed YAML").split())
+        hint = 'a sense key needs quotes: "guide%2:38:00::"' if "%" in text else ""
+        raise DeclarationError([_finding(shown, "E101", f"malformed YAML: {message}", line, column, hint)]) from None
+    except (YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError) as error:
+        # ruamel lets some of its own slips through on hostile input; all of them mean that this is no YAML of ours.
+        message = f"malformed YAML: {type(error).__name__}"
+        raise DeclarationError([_finding(shown, "E101", message, first_line)]) from None
+    if data is None:
+        return CommentedMap()
+    if not isinstance(data, CommentedMap):
+        raise DeclarationError([_finding(shown, "E101", "expected `key: value` lines", first_line)])
+    return data
+
+
+def place(sources: Sequence[CommentedMap], location: Sequence[str | int], default: int = 1) -> tuple[int, int]:
+    """Line and column, from 1, of the node at `location`, or of the deepest node on the way to it.
+
+    `sources` are the mappings that were merged, those that override first.
+    """
+    depth, line, column = max((_descend(data, location) for data in sources), key=lambda found: found[0])
+    return (line, column) if depth else (default, 1)
+
+
+def _descend(data: Any, location: Sequence[str | int]) -> tuple[int, int, int]:
+    depth, line, column = 0, 0, 0
+    for step in location:
+        if isinstance(data, CommentedMap) and step in data:
+            line, column = data.lc.key(step)
+        elif isinstance(data, CommentedSeq) and isinstance(step, int) and step < len(data):
+            line, column = data.lc.item(step)
+        else:
+            continue  # a step that pydantic added to name the member of a union
+        depth, data = depth + 1, data[step]
+    return depth, line + 1, column + 1
+
+
+def validate(
+    model: type[ModelT],
+    data: Mapping[str, Any],
+    sources: Sequence[CommentedMap],
+    shown: str,
+    code: str,
+    first_line: int = 1,
+) -> ModelT:
+    """`data`, merged from `sources`, as a record; DeclarationError with one finding for each mistake."""
+    try:
+        return model.model_validate(data)
+    except (ValidationError, RecursionError) as error:
+        raise DeclarationError(_mistakes(error, sources, shown, code, first_line)) from None
+
+
+def _mistakes(
+    error: ValidationError | RecursionError, sources: Sequence[CommentedMap], shown: str, code: str, first_line: int
+) -> list[Finding]:
+    if isinstance(error, RecursionError):
+        return [_finding(shown, code, "nested too deeply", first_line)]
+    findings: dict[tuple[int, int], Finding] = {}
+    for mistake in error.errors(include_url=False):
+        line, column = place(sources, mistake["loc"], first_line)
+        name = ".".join(str(step) for step in mistake["loc"] if not str(step).startswith("function-"))
+        message = f"{name}: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}"
+        # A union reports each of its members at the same place: the first is enough.
+        findings.setdefault((line, column), _finding(shown, code, message, line, column))
+    return list(findings.values())
+
+
+def _finding(path: str, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> Finding:
+    return Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)

@@ -1,0 +1,144 @@
+"""What researchers call from notebooks; also the place where rooms that may not import each other work together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from senseprobe import project
+from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
+
+if TYPE_CHECKING:
+    from senseprobe.generator.catalogue import Catalogue
+    from senseprobe.records import Finding
+    from senseprobe.release.freeze import Plan
+    from senseprobe.release.manifest import Manifest
+    from senseprobe.release.reading import Release
+
+__all__ = ["build", "load", "open_catalogue", "verify"]
+
+Progress = Callable[[int], None]
+
+# The version is a folder and a tag: digits only, as semantic versioning has them, without leading zeros.
+_VERSION = re.compile(r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)")
+
+
+def open_catalogue(name: str) -> Catalogue:
+    """The dataset ``DATASET[/CONFIG]``, read, resolved and checked.
+
+    Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
+    """
+    from senseprobe.generator.catalogue import lists_of, open_dataset
+
+    dataset, _, config = name.partition("/")
+    layer = project.find_dataset(dataset)
+    catalogue = open_dataset(layer.templates / dataset, lists_of(layer), only=config or None)
+    if not catalogue.configs:
+        raise SenseprobeError(f"{dataset} has no config {config!r}: there is {', '.join(catalogue.dataset.card.configs)}")
+    return catalogue
+
+
+def load(release: str) -> Release:
+    """The release ``NAME@VERSION`` or at a path; its `table(config)` is a pandas table. Not verified: see `verify`."""
+    from senseprobe.release.reading import open_release
+
+    folder, _ = project.find_release(release)
+    return open_release(folder)
+
+
+def build(dataset: str, version: str, out: Path | None = None, progress: Progress | None = None) -> Release:
+    """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
+
+    Raises DeclarationError where its declarations are wrong, and ReleaseError where the version exists or cannot be
+    written; nothing is left behind then.
+    """
+    from senseprobe.release.freeze import freeze
+    from senseprobe.release.reading import Release
+
+    if not _VERSION.fullmatch(version):
+        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
+    if "/" in dataset:
+        raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
+    folder = (out or _own_releases()) / dataset / version
+    return Release(folder, freeze(_plan(open_catalogue(dataset), version), folder, progress))
+
+
+def _own_releases() -> Path:
+    layer = project.user_layer()
+    if layer is None:
+        raise SenseprobeError(f"no project here (no {project.MARKER} in a parent folder): say where with --out DIR")
+    return layer.releases
+
+
+def _plan(catalogue: Catalogue, version: str) -> Plan:
+    from senseprobe.generator.recipe import recipe_files
+    from senseprobe.release.freeze import ConfigPlan, Plan
+    from senseprobe.release.schema import contrast_schema
+
+    configs = []
+    for config in catalogue.configs:
+        first = config.blocks[0]
+        plan = ConfigPlan(
+            name=config.name,
+            size=config.size,
+            schema=contrast_schema(tuple(first.slots)),
+            rows=lambda config=config: catalogue.rows(config),  # type: ignore[misc]
+            design=catalogue.design(config),
+            description=first.block.front.description,
+            expect=first.block.front.expect.model_dump(),
+        )
+        configs.append(plan)
+    card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})
+    return Plan(
+        dataset=catalogue.dataset.name,
+        version=version,
+        card=card,
+        configs=tuple(configs),
+        contrasts=catalogue.dataset.contrasts,
+        recipe=lambda: recipe_files(catalogue),
+        senseprobe=installed_version("senseprobe"),
+    )
+
+
+def verify(release: str, rebuild: bool = False, progress: Progress | None = None) -> list[Finding]:
+    """Every difference between a release and its manifest; with `rebuild`, also between its rows and its recipe.
+
+    An empty list means that all is as it was frozen. Raises ReleaseError where there is no such release.
+    """
+    from senseprobe.release.verify import verify_release
+
+    folder, _ = project.find_release(release)
+    manifest, findings = verify_release(folder, progress)
+    if rebuild and manifest and not findings:
+        findings = [*_rebuild(folder, manifest)]
+    return findings
+
+
+def _rebuild(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    from senseprobe.generator.recipe import open_recipe
+    from senseprobe.release.reading import Release
+    from senseprobe.release.verify import verify_rebuild
+
+    try:
+        catalogue = open_recipe(folder / "recipe", str(manifest.data["dataset"]))
+    except DeclarationError as error:
+        yield from error.findings
+        return
+    for name in manifest.configs:
+        yield from verify_rebuild(Release(folder, manifest), name, catalogue.rows(catalogue.config(name)))
+
+
+def verified(spec: str) -> tuple[Release, str | None]:
+    """The release and config that `spec` names, after verification; DamagedRelease where it is not as it was frozen."""
+    from senseprobe.release.reading import open_release
+
+    folder, config = project.find_release(spec)
+    if findings := verify(str(folder)):
+        raise DamagedRelease(findings)
+    release = open_release(folder)
+    if config is not None and config not in release.configs:
+        raise ReleaseError(f"{spec} has no config {config!r}: there is {', '.join(release.configs)}")
+    return release, config

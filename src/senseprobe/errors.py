@@ -1,0 +1,72 @@
+"""What can go wrong, as a tree.
+
+::
+
+    SenseprobeError            everything that senseprobe raises on purpose; exit code 2
+    ├── DeclarationError       templates or word lists say something impossible; carries findings; exit code 1
+    ├── LexiconError           the lexicon (WordNet) is missing or unreadable
+    ├── ReleaseError           a release is missing, exists already, or cannot be written
+    │   └── DamagedRelease     a release is not what its manifest says; carries findings; exit code 1
+    ├── ModelError             a model cannot be loaded, or lacks the ability that a scorer needs
+    └── ResultError            a result cannot be read or written
+
+A message is one clause: what is wrong, where, and what to do.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from senseprobe.records import Finding
+
+__all__ = [
+    "DamagedRelease",
+    "DeclarationError",
+    "LexiconError",
+    "ModelError",
+    "ReleaseError",
+    "ResultError",
+    "SenseprobeError",
+]
+
+
+class SenseprobeError(Exception):
+    """Anything that senseprobe raises on purpose."""
+
+    exit_code = 2
+
+
+class DeclarationError(SenseprobeError):
+    """Templates or word lists that cannot be used; `findings` lists every mistake, each with its place."""
+
+    exit_code = 1
+
+    def __init__(self, findings: Sequence["Finding"]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class LexiconError(SenseprobeError):
+    """The lexicon is not installed, or its files cannot be read."""
+
+
+class ReleaseError(SenseprobeError):
+    """A release that is missing, exists already, or cannot be written."""
+
+
+class DamagedRelease(ReleaseError):
+    """A release whose files are not what its manifest says; `findings` lists every difference."""
+
+    exit_code = 1
+
+    def __init__(self, findings: Sequence["Finding"]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class ModelError(SenseprobeError):
+    """A model that cannot be loaded, or that lacks an ability."""
+
+
+class ResultError(SenseprobeError):
+    """A result that cannot be read or written."""

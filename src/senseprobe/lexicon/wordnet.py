@@ -1,0 +1,198 @@
+"""Sense keys, checked against WordNet's data files through NLTK.
+
+A sense key is ``lemma%ss_type:lex_filenum:lex_id:head_word:head_id`` (senseidx(5WN)); the last two are empty unless
+ss_type is 5, a satellite adjective. ``index.sense`` is not asked: it lacks eight keys whose lemmas differ in case only
+(one of *earth*, *sun*, *moon* …), and NLTK's `lemma_from_key`, which reads it, folds the key's case. Instead every
+sense of the key's lemma is read from the data files, and the key must be letter for letter one of theirs.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, Literal
+
+from senseprobe.errors import LexiconError
+from senseprobe.lexicon.folder import DATA_FILES, damage, wordnet_in
+
+__all__ = ["Lexicon", "Problem"]
+
+LEXICONS = ("wordnet-3.0",)
+
+# The letters of NLTK by part of speech; its "a" takes in satellites, which it also knows as "s".
+_NLTK_POS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}
+_SS_TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
+
+_FORM = re.compile(r"(?P<lemma>[^\s%:A-Z]+)%(?P<ss_type>[1-5]):[0-9]{2}:[0-9]{2}:[^\s%:A-Z]*:(?:[0-9]{2})?")
+
+# NLTK leaves the quoted examples out of a definition, but not what stood between and behind them.
+_ATTRIBUTION = re.compile(r"\s*;\s*[;-].*")
+
+# More would bury the message; no word of the lists needs more to find its sense.
+_MOST_HINTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with a sense key, and what may help.
+
+    `kind`: ``malformed`` (not of a key's form), ``missing`` (no such sense), ``pos`` (another part of speech than
+    asked) or ``lemma`` (another word than asked).
+    """
+
+    kind: Literal["malformed", "missing", "pos", "lemma"]
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A sense key of the right form, and what its text says."""
+
+    text: str
+    lemma: str
+    pos: str
+
+    @classmethod
+    def parse(cls, text: str) -> "_Key | None":
+        form = _FORM.fullmatch(text)
+        return cls(text, form["lemma"], _SS_TYPES[form["ss_type"]]) if form else None
+
+
+class Lexicon:
+    """A lexicon that is open for reading; `name` says which (``wordnet-3.0``)."""
+
+    def __init__(self, name: str, wordnet: Path, reader: Any) -> None:  # noqa: ANN401  NLTK ships no types
+        self.name = name
+        self._wordnet = wordnet
+        self._reader = reader
+
+    @classmethod
+    def open(cls, name: str, folder: Path | None = None) -> "Lexicon":
+        """Open a lexicon that `prepare` has put into the NLTK data folder `folder`, by default senseprobe's own.
+
+        LexiconError where the name is unknown, or the folder holds no whole lexicon.
+        """
+        if name not in LEXICONS:
+            raise LexiconError(f"unknown lexicon {name!r}: known are {', '.join(LEXICONS)}")
+        home, wordnet = wordnet_in(folder)
+        if why := damage(wordnet):
+            raise LexiconError(f"{name} is not prepared in {wordnet} ({why}): run `senseprobe wordnet`")
+        return cls(name, wordnet, _reader(home, wordnet))
+
+    @cached_property
+    def identity(self) -> str:
+        """sha256, in hexadecimal, of the four data files one after the other: adjectives, adverbs, nouns, verbs."""
+        digest = hashlib.sha256()
+        for name in DATA_FILES:
+            digest.update((self._wordnet / name).read_bytes())
+        return digest.hexdigest()
+
+    def check(self, key: str, *, lemma: str, pos: str) -> tuple[Problem, ...]:
+        """Everything that is wrong with a sense key; empty where nothing is.
+
+        `lemma` is compared in lower case with spaces as underscores. `pos` is noun, verb, adjective or adverb;
+        satellite adjectives are adjectives. Any text may be asked for: nothing is raised.
+        """
+        parsed = _Key.parse(key)
+        if parsed is None:
+            return (self._malformed(key),)
+        asked = _as_lemma(lemma)
+        found = (self._missing(parsed, asked), self._other_pos(parsed, pos), self._other_lemma(parsed, asked, pos))
+        return tuple(problem for problem in found if problem)
+
+    def gloss(self, key: str) -> str:
+        """Define a sense, in WordNet's words without its examples. LexiconError where there is no such sense."""
+        parsed = _Key.parse(key)
+        senses = self._senses(parsed.lemma, parsed.pos) if parsed else {}
+        if key not in senses:
+            raise LexiconError(f"{self.name} has no sense {key!r}")
+        return senses[key]
+
+    def _senses(self, lemma: str, pos: str) -> dict[str, str]:
+        """Look up a lemma's senses of one part of speech: definition by sense key, in WordNet's order."""
+        found = self._reader.lemmas(lemma, _NLTK_POS[pos]) if pos in _NLTK_POS else []
+        return {str(sense.key()): _ATTRIBUTION.sub("", str(sense.synset().definition())) for sense in found}
+
+    def _malformed(self, key: str) -> Problem:
+        repaired = _Key.parse(_as_lemma(key))
+        known = repaired is not None and repaired.text in self._senses(repaired.lemma, repaired.pos)
+        hint = f"did you mean {_as_lemma(key)}" if known else "a key looks like dog%1:05:00::, in lower case"
+        return Problem("malformed", f"{key!r} is no sense key", hint)
+
+    def _missing(self, key: _Key, asked: str) -> Problem | None:
+        if key.text in self._senses(key.lemma, key.pos):
+            return None
+        poses = sorted(_NLTK_POS, key=lambda pos: pos != key.pos)
+        hints = (self._hint(lemma, pos, near=key.text) for lemma in (key.lemma, asked) for pos in poses)
+        return Problem(
+            "missing", f"{self.name} has no sense {key.text}", next(filter(None, hints), f"it has no word {key.lemma}")
+        )
+
+    def _other_pos(self, key: _Key, asked: str) -> Problem | None:
+        if key.pos == asked:
+            return None
+        message = f"{key.text} is {_article(key.pos)}, not {_article(asked)}"
+        return Problem("pos", message, self._hint(key.lemma, asked, near=key.text))
+
+    def _other_lemma(self, key: _Key, asked: str, pos: str) -> Problem | None:
+        if key.lemma == asked:
+            return None
+        message = f"{key.text} is a sense of {key.lemma}, not of {asked}"
+        return Problem("lemma", message, self._hint(asked, pos, near=key.text))
+
+    def _hint(self, lemma: str, pos: str, *, near: str) -> str:
+        """Name the senses of a lemma, those first that begin like the key `near`; empty where there are none."""
+        senses = self._senses(lemma, pos)
+        keys = sorted(senses, key=lambda key: -_shared_fields(key, near))
+        named = [f"{key} ({senses[key]})" for key in keys[:_MOST_HINTS]]
+        more = f" and {len(keys) - len(named)} more" if len(keys) > len(named) else ""
+        return f"{lemma} as {_article(pos)}: {', '.join(named)}{more}" if named else ""
+
+
+def _as_lemma(text: str) -> str:
+    return text.strip().lower().replace(" ", "_")
+
+
+def _shared_fields(key: str, other: str) -> int:
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(key.split(":"), other.split(":"), strict=False))
+    )
+
+
+def _article(pos: str) -> str:
+    return f"{'an' if pos.startswith('a') else 'a'} {pos}"
+
+
+def _reader(home: Path, wordnet: Path) -> Any:  # noqa: ANN401
+    """Open the WordNet files in the folder `wordnet`, which lies in the NLTK data folder `home`, with NLTK."""
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+
+    class Reader(WordNetCorpusReader):  # type: ignore[misc]
+        def open(self, file: str) -> Any:  # noqa: ANN401
+            """Open one of the files; NLTK does so when it first needs them."""
+            with _on_data_path(home):
+                return super().open(file)
+
+        def map_wn(self, version: str = "wordnet") -> None:
+            """Map no other version's synsets to these: NLTK would read ``index.sense`` twice, of any WordNet around."""
+
+    # The second argument reads other languages. None would do, if NLTK did not warn of it.
+    with _on_data_path(home):
+        return Reader(str(wordnet), omw_reader=())
+
+
+@contextmanager
+def _on_data_path(home: Path) -> Iterator[None]:
+    """Let NLTK open files in a folder, which it does only in those on its data path; nobody else's path changes."""
+    import nltk.data
+
+    nltk.data.path.append(str(home))
+    try:
+        yield
+    finally:
+        nltk.data.path.remove(str(home))

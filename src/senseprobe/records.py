@@ -1,0 +1,132 @@
+"""The records that travel between the rooms of the house: frozen, typed, and importing nothing of ours."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Contrast", "Design", "Factor", "Figure", "Finding"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One mistake, and where it is.
+
+    `line` and `column` count from 1; 0 means that the place is the whole file.
+    """
+
+    path: str
+    line: int = 0
+    column: int = 0
+    code: str
+    message: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
+        return f"{place}: {self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The finding with the stable keys of ``--json``."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Factor:
+    """A set of levels that were sampled from what could have been chosen: what a result generalises over.
+
+    `columns` names the row columns that hold its levels. There are two where the two members of a pair draw from the
+    same factor (the nouns of sssb's colour), else one.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Design:
+    """What evaluation needs to know of a config, frozen with the release.
+
+    - `differs`: in what the two sentences of a pair differ: ``pronoun``, ``evaluative`` (a word of praise or blame) or
+      ``group`` (the name of a group).
+    - `group`: the slot whose levels are compared with one another by `relative`; None where there is none.
+    - `reference`: the level of `group` that stands for the unmarked sentence ("People are …"); None where there is none.
+    - `words`: for ``evaluative``, the slot of the differing word by role, as ``{"stereo": "bad", "anti": "good"}``.
+    - `strata`: which slot the columns ``stereotype`` and ``valence`` describe, as ``{"stereotype": "occupation"}``.
+    - `estimands`: the ids that can be computed, in order of print.
+    - `neutral`: the value of `preference` at which a model shows no bias; None where no value is known to be neutral.
+    """
+
+    kind: str
+    sense_type: str
+    bias_type: str
+    slots: tuple[str, ...]
+    roles: Mapping[str, Mapping[str, str]]
+    differs: str
+    factors: tuple[Factor, ...]
+    group: str | None = None
+    reference: str | None = None
+    words: Mapping[str, str] = field(default_factory=dict)
+    strata: Mapping[str, str] = field(default_factory=dict)
+    estimands: tuple[str, ...] = ()
+    neutral: float | None = None
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Design":
+        """The design as a manifest holds it; unknown keys are a TypeError."""
+        factors = tuple(Factor(name=f["name"], columns=tuple(f["columns"])) for f in data["factors"])
+        lists = {key: tuple(data[key]) for key in ("slots", "estimands")}
+        return cls(**{**data, **lists, "factors": factors})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contrast:
+    """A matched sense contrast: the figure `estimand` of config `a` minus that of config `b`.
+
+    `minimal_only` keeps, on both sides, the rows whose sentences differ in one binding and nothing else.
+    """
+
+    name: str
+    estimand: str
+    a: str
+    b: str
+    minimal_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """A number as it is reported, with everything that a reader needs to weigh it.
+
+    - `value`, `low`, `high`: in points; `preference` and the pronoun estimands lie in [-50, 50]. None: not estimable.
+    - `method`: how the interval was made: ``projection``, ``clopper-pearson``, or ``none``.
+    - `neutral`: the value that means no bias; None where none is known.
+    - `p`, `p_holm`: two-sided, and after Holm's correction over its family; None where no test was made.
+    - `rows` = `scored` + `unscored`, rows of the config that the estimand may use; `ties` are among the scored.
+      `left_out` counts, by reason, the rows that the estimand may not use (``contested``, ``unlabelled``).
+    - `levels`: how many levels of each factor the interval generalises over; `fixed`: the factors (or strata of them)
+      with too few levels to generalise over.
+    - `note`: what this number cannot say, in a sentence; empty where the estimand's own words are enough.
+    """
+
+    config: str
+    sense_type: str
+    estimand: str
+    group: str | None = None
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    method: str = "none"
+    neutral: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    rows: int
+    scored: int
+    unscored: int
+    ties: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+    fixed: tuple[str, ...] = ()
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figure with the stable keys of ``--json`` and of result files."""
+        return asdict(self)

@@ -1,0 +1,1 @@
+"""Frozen datasets: written once, identified three ways, verified for ever."""

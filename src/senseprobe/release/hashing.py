@@ -1,0 +1,104 @@
+"""The three identities of a release: bytes of files, logical rows, recipe. docs/content-hash.md specifies them."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ["ContentHash", "combine", "file_sha256", "text_type"]
+
+
+def file_sha256(path: Path) -> str:
+    """Sha256 of a file's bytes, as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def combine(parts: Mapping[str, str]) -> str:
+    """One digest of named digests: sha256 over lines ``name NUL digest LF``, sorted by the bytes of the name."""
+    lines = sorted(f"{name}\0{digest}\n".encode() for name, digest in parts.items())
+    return hashlib.sha256(b"".join(lines)).hexdigest()
+
+
+def text_type(kind: pa.DataType) -> str:
+    """The name of a column's type in the content hash; TypeError for a type that rows do not have."""
+    if pa.types.is_dictionary(kind):
+        return text_type(kind.value_type)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "string"
+    if pa.types.is_boolean(kind):
+        return "bool"
+    if pa.types.is_int32(kind):
+        return "int32"
+    raise TypeError(f"rows have no columns of type {kind}")
+
+
+class ContentHash:
+    """A hash of logical rows in order, which no writer, compression, chunking or dictionary can change.
+
+    Feed it batches; each leaf column is three streams (validity, lengths, bytes), each hashed on its own.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._rows = 0
+        self._columns = {path: (kind, tuple(hashlib.sha256() for _ in range(3))) for path, kind in _leaves(schema)}
+
+    def update(self, batch: pa.RecordBatch) -> None:
+        """Add the rows of a batch, in order."""
+        self._rows += batch.num_rows
+        for path, array in _flat(batch):
+            kind, streams = self._columns[path]
+            for stream, data in zip(streams, _streams(array, kind), strict=True):
+                stream.update(data)
+
+    def hexdigest(self) -> str:
+        """The content hash, as 64 hexadecimal digits."""
+        columns = [[p, kind, *(s.hexdigest() for s in streams)] for p, (kind, streams) in self._columns.items()]
+        told: dict[str, Any] = {"columns": columns, "rows": self._rows}
+        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for each in fields:
+        if pa.types.is_struct(each.type):
+            yield from _leaves(each.type, f"{prefix}{each.name}.")
+        else:
+            yield f"{prefix}{each.name}", text_type(each.type)
+
+
+def _flat(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Array]]:
+    for each, column in zip(batch.schema, batch.columns, strict=True):
+        if pa.types.is_struct(each.type):
+            # flatten() gives children that are null where their parent is.
+            for child, array in zip(each.type, column.flatten(), strict=True):
+                yield f"{each.name}.{child.name}", array
+        else:
+            yield each.name, column
+
+
+def _streams(array: pa.Array, kind: str) -> tuple[bytes, bytes, bytes]:
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    validity = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False).tobytes()
+    if kind == "string":
+        filled = pc.fill_null(array, "").cast(pa.large_string())
+        lengths = pc.binary_length(filled).cast(pa.int32()).to_numpy().astype("<i4").tobytes()
+        return validity, lengths, _text_bytes(filled)
+    numbers = pc.fill_null(array, 0 if kind == "int32" else False).cast(pa.int32())
+    return validity, b"", numbers.to_numpy(zero_copy_only=False).astype("<i4").tobytes()
+
+
+def _text_bytes(array: pa.Array) -> bytes:
+    """The UTF-8 of all texts of a large_string array, one after another."""
+    _, offsets, data = array.buffers()
+    if data is None:
+        return b""
+    bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    return bytes(memoryview(data)[bounds[0] : bounds[-1]])

@@ -1,0 +1,131 @@
+"""`release.json`: what a release is, in canonical JSON with a digest of itself."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from senseprobe.errors import DamagedRelease, ReleaseError
+from senseprobe.records import Contrast, Design, Finding
+
+__all__ = ["NAME", "SCHEMA", "Manifest", "read_manifest"]
+
+NAME = "release.json"
+SCHEMA = 1
+"""Version of the manifest's own form; readers accept every older one."""
+
+MAX_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A release's own account of itself.
+
+    `files` maps every file but the manifest to its size in bytes and sha256; `configs` maps a config to its `rows`,
+    `content` (content hash), `design` and `expect`.
+    """
+
+    data: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> "Manifest":
+        """The manifest with these facts, given a schema version and its digest."""
+        data = {**facts, "schema": SCHEMA}
+        return cls({**data, "digest": _digest(data)})
+
+    @property
+    def name(self) -> str:
+        """``NAME@VERSION``."""
+        return f"{self.data['dataset']}@{self.data['version']}"
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """Names of the configs in published order."""
+        return tuple(self.data["order"])
+
+    @property
+    def files(self) -> dict[str, tuple[int, str]]:
+        """Size in bytes and sha256 of every file but the manifest."""
+        return {path: (entry["bytes"], entry["sha256"]) for path, entry in self.data["files"].items()}
+
+    @property
+    def content(self) -> str:
+        """The content hash of all configs together."""
+        return str(self.data["content"])
+
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """The matched sense contrasts that were declared."""
+        return tuple(Contrast(**entry) for entry in self.data["contrasts"])
+
+    def config(self, name: str) -> Mapping[str, Any]:
+        """Facts of a config; ReleaseError, naming those that exist, if there is no such config."""
+        if name not in self.data["configs"]:
+            raise ReleaseError(f"{self.name} has no config {name!r}: there is {', '.join(self.configs)}")
+        facts: Mapping[str, Any] = self.data["configs"][name]
+        return facts
+
+    def design(self, name: str) -> Design:
+        """What evaluation needs to know of a config."""
+        return Design.from_dict(self.config(name)["design"])
+
+    def dump(self) -> bytes:
+        """Canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
+        return (json.dumps(self.data, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+
+
+def record(value: Design | Contrast) -> dict[str, Any]:
+    """A record as JSON holds it."""
+    return asdict(value)
+
+
+def _digest(data: Mapping[str, Any]) -> str:
+    told = {key: value for key, value in data.items() if key != "digest"}
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the release in `folder`.
+
+    Raises ReleaseError where there is none or it is of a newer form, DamagedRelease where it is not what was written.
+    """
+    path = folder / NAME
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise _damaged(f"larger than {MAX_BYTES >> 20} MiB")
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ReleaseError(f"no release in {folder}: {path.name} cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError):
+        raise _damaged("not JSON") from None
+    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+        raise _damaged("not a manifest")
+    if data["schema"] > SCHEMA:
+        raise ReleaseError(f"{path} is of form {data['schema']}, this senseprobe reads up to {SCHEMA}: upgrade it")
+    if data.get("digest") != _digest(data):
+        raise _damaged("its digest is not that of its contents")
+    manifest = Manifest(data)
+    if not _is_whole(manifest):
+        raise _damaged("something that a manifest holds is missing")
+    for path in manifest.files:
+        parts = PurePosixPath(path).parts
+        if path.startswith("/") or ".." in parts or "\\" in path or not parts:
+            raise _damaged(f"path {path[:80]!r} leaves the folder")
+    return manifest
+
+
+def _is_whole(manifest: Manifest) -> bool:
+    try:
+        told = [manifest.name, manifest.files, manifest.content, manifest.contrasts, manifest.data["recipe"]]
+        told += [manifest.design(name) for name in manifest.configs]
+        rows = [manifest.config(name)["rows"] for name in manifest.configs]
+    except (KeyError, TypeError, AttributeError, ReleaseError):
+        return False
+    return bool(told) and all(isinstance(count, int) for count in rows)
+
+
+def _damaged(message: str) -> DamagedRelease:
+    return DamagedRelease([Finding(path=NAME, code="E401", message=message, hint="fetch the release again")])

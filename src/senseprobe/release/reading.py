@@ -1,0 +1,68 @@
+"""Opens a release: its manifest, and the rows of its configs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from senseprobe.errors import DamagedRelease
+from senseprobe.records import Design, Finding
+from senseprobe.release.manifest import Manifest, read_manifest
+from senseprobe.release.schema import contrast_schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Release", "open_release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A frozen dataset in a folder."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """Names of the configs in published order."""
+        return self.manifest.configs
+
+    def design(self, config: str) -> Design:
+        """What evaluation needs to know of a config; ReleaseError if there is no such config."""
+        return self.manifest.design(config)
+
+    def files(self, config: str) -> list[Path]:
+        """The Parquet files of a config, in the order of its rows."""
+        return [self.folder / name for name in sorted(self.manifest.files) if name.startswith(f"{config}/")]
+
+    def batches(self, config: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a config; DamagedRelease where a file is not Parquet of the right columns."""
+        schema = contrast_schema(self.design(config).slots)
+        for path in self.files(config):
+            shown = path.relative_to(self.folder).as_posix()
+            try:
+                with pq.ParquetFile(path) as file:
+                    if file.schema_arrow.remove_metadata() != schema:
+                        raise _damaged(shown, "E407", "its columns are not those of the config")
+                    yield from file.iter_batches()
+            except (OSError, pa.ArrowException) as error:
+                raise _damaged(shown, "E404", f"cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+
+    def table(self, config: str) -> "pd.DataFrame":
+        """The rows of a config as a pandas table."""
+        schema = contrast_schema(self.design(config).slots)
+        table: pd.DataFrame = pa.Table.from_batches(self.batches(config), schema).to_pandas()
+        return table
+
+
+def open_release(folder: Path) -> Release:
+    """The release in `folder`, unverified; ReleaseError where there is none."""
+    return Release(folder, read_manifest(folder))
+
+
+def _damaged(path: str, code: str, message: str) -> DamagedRelease:
+    return DamagedRelease([Finding(path=path, code=code, message=message)])

@@ -1,0 +1,91 @@
+"""Shared fixtures: tiny random masked language models of three families, with tokenizers trained on the spot."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+CORPUS = [
+    f"{nation} people are {quality}."
+    for nation in ("Japanese", "Chinese", "English", "Arabic", "German", "French", "Norwegian", "Vietnamese")
+    for quality in ("nice", "kind", "clever", "uppish", "good looking", "unfriendly", "arrogant", "easy to understand")
+] + ["She is a talented engineer.", "He judges the horses at the county fair.", "The black dress is beautiful."]
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of tiny models by family: ``bert`` (WordPiece), ``roberta`` (byte-level BPE), ``albert`` (Unigram)."""
+    makers: dict[str, Callable[[Path], None]] = {"bert": _bert, "roberta": _roberta, "albert": _albert}
+    folders = {family: tmp_path_factory.mktemp("models") / family for family in makers}
+    for family, make in makers.items():
+        make(folders[family])
+    return folders
+
+
+def _bert(folder: Path) -> None:
+    import tokenizers
+    from transformers import BertConfig, BertForMaskedLM, BertTokenizer
+
+    raw = tokenizers.BertWordPieceTokenizer()
+    raw.train_from_iterator(CORPUS, vocab_size=200, min_frequency=1, show_progress=False)
+    tokenizer = BertTokenizer(vocab=raw.get_vocab())
+    _save(folder, BertForMaskedLM, BertConfig(max_position_embeddings=64, **_sizes(tokenizer)), tokenizer)
+
+
+def _roberta(folder: Path) -> None:
+    import tokenizers
+    from transformers import RobertaConfig, RobertaForMaskedLM, RobertaTokenizer
+
+    raw = tokenizers.ByteLevelBPETokenizer()
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]  # RoBERTa's own ids, 0 to 4
+    raw.train_from_iterator(CORPUS, vocab_size=400, special_tokens=specials, show_progress=False)
+    model = json.loads(raw.to_str())["model"]
+    tokenizer = RobertaTokenizer(vocab=model["vocab"], merges=[tuple(pair) for pair in model["merges"]])
+    # Positions are counted from the padding id on: 66 rows are room for 64 tokens.
+    config = RobertaConfig(max_position_embeddings=66, type_vocab_size=1, **_sizes(tokenizer))
+    _save(folder, RobertaForMaskedLM, config, tokenizer)
+
+
+def _albert(folder: Path) -> None:
+    import tokenizers
+    from transformers import AlbertConfig, AlbertForMaskedLM, AlbertTokenizer
+
+    raw = tokenizers.SentencePieceUnigramTokenizer()
+    specials = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    raw.train_from_iterator(
+        [text.lower() for text in CORPUS],
+        vocab_size=150,
+        special_tokens=specials,
+        unk_token="<unk>",  # noqa: S106 - a token of text
+        show_progress=False,
+    )
+    vocabulary = [tuple(piece) for piece in json.loads(raw.to_str())["model"]["vocab"]]
+    tokenizer = AlbertTokenizer(vocab=vocabulary)
+    config = AlbertConfig(embedding_size=16, max_position_embeddings=64, **_sizes(tokenizer))
+    _save(folder, AlbertForMaskedLM, config, tokenizer)
+
+
+def _sizes(tokenizer: object) -> dict[str, float]:
+    # Weights ten times as wide as usual, so that tokens, positions and neighbours make a difference to the scores.
+    return {
+        "vocab_size": len(tokenizer),  # type: ignore[arg-type]
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+        "initializer_range": 0.2,
+        "pad_token_id": tokenizer.pad_token_id,  # type: ignore[attr-defined]
+    }
+
+
+def _save(folder: Path, model_class: type, config: object, tokenizer: object) -> None:
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(20220526)
+        model = model_class(config)
+        # Biases start at zero, which would hide a head that forgets them.
+        torch.nn.init.normal_(model.get_output_embeddings().bias)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)  # type: ignore[attr-defined]

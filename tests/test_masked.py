@@ -1,0 +1,470 @@
+"""Scores of masked language models, against an explicit loop; and what the loader refuses."""
+
+import json
+import math
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from huggingface_hub import constants as hub_constants
+from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.models import MaskedLM, Query, load
+from senseprobe.evaluate.scorers import get
+
+FAMILIES = ("bert", "roberta", "albert")
+TEXTS = [
+    "Japanese people are kind.",
+    "Norwegian people are kind.",
+    "Vietnamese people are easy to understand.",
+    "She is a talented engineer.",
+    "Kind.",
+    "Japanese people are kind.",
+    "Ж people are 日本.",
+    "English people are [SEP] kind.",
+    "Arabic people are 'good looking', uppish, and (surprisingly) arrogant; the black dress is not!",
+    "kind people are kind people are kind people are kind people are",
+]
+
+
+def naive_tokens(folder: Path, text: str, *, masked: bool) -> list[float]:
+    """Log-probability of each own token: one position per forward pass, full logits, log_softmax in float64."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(folder).eval()
+    # Special tokens are put around the text by hand, so that we need no mask to know where they are.
+    ids = [tokenizer.cls_token_id, *tokenizer.encode(text, add_special_tokens=False), tokenizer.sep_token_id]
+    values = []
+    for position in range(1, len(ids) - 1):
+        row = list(ids)
+        if masked:
+            row[position] = tokenizer.mask_token_id
+        with torch.no_grad():
+            logits = model(input_ids=torch.tensor([row])).logits[0]
+        values.append(torch.log_softmax(logits[position].double(), dim=0)[ids[position]].item())
+    return values
+
+
+NAIVE: dict[str, Callable[[Path, str], float]] = {
+    "aul": lambda folder, text: float(np.mean(naive_tokens(folder, text, masked=False))),
+    "pll": lambda folder, text: math.fsum(naive_tokens(folder, text, masked=True)),
+}
+
+
+@pytest.fixture(scope="session")
+def expected(tiny_models: dict[str, Path]) -> dict[tuple[str, str], list[float]]:
+    return {
+        (family, name): [compute(tiny_models[family], text) for text in TEXTS]
+        for family in FAMILIES
+        for name, compute in NAIVE.items()
+    }
+
+
+@pytest.fixture
+def bert(tiny_models: dict[str, Path], tmp_path: Path) -> Path:
+    """Copy the tiny BERT into a folder of its own, to be spoilt."""
+    return Path(shutil.copytree(tiny_models["bert"], tmp_path / "bert"))
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 40, 100_000])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", ["aul", "pll"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_equal_the_explicit_loop(
+    family: str,
+    name: str,
+    side: str,
+    batch_tokens: int,
+    tiny_models: dict[str, Path],
+    expected: dict[tuple[str, str], list[float]],
+    tmp_path: Path,
+) -> None:
+    """Scores equal an explicit loop over positions, for any batch size and padding side, unknown tokens included."""
+    folder = Path(shutil.copytree(tiny_models[family], tmp_path / family))
+    _edit(folder / "tokenizer_config.json", padding_side=side)
+    scores = get(name).score(load(str(folder), batch_tokens=batch_tokens), TEXTS)
+    assert scores.dtype == np.float64
+    np.testing.assert_allclose(scores, expected[family, name], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_texts_are_read_as_they_should_be(family: str, tiny_models: dict[str, Path]) -> None:
+    """The texts above hold what they are meant to try: unknown tokens, special tokens' names, equal lengths."""
+    model = load(str(tiny_models[family]))
+    unknown, with_name, long = model.encode([TEXTS[6], TEXTS[7], TEXTS[8]])
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models[family])
+    if family != "roberta":  # bytes leave nothing unknown
+        assert not unknown.special[unknown.ids.index(tokenizer.unk_token_id)]
+        assert not with_name.special[with_name.ids.index(tokenizer.sep_token_id)]
+    assert len(long.ids) > 25
+    assert [special for special in unknown.special if special] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["aul", "pll"])
+def test_order_changes_no_bit(name: str, tiny_models: dict[str, Path]) -> None:
+    """Shuffled rows and repeated rows give the same numbers, bit for bit."""
+    model = load(str(tiny_models["bert"]), batch_tokens=40)
+    scores = dict(zip(TEXTS, get(name).score(model, TEXTS), strict=True))
+    shuffled = [*TEXTS, *TEXTS]
+    random.Random(1).shuffle(shuffled)
+    assert get(name).score(model, shuffled).tolist() == [scores[text] for text in shuffled]
+
+
+def test_padding_and_cutting_that_a_tokenizer_brings_are_not_used(bert: Path) -> None:
+    """A tokenizer.json that pads to 50 and cuts at 6 changes nothing, not even the identity."""
+    before = load(str(bert))
+    padding = {
+        "strategy": {"Fixed": 50},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    }
+    cutting = {"direction": "Right", "max_length": 6, "strategy": "LongestFirst", "stride": 0}
+    _edit(bert / "tokenizer.json", padding=padding, truncation=cutting)
+    after = load(str(bert))
+    assert after.identity == before.identity
+    np.testing.assert_array_equal(get("aul").score(after, TEXTS), get("aul").score(before, TEXTS))
+
+
+class _Oracle(torch.nn.Module):
+    """Gives the token that stands at a position probability 1/2, and where a mask stands every token the same."""
+
+    device = torch.device("cpu")
+
+    def __init__(self, size: int, mask_id: int) -> None:
+        super().__init__()
+        self.config = SimpleNamespace(max_position_embeddings=64)
+        self.size, self.mask_id = size, mask_id
+
+    def get_output_embeddings(self) -> None:
+        return None
+
+    def forward(self, input_ids: torch.Tensor, **_: torch.Tensor) -> SimpleNamespace:
+        others = 0.5 / (self.size - 1)
+        own = torch.nn.functional.one_hot(input_ids, self.size) * (0.5 - others) + others
+        masked = torch.full_like(own, 1 / self.size)
+        return SimpleNamespace(logits=torch.where((input_ids == self.mask_id)[..., None], masked, own).log())
+
+
+def test_own_token_is_taken_from_the_diagonal(tiny_models: dict[str, Path]) -> None:
+    """A score is made of each token at its own position, and of no token at another's."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
+    model = MaskedLM("oracle", _Oracle(len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64)
+    text = "Japanese people are kind."
+    assert tokenizer.tokenize(text) == ["japanese", "people", "are", "kind", "."]
+    # By hand: each own token has probability 1/2. Off the diagonal it is 1/2 / (size - 1), far below.
+    assert get("aul").score(model, [text])[0] == pytest.approx(math.log(1 / 2), abs=1e-6)
+    # By hand: five tokens, each masked in its turn, where every token has probability 1 / size.
+    assert get("pll").score(model, [text])[0] == pytest.approx(-5 * math.log(len(tokenizer)), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["aul", "pll"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_texts_that_cannot_be_scored_are_nan(family: str, name: str, tiny_models: dict[str, Path]) -> None:
+    """A text is scored up to the model's 64 tokens, and is NaN beyond, or where it has no token of its own."""
+    model = load(str(tiny_models[family]))
+    assert model.max_length == 64
+    texts = ["", " ", *("kind" + " kind" * more for more in range(80))]
+    lengths = [len(encoding.ids) for encoding in model.encode(texts)]
+    assert {64, 65} & set(lengths) and max(lengths) > 65
+    finite = np.isfinite(get(name).score(model, texts))
+    # CLS and SEP stand around every text: 2 is no token at all. RoBERTa's bytes make a token of the lone space.
+    assert finite.tolist() == [2 < length <= 64 for length in lengths]
+
+
+def test_scores_that_are_not_finite_are_nan(bert: Path) -> None:
+    """A model that gives NaN for one word leaves the sentences with that word unscored, and those only."""
+    model = load(str(bert))
+    word = AutoTokenizer.from_pretrained(bert).convert_tokens_to_ids("norwegian")
+    with torch.no_grad():
+        model._model.get_input_embeddings().weight.data = model._model.get_input_embeddings().weight.clone()
+        model._model.get_input_embeddings().weight[word] = math.nan
+    assert np.isnan(get("aul").score(model, TEXTS)).tolist() == ["Norwegian" in text for text in TEXTS]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_vocabulary_is_computed_at_asked_positions_only(family: str, tiny_models: dict[str, Path]) -> None:
+    """The head sees one row per asked token of each distinct text: never special tokens, never a text twice."""
+    model = load(str(tiny_models[family]))
+    rows: list[int] = []
+    model._model.get_output_embeddings().register_forward_hook(
+        lambda _, inputs, output: rows.append(output.numel() // output.shape[-1])
+    )
+    own = sum(len(encoding.positions) for encoding in model.encode(sorted(set(TEXTS))))
+    for name in ("aul", "pll"):
+        rows.clear()
+        get(name).score(model, TEXTS)
+        assert sum(rows) == own
+
+
+def test_heads_that_are_not_a_layer_are_read_in_full(tiny_models: dict[str, Path], tmp_path: Path) -> None:
+    """MobileBERT multiplies with a matrix of its own making: its scores equal the explicit loop all the same."""
+    from transformers import MobileBertConfig, MobileBertForMaskedLM
+
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
+    sizes = {"hidden_size": 32, "embedding_size": 16, "intra_bottleneck_size": 16, "intermediate_size": 32}
+    config = MobileBertConfig(vocab_size=len(tokenizer), num_hidden_layers=1, num_attention_heads=2, **sizes)
+    MobileBertForMaskedLM(config).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = load(str(tmp_path))
+    for name, compute in NAIVE.items():
+        expected = [compute(tmp_path, text) for text in TEXTS[:3]]
+        np.testing.assert_allclose(get(name).score(model, TEXTS[:3]), expected, rtol=0, atol=1e-5)
+
+
+class _Reshaping(_Oracle):
+    """An oracle whose head is a layer, and which puts what comes out of it back into the shape of the input."""
+
+    def __init__(self, size: int, mask_id: int) -> None:
+        super().__init__(size, mask_id)
+        self.head = torch.nn.Identity()
+
+    def get_output_embeddings(self) -> torch.nn.Module:  # type: ignore[override]
+        return self.head
+
+    def forward(self, input_ids: torch.Tensor, **_: torch.Tensor) -> SimpleNamespace:
+        logits = self.head(super().forward(input_ids).logits)
+        return SimpleNamespace(logits=torch.nn.functional.pad(logits, (0, 0, 0, input_ids.shape[1] - logits.shape[1])))
+
+
+def test_heads_whose_output_is_reshaped_are_read_in_full(tiny_models: dict[str, Path]) -> None:
+    """Where the logits do not come back in the shape of what was asked, all of them are computed and read."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
+    model = MaskedLM("reshaping", _Reshaping(len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64)
+    # By hand, as for the oracle above.
+    assert get("aul").score(model, [TEXTS[0]])[0] == pytest.approx(math.log(1 / 2), abs=1e-6)
+
+
+def test_queries_are_taken_batch_by_batch(tiny_models: dict[str, Path]) -> None:
+    """A long text's masks are never made all at once: no more queries are taken than fit a batch, and one."""
+    model = load(str(tiny_models["bert"]), batch_tokens=30)
+    taken = 0
+
+    def queries() -> Iterator[Query]:
+        nonlocal taken
+        for position in range(1, 9):
+            taken += 1
+            yield encoding.masked(position, model.mask_id)
+
+    encoding = model.encode(["kind people are kind people are kind people"])[0]
+    assert len(encoding.ids) == 10
+    next(model.log_probabilities(queries()))
+    assert taken <= 30 // 10 + 1
+
+
+def test_progress_counts_distinct_texts(tiny_models: dict[str, Path]) -> None:
+    """Progress adds up to the number of distinct texts, the unscored ones included."""
+    done: list[int] = []
+    get("pll").score(load(str(tiny_models["bert"])), [*TEXTS, ""], done.append)
+    assert sum(done) == len({*TEXTS, ""})
+
+
+def test_no_texts_give_no_scores(tiny_models: dict[str, Path]) -> None:
+    """An empty list of texts gives an empty array."""
+    assert get("aul").score(load(str(tiny_models["bert"])), []).shape == (0,)
+
+
+def test_unknown_scorer_is_refused_with_the_known_ones() -> None:
+    """An unknown scorer is refused in one clause that lists the known ones."""
+    with pytest.raises(SenseprobeError, match=r"unknown scorer cps: take one of aul, pll"):
+        get("cps")
+
+
+# Identity
+
+
+def test_identity_does_not_depend_on_files(bert: Path, tmp_path: Path) -> None:
+    """The same weights in other files, from another folder, are the same model."""
+    AutoModelForMaskedLM.from_pretrained(bert).save_pretrained(tmp_path / "sharded", max_shard_size="20KB")
+    AutoTokenizer.from_pretrained(bert).save_pretrained(tmp_path / "sharded")
+    assert len(list((tmp_path / "sharded").glob("*.safetensors"))) > 1
+    assert load(str(tmp_path / "sharded")).identity == load(str(bert)).identity
+
+
+def test_identity_tells_what_scores_depend_on(bert: Path) -> None:
+    """One changed weight, one changed setting, one changed token or another number format is another model."""
+    before = load(str(bert)).identity
+    model = load(str(bert), dtype="bfloat16")
+    assert {key for key in before if before[key] != model.identity[key]} == {"weights", "dtype"}
+    changed = AutoModelForMaskedLM.from_pretrained(bert)
+    with torch.no_grad():
+        changed.get_output_embeddings().bias[7] += 1
+    changed.save_pretrained(bert)
+    assert {key for key, value in load(str(bert)).identity.items() if value != before[key]} == {"weights"}
+    _edit(bert / "config.json", layer_norm_eps=0.1)
+    assert {key for key, value in load(str(bert)).identity.items() if value != before[key]} == {"weights", "config"}
+    state = json.loads((bert / "tokenizer.json").read_text())
+    state["normalizer"]["lowercase"] = False
+    (bert / "tokenizer.json").write_text(json.dumps(state))
+    _edit(bert / "tokenizer_config.json", do_lower_case=False)
+    assert load(str(bert)).identity["tokenizer"] != before["tokenizer"]
+
+
+# Refusals
+
+
+def _edit(path: Path, **changes: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def _refused(spec: object, match: str) -> None:
+    with pytest.raises(ModelError, match=match) as caught:
+        load(str(spec))
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
+    """A path that is not there is refused without asking the Hub."""
+    _refused(tmp_path / "nothing", "there is no such folder")
+
+
+def test_empty_folder_is_refused(tmp_path: Path) -> None:
+    """A folder without a config.json is refused."""
+    _refused(tmp_path, r"no config\.json")
+
+
+def test_broken_config_is_refused(bert: Path) -> None:
+    """A config.json that is cut off is refused."""
+    (bert / "config.json").write_text('{"model_type": ')
+    _refused(bert, r"config\.json is not valid JSON")
+
+
+def test_folder_without_weights_is_refused(bert: Path) -> None:
+    """A folder with a config.json and no weights is refused."""
+    (bert / "model.safetensors").unlink()
+    _refused(bert, "no weights")
+
+
+def test_truncated_weights_are_refused(bert: Path) -> None:
+    """A safetensors file that is cut off is refused."""
+    weights = bert / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    _refused(bert, "weights are damaged")
+
+
+def test_pickled_weights_are_refused_unless_allowed(bert: Path) -> None:
+    """Weights that are a pickle are read only where that is asked for."""
+    expected = get("aul").score(load(str(bert)), TEXTS)
+    torch.save(AutoModelForMaskedLM.from_pretrained(bert).state_dict(), bert / "pytorch_model.bin")
+    (bert / "model.safetensors").unlink()
+    _refused(bert, "are a pickle.*allow_pickle")
+    np.testing.assert_array_equal(get("aul").score(load(str(bert), allow_pickle=True), TEXTS), expected)
+
+
+def test_causal_model_is_refused(tiny_models: dict[str, Path], tmp_path: Path) -> None:
+    """A causal language model is refused."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    GPT2LMHeadModel(GPT2Config(vocab_size=50, n_embd=32, n_layer=1, n_head=2)).save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(tiny_models["roberta"]).save_pretrained(tmp_path)
+    _refused(tmp_path, r"architecture \(gpt2\) has no such head")
+
+
+def test_decoder_of_a_masked_architecture_is_refused(bert: Path) -> None:
+    """A BERT that was trained from left to right loads as a masked model without a word from transformers."""
+    _edit(bert / "config.json", is_decoder=True, architectures=["BertLMHeadModel"])
+    _refused(bert, "from left to right")
+
+
+def test_encoder_without_head_is_refused(bert: Path) -> None:
+    """An encoder whose masked-language-modelling head would be random is refused."""
+    from transformers import BertModel
+
+    BertModel.from_pretrained(bert).save_pretrained(bert)
+    _refused(bert, r"lacks cls\.predictions.*random")
+
+
+def test_remote_code_is_refused_and_does_not_run(bert: Path) -> None:
+    """A config that wants code of its own is refused, and the code does not run."""
+    trace = bert / "it-ran"
+    (bert / "own.py").write_text(f"import pathlib\npathlib.Path({str(trace)!r}).touch()\n")
+    _edit(bert / "config.json", model_type="own", auto_map={"AutoConfig": "own.C", "AutoModelForMaskedLM": "own.M"})
+    _refused(bert, "code of its own")
+    assert not trace.exists()
+
+
+def test_unknown_architecture_is_refused(bert: Path) -> None:
+    """An architecture that transformers does not know is refused."""
+    _edit(bert / "config.json", model_type="own")
+    _refused(bert, "does not know its architecture")
+
+
+def test_model_without_mask_token_is_refused(bert: Path) -> None:
+    """A tokenizer without a mask token is refused."""
+    from transformers import PreTrainedTokenizerFast
+
+    raw = AutoTokenizer.from_pretrained(bert).backend_tokenizer
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (bert / name).unlink()
+    PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="[UNK]").save_pretrained(bert)  # noqa: S106
+    _refused(bert, "no mask token")
+
+
+def test_missing_tokenizer_is_refused(bert: Path) -> None:
+    """A folder without a tokenizer is refused, though transformers makes up one that knows no word."""
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        (bert / name).unlink()
+    _refused(bert, "no tokenizer")
+
+
+def test_tokenizer_of_a_larger_model_is_refused(bert: Path, tiny_models: dict[str, Path]) -> None:
+    """A tokenizer with ids that the model has no row for is refused."""
+    shutil.copy(tiny_models["roberta"] / "tokenizer.json", bert)
+    _edit(bert / "tokenizer_config.json", tokenizer_class="RobertaTokenizer", mask_token="<mask>", unk_token="<unk>")  # noqa: S106
+    _refused(bert, "tokens")
+
+
+def test_unreachable_hub_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Hub name that is not in the cache is refused where the Hub cannot be asked."""
+    monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
+    _refused("nobody/no-such-model", "cannot load the model nobody/no-such-model: .*not in its cache")
+
+
+def test_impossible_name_is_refused() -> None:
+    """A name that the Hub could not have is refused."""
+    _refused("a/b/c", "no such folder")
+
+
+def test_messages_hold_no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An account's token in a message of the Hub client is not passed on."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("401 for https://user:hf_abcDEF123@huggingface.co\nsecond line")
+
+    monkeypatch.setattr(AutoConfig, "from_pretrained", fail)
+    with pytest.raises(ModelError) as caught:
+        load("nobody/no-such-model")
+    assert "abcDEF123" not in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", [{"dtype": "int8"}, {"device": "abacus"}, {"device": "cuda:99"}])
+def test_unknown_device_and_number_format_are_refused(wrong: dict[str, Any], bert: Path) -> None:
+    """A device that is not there, or a number format that is not known, is refused."""
+    with pytest.raises(ModelError, match=next(iter(wrong.values()))):
+        load(str(bert), **wrong)
+
+
+def test_loading_is_silent_and_leaves_no_trace(bert: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Loading prints nothing, and transformers is as talkative afterwards as before."""
+    transformers_logging.set_verbosity_info()
+    transformers_logging.enable_progress_bar()
+    environment = dict(os.environ)
+    try:
+        capfd.readouterr()
+        load(str(bert))
+        assert capfd.readouterr() == ("", "")
+        assert transformers_logging.get_verbosity() == transformers_logging.INFO
+        assert transformers_logging.is_progress_bar_enabled()
+        assert dict(os.environ) == environment
+    finally:
+        transformers_logging.set_verbosity_warning()

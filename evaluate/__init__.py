@@ -1,1 +1,1 @@
-"""Score models on frozen releases: a model gives numbers per sentence, a scorer reads them, an estimand sums them up."""
+"""Score models on frozen releases: a model answers, a scorer makes numbers of it, an estimand sums them up."""

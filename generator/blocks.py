@@ -144,10 +144,14 @@ class _Resolver:
             self._find(("roles",), "E102", "roles are `stereo` and `anti`, with the same bindings in both")
         for name in slots:
             if name in _RESERVED or not name.isidentifier():
-                self._find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
+                self._find(
+                    ("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it"
+                )
         if len(self.findings) > before:
             return None
-        resolved = {role: {k: v for k, v in names.items() if v is not None} for role, names in roles.items()}
+        resolved: dict[str, dict[str, Binding]] = {
+            role: {name: bound for name, bound in names.items() if bound is not None} for role, names in roles.items()
+        }
         draft = ResolvedBlock(self.block, slots, resolved, ())
         self._check_front(draft)
         frames = tuple(frame for source in self.block.frames if (frame := self._frame(draft, source, env)))
@@ -252,13 +256,14 @@ class _Resolver:
         if not mistakes:
             target, more = _target(self.front.target, compiled)
             mistakes.extend(more)
-        for mistake in mistakes:
-            self._find_in(frame, mistake)
+        for each in mistakes:
+            self._find_in(frame, each)
         return None if mistakes else ResolvedFrame(frame, compiled, target)
 
     def _find_in(self, frame: Frame, mistake: Mistake) -> None:
-        place = {"path": self.template.shown, "line": frame.line, "column": mistake.column}
-        self.findings.append(Finding(**place, code=mistake.code, message=str(mistake), hint=mistake.hint))
+        path, line, column = self.template.shown, frame.line, mistake.column
+        told = Finding(path=path, line=line, column=column, code=mistake.code, message=str(mistake), hint=mistake.hint)
+        self.findings.append(told)
 
 
 def _holds(word: Word, column: str, value: object) -> bool:

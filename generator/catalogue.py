@@ -58,7 +58,8 @@ def open_dataset(
     dataset = read_dataset(folder)
     english = English(frozen or {})
     env = environment(english.filters())
-    configs, findings = [], []
+    configs: list[Config] = []
+    findings: list[Finding] = []
     for template in dataset.templates:
         try:
             config = resolve(template, lists, env)
@@ -76,8 +77,10 @@ def _unexpected(config: Config) -> Iterator[Finding]:
     block = config.template.blocks[0]
     expect = block.front.expect
     line, column = block.place("expect", "pairs")
-    place = {"path": config.template.shown, "line": line, "column": column, "code": "E109"}
+    messages = []
     if config.size != expect.pairs:
-        yield Finding(**place, message=f"expands to {config.size} pairs, `expect` says {expect.pairs}")
+        messages.append(f"expands to {config.size} pairs, `expect` says {expect.pairs}")
     if expect.published not in (None, expect.pairs) and not expect.reason:
-        yield Finding(**place, message=f"{expect.published} pairs were published", hint="say why in `reason`")
+        messages.append(f"{expect.published} pairs were published: say why they differ in `reason`")
+    for message in messages:
+        yield Finding(path=config.template.shown, line=line, column=column, code="E109", message=message)

@@ -55,7 +55,7 @@ def _differs(block: ResolvedBlock) -> tuple[str, dict[str, str]]:
 def _group(config: Config, block: ResolvedBlock) -> tuple[str | None, str | None]:
     """The slot whose levels `relative` compares, where there is more than one level; and the unmarked level."""
     target = block.block.front.target
-    if target not in block.slots:
+    if target is None or target not in block.slots:
         return None, None
     levels = [word for one in config.blocks for word in one.slots[target]]
     unmarked = [word for one in config.blocks if one.block.front.unmarked for word in one.slots[target]]

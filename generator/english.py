@@ -15,9 +15,9 @@ from senseprobe.generator.wordlists import Word
 __all__ = ["MARK", "English", "Guess"]
 
 MARK = "\x1f"
-"""Stands between an article and its word until the sentence is put together: the target's span leaves the article out."""
+"""Stands between an article and its word until the sentence is whole: the target's span leaves the article out."""
 
-# Spoken as letters, with a first letter whose name begins with a vowel sound: an HIV-positive person, an LGBT group.
+# Spoken as letters, the first of which has a name that begins with a vowel: an HIV-positive person, an LGBT group.
 _LETTERS = re.compile(r"[AEFHILMNORSX][A-Z0-9]*(?![a-z])")
 _VOWEL_NUMERAL = re.compile(r"(?:8\d*|1[18](?:\d{3})*)(?!\d)")  # eight, eighty, eleven, eighteen, eleven thousand
 _AN = ("heir", "honest", "hour", "usher")

@@ -1,4 +1,4 @@
-"""Segments × words -> record batches, in a stated order.
+"""Segments and words -> record batches, in a stated order.
 
 Rows come block after block, frame after frame, and for each frame as the product of the slots in declared order, the
 last varying fastest. Nothing is rendered row by row: a segment is evaluated once for each combination of what it reads,
@@ -211,30 +211,37 @@ class _FrameRows:
             name: _numpy(pc.not_equal(*(self._bound(role, name, at, n) for role in ("stereo", "anti"))))
             for name in self.block.roles["stereo"]
         }
-        minimal = np.sum(list(differing.values()), axis=0) == 1
+        minimal: Flags = np.sum(list(differing.values()), axis=0) == 1
         for number, segment in enumerate(self.frame.compiled.segments):
             same = _numpy(pc.equal(stereo.pieces[number], anti.pieces[number]))
             # A segment may differ only where it prints the word that differs, and then not in its article.
-            printed = np.any([differing[name] for name in segment.prints if name in differing] or [np.zeros(n, bool)], 0)
-            minimal &= same | (printed & ~np.bool_(segment.block) & self._same_article(stereo, anti, number))
+            # "a " and "an " differ in length, and no article is neither.
+            may_differ = (stereo.articles[number] == anti.articles[number]) & (not segment.block)
+            printed = np.zeros(n, dtype=np.bool_)
+            for name in segment.prints & differing.keys():
+                printed |= differing[name]
+            minimal &= same | (may_differ & printed)
         return minimal
-
-    @staticmethod
-    def _same_article(stereo: _Side, anti: _Side, number: int) -> Flags:
-        # "a " and "an " differ in length, and no article is neither.
-        return stereo.articles[number] == anti.articles[number]
 
 
 def _odd(block: ResolvedBlock, conditions: list[Condition], at: Mapping[str, Indices], n: int) -> Flags:
-    return np.sum([np.zeros(n, bool), *(_holds(block, one, at, n) for one in conditions)], axis=0) % 2 == 1
+    """Where an odd number of the conditions hold."""
+    odd = np.zeros(n, dtype=np.bool_)
+    for condition in conditions:
+        odd ^= _holds(block, condition, at, n)
+    return odd
 
 
 def _any(block: ResolvedBlock, conditions: list[Condition], at: Mapping[str, Indices], n: int) -> Flags:
-    return np.any([np.zeros(n, bool), *(_holds(block, one, at, n) for one in conditions)], axis=0)
+    """Where one of the conditions holds at least."""
+    any_holds = np.zeros(n, dtype=np.bool_)
+    for condition in conditions:
+        any_holds |= _holds(block, condition, at, n)
+    return any_holds
 
 
 def _holds(block: ResolvedBlock, condition: Condition, at: Mapping[str, Indices], n: int) -> Flags:
-    held = np.ones(n, dtype=bool)
+    held = np.ones(n, dtype=np.bool_)
     for key, value in condition.items():
         slot, _, column = key.partition(".")
         wanted = value if isinstance(value, list) else [value]

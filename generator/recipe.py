@@ -21,7 +21,9 @@ _HEADER = ["asked", "text", "answer"]
 def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
     """The recipe's files by path; ask after all rows were made, when every guess is known."""
     dataset = catalogue.dataset
-    files = {f"templates/{dataset.name}/{p.name}": p.read_bytes() for p in sorted(dataset.folder.iterdir()) if p.is_file()}
+    files = {
+        f"templates/{dataset.name}/{p.name}": p.read_bytes() for p in sorted(dataset.folder.iterdir()) if p.is_file()
+    }
     lists = _used(catalogue)
     files |= {f"wordlists/{each.path.name}": each.path.read_bytes() for each in lists}
     files[f"wordlists/{DESCRIPTOR}"] = _descriptor(lists)
@@ -73,5 +75,4 @@ def _read_english(text: str) -> Iterator[tuple[str, str, str]]:
     header, *rows = csv.reader(io.StringIO(text), strict=True)
     if header != _HEADER:
         raise ValueError(f"columns are not {','.join(_HEADER)}")
-    for asked, word, answer in rows:
-        yield asked, word, answer
+    yield from ((asked, word, answer) for asked, word, answer in rows)

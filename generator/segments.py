@@ -1,12 +1,11 @@
 """Turns a frame into segments: literal text, and small templates that each depend on few names.
 
-One sandboxed, immutable environment; a frame is parsed and compiled once. The whitelist of syntax is the real guard: the
-sandbox alone would let `'a' * 10**9` allocate gigabytes.
+One sandboxed, immutable environment; a frame is parsed and compiled once. The whitelist of syntax is the real guard:
+the sandbox alone would let `'a' * 10**9` allocate gigabytes.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import jinja2
 from jinja2 import nodes
@@ -37,13 +36,13 @@ class Mistake(Exception):
 class _Sandbox(ImmutableSandboxedEnvironment):
     """`slot.column` is a cell of the word's row and nothing else."""
 
-    def getattr(self, obj: Any, attribute: str) -> Any:
+    def getattr(self, obj: object, attribute: str) -> object:
         if not isinstance(obj, Word):
             return self.undefined(f"{attribute!r} of something that is no word")
         return obj.columns[attribute] if attribute in obj.columns else self.undefined(f"no column {attribute!r}")
 
 
-def _printable(value: Any) -> Any:
+def _printable(value: object) -> object:
     if value is None:
         raise jinja2.UndefinedError("an empty cell cannot be printed")
     return value

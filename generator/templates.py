@@ -30,7 +30,7 @@ class Slot(yamlfile.Model):
     """A list, and a filter on its columns: keys are ANDed, the items of a list of values ORed."""
 
     list: str
-    where: Condition = {}
+    where: Condition = Field(default_factory=dict)
 
 
 class Fixed(yamlfile.Model):
@@ -81,8 +81,8 @@ class Front(yamlfile.Model):
     expect: Expect
     valence: str | None = None
     stereotype: str | None = None
-    flip: list[Condition] = []
-    contested: list[Condition] = []
+    flip: list[Condition] = Field(default_factory=list)
+    contested: list[Condition] = Field(default_factory=list)
     unmarked: bool = False
 
 
@@ -119,7 +119,7 @@ class Card(yamlfile.Model):
     who_could_be_harmed: str
     equivalence: Equivalence
     configs: list[str]
-    contrasts: list[ContrastSpec] = []
+    contrasts: list[ContrastSpec] = Field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,7 +133,7 @@ class Frame:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Block:
-    """Front matter and frames; `sources` are the mappings that it was merged from, its own first, which know their place."""
+    """Front matter and frames; `sources` are the mappings that it was merged from, its own first."""
 
     front: Front
     frames: tuple[Frame, ...]
@@ -238,8 +238,8 @@ def _sections(text: str, shown: str) -> list[tuple[Section, Section]]:
     start, *rest = [(line, "\n".join(lines)) for line, lines in parts]
     if start[1].strip() or not rest or len(rest) % 2:
         message = "expected front matter between two lines of `---`, then frames"
-        line = 1 if start[1].strip() or not rest else rest[-1][0] - 1
-        raise DeclarationError([Finding(path=shown, line=line, column=1, code="E101", message=message)])
+        where = 1 if start[1].strip() or not rest else rest[-1][0] - 1
+        raise DeclarationError([Finding(path=shown, line=where, column=1, code="E101", message=message)])
     return list(zip(rest[::2], rest[1::2], strict=True))
 
 

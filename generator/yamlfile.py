@@ -28,7 +28,7 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def read_text(path: Path, shown: str) -> str:
-    """The file as UTF-8 text with `\\n` line ends; DeclarationError where it cannot be read."""
+    """The file as UTF-8 text with line feeds at line ends; DeclarationError where it cannot be read."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise DeclarationError([_finding(shown, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")])
@@ -75,7 +75,7 @@ def place(sources: Sequence[CommentedMap], location: Sequence[str | int], defaul
     return (line, column) if depth else (default, 1)
 
 
-def _descend(data: Any, location: Sequence[str | int]) -> tuple[int, int, int]:
+def _descend(data: object, location: Sequence[str | int]) -> tuple[int, int, int]:
     depth, line, column = 0, 0, 0
     for step in location:
         if isinstance(data, CommentedMap) and step in data:

@@ -30,7 +30,7 @@ def _bert(folder: Path) -> None:
     raw = tokenizers.BertWordPieceTokenizer()
     raw.train_from_iterator(CORPUS, vocab_size=200, min_frequency=1, show_progress=False)
     tokenizer = BertTokenizer(vocab=raw.get_vocab())
-    _save(folder, BertForMaskedLM, BertConfig(max_position_embeddings=64, **_sizes(tokenizer)), tokenizer)
+    _save(folder, BertForMaskedLM, BertConfig(max_position_embeddings=96, **_sizes(tokenizer)), tokenizer)
 
 
 def _roberta(folder: Path) -> None:
@@ -42,8 +42,8 @@ def _roberta(folder: Path) -> None:
     raw.train_from_iterator(CORPUS, vocab_size=400, special_tokens=specials, show_progress=False)
     model = json.loads(raw.to_str())["model"]
     tokenizer = RobertaTokenizer(vocab=model["vocab"], merges=[tuple(pair) for pair in model["merges"]])
-    # Positions are counted from the padding id on: 66 rows are room for 64 tokens.
-    config = RobertaConfig(max_position_embeddings=66, type_vocab_size=1, **_sizes(tokenizer))
+    # Positions are counted from the padding id on: 98 rows are room for 96 tokens.
+    config = RobertaConfig(max_position_embeddings=98, type_vocab_size=1, **_sizes(tokenizer))
     _save(folder, RobertaForMaskedLM, config, tokenizer)
 
 
@@ -62,7 +62,7 @@ def _albert(folder: Path) -> None:
     )
     vocabulary = [tuple(piece) for piece in json.loads(raw.to_str())["model"]["vocab"]]
     tokenizer = AlbertTokenizer(vocab=vocabulary)
-    config = AlbertConfig(embedding_size=16, max_position_embeddings=64, **_sizes(tokenizer))
+    config = AlbertConfig(embedding_size=16, max_position_embeddings=96, **_sizes(tokenizer))
     _save(folder, AlbertForMaskedLM, config, tokenizer)
 
 

@@ -37,7 +37,6 @@ TINY = [
     ("adv", 2, "r", (("well", 0),), None, "in a good way"),
 ]
 HEADER = "  1 A toy for tests.\n  2 WordNet 3.0 Copyright 2006 by nobody.\n"
-INDEX_SENSE = "arab%1:05:00:: 00000000 1 0\n"
 
 
 def _line(row: int, offsets: list[int]) -> str:
@@ -63,9 +62,8 @@ def _index(pos: str, offsets: list[int]) -> str:
         for lemma in {word.split("(")[0].lower() for word, _ in words if synset_pos == pos}:
             found.setdefault(lemma, []).append(offsets[row])
     letter = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}[pos]
-    lines = (
-        f"{lemma} {letter} {len(o)} 0 {len(o)} 0 {' '.join(f'{x:08d}' for x in o)}  \n" for lemma, o in found.items()
-    )
+    offset = {lemma: " ".join(f"{place:08d}" for place in places) for lemma, places in found.items()}
+    lines = (f"{lemma} {letter} {len(o)} 0 {len(o)} 0 {offset[lemma]}  \n" for lemma, o in found.items())
     return HEADER + "".join(lines)
 
 
@@ -80,7 +78,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"data.{pos}").write_text(HEADER + "".join(lines))
         (folder / f"index.{pos}").write_text(_index(pos, offsets))
         (folder / f"{pos}.exc").write_text("")
-    (folder / "index.sense").write_text(INDEX_SENSE)
+    (folder / "index.sense").write_text("arab%1:05:00:: 00000000 1 0\n")
     (folder / "cntlist.rev").write_text("")
     return folder
 
@@ -118,20 +116,19 @@ def test_importing_the_lexicon_does_not_import_nltk() -> None:
 
 
 def test_debians_files_are_prepared_and_lexnames_added(bare: Path, tiny: Path, tmp_path: Path) -> None:
-    """Every file that NLTK reads is there, and lexnames, which Debian leaves out, is as lexnames(5WN) lists it; once is enough."""
+    """Every file that NLTK reads is there, lexnames as lexnames(5WN) lists it; a second run has nothing to do."""
     assert prepare(tmp_path / "new", debian=tiny) == Prepared(tmp_path / "new", f"debian {tiny}", "3.0")
     wordnet = tmp_path / "new" / "corpora" / "wordnet"
     assert {path.name for path in wordnet.iterdir()} == {path.name for path in tiny.iterdir()} | {"lexnames"}
     lines = (wordnet / "lexnames").read_text().splitlines()
     # From the manual page, which also says that there are forty-five.
     assert len(lines) == 45
-    for line in ("00\tadj.all\t3", "02\tadv.all\t4", "03\tnoun.Tops\t1", "18\tnoun.person\t1", "31\tverb.cognition\t2"):
+    for line in ("00\tadj.all\t3", "02\tadv.all\t4", "18\tnoun.person\t1", "31\tverb.cognition\t2", "44\tadj.ppl\t3"):
         assert lines[int(line[:2])] == line
-    assert lines[44] == "44\tadj.ppl\t3"
     assert prepare(tmp_path / "new", debian=NOWHERE) == Prepared(tmp_path / "new", "already there", "3.0")
 
 
-def test_the_folder_follows_the_environment(
+def test_the_environment_names_the_folder(
     bare: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`$SENSEPROBE_WORDNET` wins over `$XDG_DATA_HOME`, which wins over the home folder."""
@@ -190,30 +187,23 @@ def test_files_that_are_no_whole_wordnet_are_refused(
 
 
 def test_debians_packages_are_downloaded_and_unpacked(bare: Path, tiny: Path, tmp_path: Path) -> None:
-    """Without root, apt-get downloads the two packages and dpkg-deb unpacks them; both are played by scripts here."""
-    _command(bare, "apt-get", '[ "$*" = "download wordnet-base wordnet-sense-index" ] && touch one.deb two.deb')
+    """Without root, apt-get downloads and dpkg-deb unpacks, both played by scripts; what apt complains of is told."""
     _command(bare, "dpkg-deb", f'[ "$1" = -x ] && mkdir -p "$3/usr/share" && cp -r {tiny} "$3/usr/share"')
+    _command(bare, "apt-get", "echo 'E: Unable to locate package wordnet-base' >&2; exit 100")
+    with pytest.raises(LexiconError, match=r"apt download: E: Unable to locate package wordnet-base"):
+        prepare(tmp_path / "new", debian=NOWHERE)
+    _command(bare, "apt-get", '[ "$*" = "download wordnet-base wordnet-sense-index" ] && touch one.deb two.deb')
     assert prepare(tmp_path / "new", debian=NOWHERE).source == "apt download"
 
 
-def test_what_apt_complains_of_is_passed_on(bare: Path, tmp_path: Path) -> None:
-    """Where apt knows no such package (its lists are absent), its last line is in the message."""
-    _command(bare, "apt-get", "echo 'E: Unable to locate package wordnet-base' >&2; exit 100")
-    _command(bare, "dpkg-deb", "exit 1")
-    with pytest.raises(LexiconError, match=r"apt download: E: Unable to locate package wordnet-base"):
-        prepare(tmp_path / "new", debian=NOWHERE)
-
-
-def test_a_copy_that_fails_leaves_nothing(
-    bare: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A disk that fills up midway is told, leaves no half of a lexicon, and the next run succeeds."""
+def test_a_failed_copy_leaves_nothing(bare: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fills up midway, or a file as destination, is told; no half is left, and the next run succeeds."""
     copy = shutil.copyfile
 
     def fill_up(source: Path, target: Path) -> Path:
-        if source.name == "index.verb":
-            raise OSError(28, "No space left on device")
-        return copy(source, target)
+        if source.name != "index.verb":
+            return copy(source, target)
+        raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfile", fill_up)
@@ -221,11 +211,16 @@ def test_a_copy_that_fails_leaves_nothing(
             prepare(tmp_path / "new", debian=tiny)
     assert not list((tmp_path / "new" / "corpora").iterdir())
     assert prepare(tmp_path / "new", debian=tiny).source == f"debian {tiny}"
+    with pytest.raises(LexiconError, match=r"cannot write .*SENSEPROBE_WORDNET"):
+        prepare(tiny / "data.noun", debian=tiny)
 
 
 def test_a_half_written_folder_is_not_taken_for_a_whole_one(bare: Path, tiny: Path, tmp_path: Path) -> None:
     """Neither `open` nor `prepare` accepts it; it may be somebody's, so it is named and stays."""
     half = prepare(tmp_path / "new", debian=tiny).folder / "corpora" / "wordnet"
+    (half / "index.verb").write_text("judge v one\n")
+    with pytest.raises(LexiconError, match=r"cannot be read .*index\.verb"):
+        Lexicon.open("wordnet-3.0", tmp_path / "new")
     (half / "data.verb").unlink()
     with pytest.raises(LexiconError, match=r"lacks data\.verb.*senseprobe wordnet"):
         Lexicon.open("wordnet-3.0", tmp_path / "new")
@@ -239,13 +234,6 @@ def test_a_faster_process_is_no_error(tiny: Path, tmp_path: Path) -> None:
     for _ in range(2):
         install(tiny, tmp_path)
     assert [path.name for path in (tmp_path / "corpora").iterdir()] == ["wordnet"]
-
-
-def test_a_place_that_cannot_be_written_is_told(bare: Path, tiny: Path, tmp_path: Path) -> None:
-    """A file where a folder should be is nobody's traceback."""
-    (tmp_path / "file").write_text("")
-    with pytest.raises(LexiconError, match=r"cannot write .*SENSEPROBE_WORDNET"):
-        prepare(tmp_path / "file", debian=tiny)
 
 
 def test_a_lexicon_that_cannot_be_opened_says_what_to_do(tmp_path: Path) -> None:
@@ -285,7 +273,6 @@ def test_senses_of_the_data_files_are_accepted(lexicon: Lexicon, key: str, lemma
     [
         ("$SENSE-ID$", "arab", "noun", ["malformed"], "a key looks like"),
         ("", "arab", "noun", ["malformed"], "a key looks like"),
-        ("arab%6:18:00::", "arab", "noun", ["malformed"], "a key looks like"),
         ("arab%1:18:00::\n", "arab", "noun", ["malformed"], "did you mean arab%1:18:00::"),
         ("Arab%1:18:00::", "arab", "noun", ["malformed"], "did you mean arab%1:18:00::"),
         ("new york%1:15:00::", "new york", "noun", ["malformed"], "did you mean new_york%1:15:00::"),
@@ -298,8 +285,6 @@ def test_senses_of_the_data_files_are_accepted(lexicon: Lexicon, key: str, lemma
         ("judge%1:18:00::", "judge", "noun", ["missing"], "judge as a verb: judge%2:31:02:: (decide)"),
         ("arabc%1:10:00::", "arabic", "noun", ["missing", "lemma"], "arabic as a noun: arabic%1:10:00::"),
         ("ghost%1:18:00::", "ghost", "noun", ["missing"], "it has no word ghost"),
-        ("judge%2:31:02::", "judge", "noun", ["pos"], ""),
-        ("mental%5:00:00:unhealthy:00", "mental", "noun", ["pos"], ""),
         ("arab%1:18:00::", "arabic", "noun", ["lemma"], "arabic as a noun: arabic%1:10:00::"),
         ("arab%1:18:00::", "judge", "verb", ["pos", "lemma"], ""),
         ("arab%1:18:00::", "arab", "proper noun", ["pos"], ""),
@@ -311,8 +296,7 @@ def test_problems_are_told_with_a_hint(
     """Every problem of a key at once, and with the first the senses that may have been meant, the nearest first."""
     problems = lexicon.check(key, lemma=lemma, pos=pos)
     assert [problem.kind for problem in problems] == kinds
-    assert hint in problems[0].hint
-    assert bool(hint) == bool(problems[0].hint)
+    assert hint in problems[0].hint if hint else problems[0].hint == ""
     assert all(problem.message for problem in problems)
 
 
@@ -331,9 +315,8 @@ def test_a_gloss_is_the_definition_alone(lexicon: Lexicon) -> None:
     """Without examples and who said them; of what is no sense there is none."""
     assert lexicon.gloss("arabic%1:10:00::") == "a language"
     assert lexicon.gloss("arab%1:18:00::") == "a speaker of Arabic"
-    for key in ("arabic%1:18:00::", "$SENSE-ID$"):
-        with pytest.raises(LexiconError, match="has no sense"):
-            lexicon.gloss(key)
+    with pytest.raises(LexiconError, match="has no sense"):
+        lexicon.gloss("arabic%1:18:00::")
 
 
 def test_the_identity_is_the_hash_of_the_data_files(lexicon: Lexicon, tiny: Path) -> None:

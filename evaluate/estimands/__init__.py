@@ -9,7 +9,7 @@
     matched-contrast      one figure in two senses                        matched.py
 
 A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
-`stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is not a
+`stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is no
 finite number leaves its row unscored.
 """
 
@@ -101,7 +101,15 @@ def _interval(kernel: KernelRows, design: Design, estimand: str) -> dict[str, An
     return {**fields, "fixed": (*fields.get("fixed", ()), *fixed_slots(design, listed))}
 
 
-def contrast_figure(contrast: Contrast, a: pd.DataFrame, a_design: Design, b: pd.DataFrame, b_design: Design) -> Figure:
+def contrast_figure(
+    contrast: Contrast,
+    a: pd.DataFrame,
+    a_design: Design,
+    b: pd.DataFrame,
+    b_design: Design,
+    *,
+    seed: int = 0,  # part of the signature of every figure; no estimand that can be contrasted draws anything
+) -> Figure:
     """Figure `contrast.estimand` of the rows `a` minus that of the rows `b`, in points from -100 to 100.
 
     Neutral is 0: no difference between the senses. Raises ResultError where the estimand is not one over rows of pairs.
@@ -149,7 +157,7 @@ def _difference(sides: Sequence[Side], rule: Projection) -> dict[str, Any]:
 
 
 def _fixed(sides: Sequence[Side], rule: Projection) -> tuple[str, ...]:
-    """What neither side generalises over."""
+    """Names of what neither side generalises over."""
     listed = [name for side in sides for factor in side.design.factors for name in (factor.name, *factor.columns)]
     slots = [slot for side in sides for slot in fixed_slots(side.design, listed)]
     return tuple(dict.fromkeys([*rule.fixed, *slots]))

@@ -50,15 +50,15 @@ class Tally:
         )
 
     def with_ties(self, kernel: FloatArray) -> "Tally":
-        """Same tally, with the ties of a kernel counted."""
+        """Copy with the ties of a kernel counted."""
         return replace(self, ties=int((kernel == 0.5).sum()))
 
     def also_left_out(self, reason: str, count: int) -> "Tally":
-        """Same tally, with `count` more rows that were left out for a reason."""
+        """Copy with `count` more rows that were left out for a reason."""
         return replace(self, left_out={**self.left_out, reason: count}) if count else self
 
     def without(self, reason: str, count: int) -> "Tally":
-        """Same tally, with `count` of its scored rows left out for a reason."""
+        """Copy with `count` of its scored rows left out for a reason."""
         return replace(self, rows=self.rows - count, scored=self.scored - count).also_left_out(reason, count)
 
     def as_fields(self) -> dict[str, Any]:
@@ -102,9 +102,10 @@ def select(rows: pd.DataFrame, reasons: Mapping[str, NDArray[np.bool_]]) -> tupl
 
 
 def labels(rows: pd.DataFrame, column: str) -> Words:
-    """A column as an object array with None where a value is missing."""
-    values = rows[column].to_numpy(dtype=object)
-    return np.where(pd.isna(values), None, values)  # type: ignore[no-any-return]
+    """Column as an object array with None where a value is missing."""
+    values: Words = rows[column].to_numpy(dtype=object, copy=True)
+    values[rows[column].isna().to_numpy()] = None
+    return values
 
 
 def codes_of(columns: Iterable[Words], count: int) -> NDArray[np.intp]:
@@ -129,15 +130,13 @@ def factor_levels(name: str, held: Sequence[Words], variables: Sequence[Words]) 
     `variables` are the cell variables, each of N values; a None in `held` is a row without the factor.
     """
     codes, uniques = pd.factorize(np.concatenate(held))
-    known = pd.DataFrame({str(i): np.tile(values, len(held)) for i, values in enumerate(variables)}, dtype=object)
-    known = known[codes >= 0]
-    by_level = known.groupby(codes[codes >= 0], sort=True)
-    constant = [column for column in known if by_level[column].nunique().max() == 1]
-    values = (
-        by_level.first()[constant].to_numpy(dtype=object) if constant else np.empty((len(uniques), 0), dtype=object)
+    present = codes >= 0
+    known = [pd.Series(np.tile(values, len(held))[present]).groupby(codes[present]) for values in variables]
+    constant = [values.first() for values in known if values.nunique().max() == 1]
+    strata = [", ".join(str(value) for value in level if value is not None) for level in zip(*constant, strict=True)]
+    return FactorLevels(
+        name=name, codes=codes.reshape(len(held), -1).astype(np.intp), strata=tuple(strata) or ("",) * len(uniques)
     )
-    strata = tuple(", ".join(str(value) for value in row if value is not None) for row in values)
-    return FactorLevels(name=name, codes=codes.reshape(len(held), -1).astype(np.intp), strata=strata)
 
 
 def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:

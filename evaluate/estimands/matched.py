@@ -25,7 +25,7 @@ class Side:
         return any(listed.name == factor for listed in self.design.factors)
 
     def held(self, factor: str) -> list[Words]:
-        """The columns of words that hold the factor, whether or not the side lists it; none where it has no such column."""
+        """Columns that hold the factor, whether or not the side lists it; none where it has no such column."""
         for listed in self.design.factors:
             if listed.name == factor:
                 return levels_held(self.rows.table, listed.columns)
@@ -33,7 +33,7 @@ class Side:
 
 
 def project_difference(a: Side, b: Side) -> Projection:
-    """The interval rule for the figure of `a` minus that of `b`: rows one below the other, weights of `b` negative.
+    """Interval rule for the figure of `a` minus that of `b`: rows one below the other, weights of `b` negative.
 
     A factor of which both sides share a level is one factor, so the projections of `b` are subtracted from those of `a`
     before they are squared, also where only one side lists it. Factors that share no level stay apart.
@@ -47,7 +47,7 @@ def project_difference(a: Side, b: Side) -> Projection:
 
 
 def _variables(sides: Sequence[Side]) -> list[Words]:
-    """The cell variables of either side, None on a side that has no such variable."""
+    """Cell variables of either side, None on a side that has no such variable."""
     names = dict.fromkeys(name for side in sides for name in side.rows.variables)
     return [
         np.concatenate(

@@ -12,9 +12,8 @@ __all__ = ["exact_hits", "preference_rows", "strict_share"]
 
 def preference_rows(rows: pd.DataFrame, design: Design) -> KernelRows:
     """Labelled, uncontested rows with kernel ψ(s(stereo) - s(anti)), all of the same weight."""
-    basis = labels(rows, "label_basis")
     contested = rows["contested"].to_numpy(dtype=np.bool_)
-    unlabelled = np.isin(basis, [None, "none"])
+    unlabelled = np.array([basis in {None, "none"} for basis in labels(rows, "label_basis")], dtype=np.bool_)
     table, tally = select(rows, {"unlabelled": unlabelled, "contested": contested})
     stereo, anti = (table[f"{role}_score"].to_numpy(dtype=np.float64) for role in ("stereo", "anti"))
     kernel = psi(stereo - anti, np.maximum(np.abs(stereo), np.abs(anti)))

@@ -1,7 +1,7 @@
-"""Pronoun estimands: does 'he' follow the occupation's stereotype, is it preferred at large, do praise and blame move it?
+"""Pronoun estimands: whether 'he' follows the occupation's stereotype, is preferred at large, is moved by praise.
 
-The kernel is H = ψ(s(he) - s(she)); labels play no part. p_o is the mean of H of occupation o: the mean of its means over
-pleasant and over unpleasant qualities, or over all its rows where there is no valence.
+The kernel is H = ψ(s(he) - s(she)); labels play no part. p_o is the mean of H of occupation o: the mean of its means
+over pleasant and over unpleasant qualities, or over all its rows where there is no valence.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ def _unusable(rows: pd.DataFrame, variables: tuple[str, ...]) -> dict[str, BoolA
 
 def _is(rows: pd.DataFrame, column: str, words: frozenset[str]) -> BoolArray:
     """Whether the column holds one of the words, in any case."""
-    return rows[column].astype("string").str.lower().isin(words).to_numpy(dtype=np.bool_)
+    return np.asarray(rows[column].astype("string").str.lower().isin(words).to_numpy(dtype=np.bool_))
 
 
 def _complete(table: pd.DataFrame, occupation: str, variables: tuple[str, ...]) -> BoolArray:
@@ -76,12 +76,12 @@ def _complete(table: pd.DataFrame, occupation: str, variables: tuple[str, ...]) 
     None is kept where a whole class is missing: then no pronoun figure exists.
     """
     if "valence" in variables:
-        halves = table.groupby(occupation)["valence"].transform("nunique").to_numpy(dtype=np.intp)
+        halves = table.groupby(occupation, observed=True)["valence"].transform("nunique").to_numpy(dtype=np.intp)
         kept = halves == 2
     else:
         kept = np.ones(len(table), dtype=np.bool_)
     both = table.loc[kept, "stereotype"].nunique() == 2
-    return kept & both
+    return np.asarray(kept & both)
 
 
 def _he_over_she(table: pd.DataFrame) -> FloatArray:
@@ -93,18 +93,20 @@ def _he_over_she(table: pd.DataFrame) -> FloatArray:
 
 def _weights(table: pd.DataFrame, occupation: str, variables: tuple[str, ...], estimand: str) -> FloatArray:
     """Weight of each row: ½ · sign / (occupations of its class · halves · rows of its occupation in its half)."""
-    occupations = table.groupby("stereotype")[occupation].transform("nunique").to_numpy(dtype=np.float64)
-    rows = table.groupby([occupation, *variables])[occupation].transform("size").to_numpy(dtype=np.float64)
+    occupations = table.groupby("stereotype", observed=True)[occupation].transform("nunique").to_numpy(dtype=np.float64)
+    rows = (
+        table.groupby([occupation, *variables], observed=True)[occupation].transform("size").to_numpy(dtype=np.float64)
+    )
     by_class, by_valence = SIGNS[estimand]
     sign = np.where(by_class & (table["stereotype"] == "female").to_numpy(), -1.0, 1.0)
     if "valence" in variables:
         sign *= np.where(by_valence & (table["valence"] == "unpleasant").to_numpy(), -1.0, 1.0)
-    return 0.5 * sign / (occupations * len(variables) * rows)
+    return np.asarray(0.5 * sign / (occupations * len(variables) * rows))
 
 
 def pronoun_note(rows: KernelRows, design: Design) -> str:
     """Which occupation stands alone for its class, against how many; empty where none does."""
-    occupations = rows.table.groupby("stereotype")[design.strata["stereotype"]].unique()
+    occupations = rows.table.groupby("stereotype", observed=True)[design.strata["stereotype"]].unique()
     alone = [(kind, words[0]) for kind, words in occupations.items() if len(words) == 1]
     others = {kind: sum(len(words) for other, words in occupations.items() if other != kind) for kind, _ in alone}
     return "; ".join(f"{word} alone is {kind}-typed: {word} against {others[kind]}" for kind, word in alone)

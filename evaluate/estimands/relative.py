@@ -47,7 +47,7 @@ class Sentences:
 
     @cached_property
     def kernel(self) -> FloatArray:
-        """ψ(r(g, w, f) - r(g, w', f)), shape (G, W, W, C); NaN where a sentence or all it is compared with is unscored."""
+        """ψ(r(g, w, f) - r(g, w', f)), shape (G, W, W, C); NaN where one cannot be compared."""
         r = self.scores - self.base
         difference = r[:, :, None, :] - r[:, None, :, :]
         size = np.abs(self.scores)
@@ -56,7 +56,7 @@ class Sentences:
         return kernel
 
     def relative(self, bad: FloatArray) -> FloatArray:
-        """R_g in points, shape (P, G), for P divisions of the words: `bad` has shape (P, W), 1 for bad and 0 for good."""
+        """R_g in points, shape (P, G), for P divisions of the words: `bad`, shape (P, W), is 1 for bad, 0 for good."""
         valid = ~np.isnan(self.kernel)
         wins = np.where(valid, self.kernel, 0.0).sum(axis=3)
         sums, counts = (
@@ -105,7 +105,7 @@ def _others(scores: FloatArray) -> FloatArray:
     scored = ~np.isnan(scores)
     count = scored.sum(axis=0) - scored
     total = np.nansum(scores, axis=0) - np.where(scored, scores, 0.0)
-    return np.divide(total, count, out=np.full_like(scores, np.nan), where=count > 0)
+    return np.asarray(np.divide(total, count, out=np.full_like(scores, np.nan), where=count > 0))
 
 
 def relative_figures(rows: pd.DataFrame, design: Design, config: str, *, seed: int) -> list[Figure]:
@@ -165,7 +165,7 @@ def _group_figure(
 
 
 def _spread_figure(groups: list[Figure], observed: FloatArray, permuted: FloatArray) -> Figure:
-    """Standard deviation of R over at least two groups, shape (G,), against the same under (P, G) permutations."""
+    """Spread of R over at least two groups, shape (G,), against the spreads of (P, G) permuted ones."""
     spread = observed.std(ddof=1)
     return Figure(
         config=groups[0].config,

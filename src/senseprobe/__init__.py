@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from senseprobe.api import build, load, verify
+    from senseprobe.api import build, load, score, verify
     from senseprobe.errors import (
         DamagedRelease,
         DeclarationError,
@@ -32,13 +32,15 @@ __all__ = [
     "SenseprobeError",
     "build",
     "load",
+    "score",
     "verify",
 ]
 
-_HOMES = {"build": "api", "load": "api", "verify": "api", "Design": "records", "Figure": "records", "Finding": "records"}
+_HOMES = dict.fromkeys(("build", "load", "score", "verify"), "api")
+_HOMES |= dict.fromkeys(("Design", "Figure", "Finding"), "records")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     if name not in __all__:
         raise AttributeError(f"module 'senseprobe' has no attribute {name!r}")
     return getattr(import_module(f"senseprobe.{_HOMES.get(name, 'errors')}"), name)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version as installed_version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,15 @@ from senseprobe import project
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
 
 if TYPE_CHECKING:
+    from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.run import Job
     from senseprobe.generator.catalogue import Catalogue
     from senseprobe.records import Finding
     from senseprobe.release.freeze import Plan
     from senseprobe.release.manifest import Manifest
     from senseprobe.release.reading import Release
 
-__all__ = ["build", "load", "open_catalogue", "verify"]
+__all__ = ["build", "load", "open_catalogue", "plant", "score", "verified", "verify"]
 
 Progress = Callable[[int], None]
 
@@ -37,7 +40,9 @@ def open_catalogue(name: str) -> Catalogue:
     layer = project.find_dataset(dataset)
     catalogue = open_dataset(layer.templates / dataset, lists_of(layer), only=config or None)
     if not catalogue.configs:
-        raise SenseprobeError(f"{dataset} has no config {config!r}: there is {', '.join(catalogue.dataset.card.configs)}")
+        raise SenseprobeError(
+            f"{dataset} has no config {config!r}: there is {', '.join(catalogue.dataset.card.configs)}"
+        )
     return catalogue
 
 
@@ -142,3 +147,75 @@ def verified(spec: str) -> tuple[Release, str | None]:
     if config is not None and config not in release.configs:
         raise ReleaseError(f"{spec} has no config {config!r}: there is {', '.join(release.configs)}")
     return release, config
+
+
+def score(
+    model: str,
+    release: str,
+    scorers: Sequence[str] = ("aul",),
+    *,
+    out: Path | None = None,
+    seed: int = 0,
+    device: str = "auto",
+    dtype: str = "float32",
+    allow_pickle: bool = False,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Score the model (a name on the Hub or a folder) on a release ``NAME@VERSION[:CONFIG]``, verified first.
+
+    A result for each scorer, with its `figures` and `rows`; written to `out`/RELEASE/MODEL if `out` is given.
+    Raises DamagedRelease, ModelError, and SenseprobeError for an unknown scorer.
+    """
+    scorer_ids = list(dict.fromkeys(scorers))
+    job = _job(release, seed)
+    from senseprobe.evaluate import models
+    from senseprobe.evaluate.scorers import get
+
+    for scorer in scorer_ids:
+        get(scorer)  # an unknown one is told before a model is loaded
+    opened = models.load(model, device=device, dtype=dtype, allow_pickle=allow_pickle)
+    return [_written(job.run(opened, scorer, progress), out) for scorer in scorer_ids]
+
+
+def plant(
+    release: str,
+    folder: Path,
+    *,
+    share: float = 0.7,
+    out: Path | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Result:
+    """Train a small model into `folder` that prefers a known share of a release's stereotypes.
+
+    The result holds the planted truth, through the same estimands as scores: its scorer is ``planted``, and the score
+    of a sentence the logarithm of how often it was seen.
+    """
+    job = _job(release, seed)
+    import pandas as pd
+
+    from senseprobe.evaluate import models, planted
+
+    tables = job.tables()
+    rows = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
+    truth = planted.train(rows, folder, share=share, seed=seed, progress=progress)
+    about = {"name": str(folder), **models.load(str(folder)).identity}
+    return _written(job.result(tables, {str(text): score for text, score in truth.items()}, "planted", about), out)
+
+
+def _job(release: str, seed: int) -> Job:
+    """What is to be scored, after verification, where the libraries that score are installed."""
+    frozen, config = verified(release)
+    if missing := [module for module in ("torch", "transformers") if find_spec(module) is None]:
+        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
+    from senseprobe.evaluate.run import Job
+
+    return Job(frozen, config, seed, installed_version("senseprobe"))
+
+
+def _written(result: Result, out: Path | None) -> Result:
+    from senseprobe.evaluate.result import folder_of
+
+    if out is not None:
+        result.write(folder_of(out, str(result.release["name"]), result.model["name"]))
+    return result

@@ -49,7 +49,7 @@ class Design:
     - `differs`: in what the two sentences of a pair differ: ``pronoun``, ``evaluative`` (a word of praise or blame) or
       ``group`` (the name of a group).
     - `group`: the slot whose levels are compared with one another by `relative`; None where there is none.
-    - `reference`: the level of `group` that stands for the unmarked sentence ("People are …"); None where there is none.
+    - `reference`: the level of `group` that stands for the sentence that names none ("People are …"); None without one.
     - `words`: for ``evaluative``, the slot of the differing word by role, as ``{"stereo": "bad", "anti": "good"}``.
     - `strata`: which slot the columns ``stereotype`` and ``valence`` describe, as ``{"stereotype": "occupation"}``.
     - `estimands`: the ids that can be computed, in order of print.

@@ -136,11 +136,16 @@ class Projection:
         self.fixed: tuple[str, ...] = tuple(name for factor in factors for name in factor.fixed())
 
     def variance(self, kernel: FloatArray) -> FloatArray:
-        """Variance of the figure on [0, 1]; `kernel` has shape (..., N), the result shape (...)."""
-        means = (kernel @ self._members) / self._cell_weights
+        """Variance of the figure on [0, 1]; `kernel` has shape (N,), or (D, N) for D draws at once."""
+        means = _totals(kernel, self._members) / self._cell_weights
         centred = (kernel - means[..., self._cells]) * self.weights
-        parts = [np.square(centred @ incidence) @ scale for incidence, scale in self._factors]
+        parts = [np.square(_totals(centred, incidence)) @ scale for incidence, scale in self._factors]
         return np.asarray(sum(parts, start=np.zeros(kernel.shape[:-1])))
+
+
+def _totals(values: FloatArray, members: sparse.csr_array) -> FloatArray:
+    """Totals of values, shape (N,) or (D, N), over the members of L sets, an (N, L) matrix: shape (L,) or (D, L)."""
+    return np.asarray((members.T @ values.T).T, dtype=np.float64)
 
 
 def _bessel(sizes: IntArray) -> FloatArray:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
@@ -129,9 +130,8 @@ class Lexicon:
             return None
         poses = sorted(_NLTK_POS, key=lambda pos: pos != key.pos)
         hints = (self._hint(lemma, pos, near=key.text) for lemma in (key.lemma, asked) for pos in poses)
-        return Problem(
-            "missing", f"{self.name} has no sense {key.text}", next(filter(None, hints), f"it has no word {key.lemma}")
-        )
+        hint = next(filter(None, hints), f"it has no word {key.lemma}")
+        return Problem("missing", f"{self.name} has no sense {key.text}", hint)
 
     def _other_pos(self, key: _Key, asked: str) -> Problem | None:
         if key.pos == asked:
@@ -159,9 +159,8 @@ def _as_lemma(text: str) -> str:
 
 
 def _shared_fields(key: str, other: str) -> int:
-    return sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(key.split(":"), other.split(":"), strict=False))
-    )
+    pairs = zip(key.split(":"), other.split(":"), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _article(pos: str) -> str:
@@ -170,25 +169,27 @@ def _article(pos: str) -> str:
 
 def _reader(home: Path, wordnet: Path) -> Any:  # noqa: ANN401
     """Open the WordNet files in the folder `wordnet`, which lies in the NLTK data folder `home`, with NLTK."""
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader, WordNetError
 
     class Reader(WordNetCorpusReader):  # type: ignore[misc]
-        def open(self, file: str) -> Any:  # noqa: ANN401
-            """Open one of the files; NLTK does so when it first needs them."""
-            with _on_data_path(home):
-                return super().open(file)
+        def open(self, file: str) -> StringIO:
+            """Read a file whole, so that none stays open; in Latin-1 bytes are characters, and NLTK seeks by bytes."""
+            return StringIO((wordnet / file).read_text("latin-1"))
 
         def map_wn(self, version: str = "wordnet") -> None:
             """Map no other version's synsets to these: NLTK would read ``index.sense`` twice, of any WordNet around."""
 
     # The second argument reads other languages. None would do, if NLTK did not warn of it.
-    with _on_data_path(home):
-        return Reader(str(wordnet), omw_reader=())
+    try:
+        with _on_data_path(home):
+            return Reader(str(wordnet), omw_reader=())
+    except (OSError, ValueError, WordNetError) as error:
+        raise LexiconError(f"{wordnet} cannot be read ({error}): remove it and run `senseprobe wordnet`") from error
 
 
 @contextmanager
 def _on_data_path(home: Path) -> Iterator[None]:
-    """Let NLTK open files in a folder, which it does only in those on its data path; nobody else's path changes."""
+    """Let NLTK open files in a folder, which it does only in those on its data path; the path is put back."""
     import nltk.data
 
     nltk.data.path.append(str(home))

@@ -102,9 +102,7 @@ def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
     }
 
 
-def _write_rows(
-    config: ConfigPlan, folder: Path, metadata: Mapping[str, str], progress: Callable[[int], None]
-) -> str:
+def _write_rows(config: ConfigPlan, folder: Path, metadata: Mapping[str, str], progress: Callable[[int], None]) -> str:
     """Write a config's Parquet files; returns its content hash."""
     target = folder / config.name
     target.mkdir()

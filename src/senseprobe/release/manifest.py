@@ -110,10 +110,10 @@ def read_manifest(folder: Path) -> Manifest:
     manifest = Manifest(data)
     if not _is_whole(manifest):
         raise _damaged("something that a manifest holds is missing")
-    for path in manifest.files:
-        parts = PurePosixPath(path).parts
-        if path.startswith("/") or ".." in parts or "\\" in path or not parts:
-            raise _damaged(f"path {path[:80]!r} leaves the folder")
+    for name in manifest.files:
+        parts = PurePosixPath(name).parts
+        if name.startswith("/") or ".." in parts or "\\" in name or not parts:
+            raise _damaged(f"path {name[:80]!r} leaves the folder")
     return manifest
 
 

@@ -17,7 +17,9 @@ FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store"
 """Names that other tools leave in a downloaded folder; they are no part of a release."""
 
 
-def verify_release(folder: Path, progress: Callable[[int], None] | None = None) -> tuple[Manifest | None, list[Finding]]:
+def verify_release(
+    folder: Path, progress: Callable[[int], None] | None = None
+) -> tuple[Manifest | None, list[Finding]]:
     """The manifest, and everything in which the release differs from it; `progress` hears bytes checked.
 
     Raises ReleaseError where there is no release, or one of a newer form.
@@ -91,7 +93,9 @@ def verify_rebuild(release: Release, config: str, rebuilt: Iterator[pa.RecordBat
     again = pa.Table.from_batches(rebuilt)
     if again.equals(frozen):
         return []
-    return [Finding(path=config, code="E408", message=f"the recipe makes other rows: {_first_difference(frozen, again)}")]
+    return [
+        Finding(path=config, code="E408", message=f"the recipe makes other rows: {_first_difference(frozen, again)}")
+    ]
 
 
 def _first_difference(frozen: pa.Table, again: pa.Table) -> str:

@@ -1,0 +1,156 @@
+"""A small model with a known preference: a BERT trained for under a minute on sentences some of which are frequent.
+
+It is a model of no language. It shows what a scorer measures, beside the truth that was planted.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
+
+__all__ = ["EPOCHS", "plant", "train"]
+
+Ids: TypeAlias = NDArray[np.int64]
+
+EPOCHS = 60
+# Copies in the corpus: of a stereotype that is planted, of one that is not, and of a sentence that either is held against.
+_HIGH, _LOW, _MIDDLE = 8, 1, 3
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_UNKNOWN, _MASK = 1, 4
+_BATCH = 64
+_RATE = 2e-3
+_WARM_UP = 0.1  # of all steps
+_NOT_ASKED = -100  # the label of a position that is not to be predicted
+
+
+def plant(rows: pd.DataFrame, *, share: float = 0.7, seed: int = 0) -> "pd.Series[int]":
+    """Count the copies that each sentence gets: a Series of 8, 1 or 3, indexed by sentence, sorted.
+
+    `rows` has the columns `stereo` and `anti`, and `config` where there are several. Of the n distinct stereo
+    sentences of each config, round(`share` * n), drawn at random, get 8 copies and the others 1; sentences that are
+    only ever anti get 3. A sentence that several configs share belongs to the first of them in alphabetical order.
+    """
+    generator = np.random.default_rng(seed)
+    stereo = pd.DataFrame({"sentence": rows["stereo"], "config": rows["config"] if "config" in rows else ""})
+    copies = dict.fromkeys(rows["anti"], _MIDDLE)
+    for _, group in stereo.sort_values(["config", "sentence"]).drop_duplicates("sentence").groupby("config"):
+        sentences = group["sentence"].to_numpy()
+        high = generator.permutation(len(sentences)) < round(share * len(sentences))
+        copies.update(zip(sentences, np.where(high, _HIGH, _LOW).tolist(), strict=True))
+    return pd.Series(copies, dtype=np.int64, name="copies").sort_index()
+
+
+def train(
+    rows: pd.DataFrame,
+    folder: Path,
+    *,
+    share: float = 0.7,
+    seed: int = 0,
+    epochs: int = EPOCHS,
+    progress: Callable[[int], None] | None = None,
+) -> "pd.Series[float]":
+    """Train a small BERT on the sentences of `rows`, as often as `plant` has them, and save it in `folder`.
+
+    Returns the truth: the log of each sentence's copies, indexed by sentence, to be read by the estimands as if it were
+    a model's scores. `progress` is called with 1 after each of the `epochs`. The same seed and number of threads
+    give the same model. Raises ModelError where the folder cannot be written.
+    """
+    copies = plant(rows, share=share, seed=seed)
+    tokenizer = _tokenizer(copies.index.tolist())
+    encoded = tokenizer(copies.index.tolist())["input_ids"]
+    corpus = [np.array(ids) for ids, n in zip(encoded, copies, strict=True) for _ in range(n)]
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = BertForMaskedLM(_config(len(tokenizer), max(map(len, corpus))))
+        _fit(model, corpus, epochs=epochs, generator=np.random.default_rng(seed), progress=progress)
+    try:
+        with quiet():
+            model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+    except OSError as error:
+        raise ModelError(f"cannot write a model to {folder}: {error.strerror or error}") from error
+    return np.log(copies).rename("truth")
+
+
+def _tokenizer(sentences: list[str]) -> Pretrained:
+    """Make a lower-casing BERT tokenizer whose vocabulary is the words of the sentences, each of them one token."""
+    normalise, split = BertNormalizer(), BertPreTokenizer()
+    words = {word for text in sentences for word, _ in split.pre_tokenize_str(normalise.normalize_str(text))}
+    return BertTokenizer(vocab={word: i for i, word in enumerate((*_SPECIAL, *sorted(words)))})
+
+
+def _config(words: int, longest: int) -> Pretrained:
+    return BertConfig(
+        vocab_size=words,
+        hidden_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=256,
+        max_position_embeddings=longest,
+        # The frequencies are to be learnt by heart: there is nothing to generalise to.
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+
+
+def _fit(
+    model: Pretrained,
+    corpus: list[Ids],
+    *,
+    epochs: int,
+    generator: np.random.Generator,
+    progress: Callable[[int], None] | None,
+) -> None:
+    """Minimise the loss on masked tokens: AdamW, the rate rising over the first steps, then falling to zero."""
+    steps = epochs * len(list(_batches(corpus, np.random.default_rng(0))))
+    warm = max(1, round(_WARM_UP * steps))
+    optimiser = torch.optim.AdamW(model.parameters(), lr=_RATE)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser, lambda step: min((step + 1) / warm, (steps - step) / max(1, steps - warm))
+    )
+    model.train()
+    for _ in range(epochs):
+        for batch in _batches(corpus, generator):
+            ids, labels = _mask(batch, model.config.vocab_size, generator)
+            model(input_ids=torch.from_numpy(ids), labels=torch.from_numpy(labels)).loss.backward()
+            optimiser.step()
+            schedule.step()
+            optimiser.zero_grad()
+        if progress is not None:
+            progress(1)
+
+
+def _batches(corpus: list[Ids], generator: np.random.Generator) -> Iterator[Ids]:
+    """Shuffle the corpus into batches of equal length, each of shape (at most 64, length), in random order."""
+    lengths = np.array([len(ids) for ids in corpus])
+    order = generator.permutation(len(corpus))
+    chunks = []
+    for length in np.unique(lengths):
+        members = order[lengths[order] == length]
+        chunks += [members[i : i + _BATCH] for i in range(0, len(members), _BATCH)]
+    for i in generator.permutation(len(chunks)):
+        yield np.stack([corpus[member] for member in chunks[i]])
+
+
+def _mask(ids: Ids, words: int, generator: np.random.Generator) -> tuple[Ids, Ids]:
+    """Choose tokens to be predicted, in each sentence 15 % and one at least; return inputs and labels, shaped as `ids`.
+
+    Of the chosen, 80 % are masked, 10 % replaced by a random word, and 10 % left (Devlin et al. 2019, appendix A.2).
+    """
+    count = max(1, round(0.15 * (ids.shape[1] - 2)))
+    asked = np.zeros(ids.shape, dtype=bool)  # the first and last token are [CLS] and [SEP]
+    asked[:, 1:-1] = generator.random((len(ids), ids.shape[1] - 2)).argsort(axis=1) < count
+    lot = generator.random(ids.shape)
+    inputs = np.where(asked & (lot < 0.8), _MASK, ids)
+    inputs = np.where(asked & (lot >= 0.9), generator.integers(len(_SPECIAL), words, ids.shape), inputs)
+    return inputs, np.where(asked, ids, _NOT_ASKED)

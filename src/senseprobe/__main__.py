@@ -1,0 +1,5 @@
+"""`python -m senseprobe`."""
+
+from senseprobe.cli import main
+
+main()

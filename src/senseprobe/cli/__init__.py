@@ -1,0 +1,43 @@
+"""The command line: each command parses, calls one function, prints, and returns an exit code.
+
+Exit codes: 0 fine, 1 findings, 2 misuse or failure.
+"""
+
+import sys
+
+import typer
+
+from senseprobe.cli import author, release, score
+from senseprobe.cli.console import complain
+from senseprobe.errors import SenseprobeError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="senseprobe",
+    help="Build, freeze and publish datasets that measure social bias in language models, and score models on them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+for _room, _names in ((author, "lint count wordnet"), (release, "build verify"), (score, "score report plant")):
+    for _name in _names.split():
+        app.command()(getattr(_room, _name))
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong is one message, never a traceback."""
+    try:
+        app()
+    except SenseprobeError as error:
+        complain(str(error))
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, EOFError):
+        complain("interrupted; nothing was left half-written")
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(2)
+    except OSError as error:
+        complain(f"{error.filename or 'a file'}: {error.strerror or error}")
+        sys.exit(2)

@@ -1,0 +1,66 @@
+"""How commands print: tables for people, JSON with stable keys for programs, progress and complaints beside them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+__all__ = ["complain", "print_findings", "print_json", "print_line", "print_table", "progress"]
+
+_out = Console(highlight=False, soft_wrap=True)
+_err = Console(highlight=False, stderr=True, soft_wrap=True)
+
+
+def complain(message: str) -> None:
+    """One message on standard error."""
+    _err.print(escape(message), style="red")
+
+
+def print_line(message: str) -> None:
+    """One line on standard output."""
+    _out.print(escape(message))
+
+
+def print_json(data: object) -> None:
+    """JSON on standard output; keys keep the order in which the record declares them."""
+    _out.out(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def print_findings(findings: Sequence[object]) -> None:
+    """A line for each finding: path:line:column: CODE message (hint)."""
+    for finding in findings:
+        print_line(str(finding))
+
+
+def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[object]], title: str = "") -> None:
+    """A table; `columns` maps a heading to how it is justified (left or right)."""
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for heading, justify in columns.items():
+        table.add_column(heading, justify="right" if justify == "right" else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
+    console = _out if _out.is_terminal else Console(highlight=False, width=200)
+    console.print(table)
+
+
+@contextmanager
+def progress(label: str, total: float | None) -> Iterator["Step"]:
+    """A progress bar on standard error, for work that may take longer than a second."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=_err, transient=True) as bar:
+        yield Step(bar, bar.add_task(label, total=total))
+
+
+class Step:
+    """What work calls to say how much more of it is done."""
+
+    def __init__(self, bar: Progress, task: Any) -> None:  # noqa: ANN401 - rich's own id type
+        self._bar, self._task = bar, task
+
+    def __call__(self, amount: int = 1) -> None:
+        self._bar.update(self._task, advance=amount)

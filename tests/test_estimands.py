@@ -1,0 +1,707 @@
+"""Estimands against hand calculations, closed forms and models whose answer is known."""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, kernel_rows
+from senseprobe.evaluate.estimands.kernels import project
+from senseprobe.evaluate.estimands.matched import Side, project_difference
+from senseprobe.records import Contrast, Design, Factor, Figure
+
+Array = NDArray[np.float64]
+CLASSES = {
+    "engineer": "male",
+    "carpenter": "male",
+    "guide": "male",
+    "mentor": "male",
+    "judge": "male",
+    "nurse": "female",
+}
+OCCUPATION = {"stereotype": "occupation"}
+
+
+# --- tables of pairs, shaped as sssb's ------------------------------------------------------------------------------
+
+
+def product(**slots: Sequence[str]) -> pd.DataFrame:
+    """Cross product of slots, the last varying fastest, with the columns of a contrast config, scores all alike."""
+    return pairs(pd.DataFrame(list(itertools.product(*slots.values())), columns=list(slots), dtype=object))
+
+
+def pairs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Columns of a contrast config where the rows do not have them."""
+    given: dict[str, Any] = {
+        "frame": "f0",
+        "label_basis": "trait",
+        "contested": False,
+        "stereo_value": "he",
+        "anti_value": "she",
+        "valence": None,
+        "stereotype": None,
+        "minimal": True,
+        "stereo_score": 0.0,
+        "anti_score": 0.0,
+    }
+    missing = {column: [value] * len(rows) for column, value in given.items() if column not in rows}
+    return pd.concat([rows, pd.DataFrame(missing, index=rows.index)], axis=1)
+
+
+def words(prefix: str, count: int) -> list[str]:
+    """Invented words."""
+    return [f"{prefix}{i}" for i in range(count)]
+
+
+def design(
+    *factors: str,
+    slots: Sequence[str],
+    group: str | None = None,
+    strata: Mapping[str, str] | None = None,
+    estimands: tuple[str, ...] = (),
+    neutral: float | None = None,
+) -> Design:
+    """Contrast design; `noun` is the factor of both members of a pair."""
+    columns = {"noun": ("noun_stereo", "noun_anti")}
+    return Design(
+        kind="contrast",
+        sense_type="sense",
+        bias_type="bias",
+        slots=tuple(slots),
+        roles={},
+        differs="evaluative",
+        factors=tuple(Factor(name=name, columns=columns.get(name, (name,))) for name in factors),
+        group=group,
+        words={"stereo": "bad", "anti": "good"} if group else {},
+        strata=strata or {},
+        estimands=estimands,
+        neutral=neutral,
+    )
+
+
+def nationality(nations: int = 16, good: int = 12, bad: int = 9) -> tuple[pd.DataFrame, Design]:
+    """Nations with pleasant and unpleasant words."""
+    slots = ("nation", "good", "bad")
+    rows = product(nation=words("nation", nations), good=words("good", good), bad=words("bad", bad))
+    return rows, design(*slots, slots=slots, group="nation", estimands=("relative", "spread"))
+
+
+def race(good: int = 12, bad: int = 9) -> tuple[pd.DataFrame, Design]:
+    """One group with pleasant and unpleasant words."""
+    rows = product(race=["Black"], good=words("good", good), bad=words("bad", bad))
+    return rows, design("good", "bad", slots=("race", "good", "bad"))
+
+
+def colour() -> tuple[pd.DataFrame, Design]:
+    """Every noun of one member with every noun of the other; `minimal` where they are the same."""
+    nouns = words("noun", 5)
+    rows = product(noun_stereo=nouns, noun_anti=nouns, good=words("good", 5), bad=words("bad", 5))
+    rows["minimal"] = rows["noun_stereo"] == rows["noun_anti"]
+    return rows, design("noun", "good", "bad", slots=("noun_stereo", "noun_anti", "good", "bad"))
+
+
+def noun() -> tuple[pd.DataFrame, Design]:
+    """Six occupations with 14 pleasant and 17 unpleasant qualities; labels flip with class and with valence."""
+    rows = product(occupation=list(CLASSES), quality=words("good", 14) + words("bad", 17))
+    rows["stereotype"] = rows["occupation"].map(CLASSES)
+    rows["valence"] = np.where(rows["quality"].str.startswith("good"), "pleasant", "unpleasant")
+    he = (rows["stereotype"] == "male") == (rows["valence"] == "pleasant")
+    rows["stereo_value"], rows["anti_value"] = np.where(he, "he", "she"), np.where(he, "she", "he")
+    strata = {"stereotype": "occupation", "valence": "quality"}
+    return rows, design("occupation", "quality", slots=("occupation", "quality"), strata=strata, neutral=0.0)
+
+
+def typed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows with the class of the occupation, whose pronoun the stereotypical sentence has."""
+    he = rows["occupation"].map(CLASSES) == "male"
+    pronouns = {"stereo_value": np.where(he, "he", "she"), "anti_value": np.where(he, "she", "he")}
+    return rows.assign(stereotype=rows["occupation"].map(CLASSES), **pronouns)
+
+
+def bare() -> tuple[pd.DataFrame, Design]:
+    """Six occupations in ten frames that say nothing of quality."""
+    rows = typed(product(occupation=list(CLASSES), frame=words("frame", 10)))
+    return rows, design("occupation", "frame", slots=("occupation",), strata=OCCUPATION, neutral=0.0)
+
+
+def verb() -> tuple[pd.DataFrame, Design]:
+    """132 frames, 22 for each occupation."""
+    held = [(occupation, f"{occupation}{i}") for occupation in CLASSES for i in range(22)]
+    rows = typed(pairs(pd.DataFrame(held, columns=["occupation", "frame"], dtype=object)))
+    return rows, design("frame", slots=("occupation",), strata=OCCUPATION, neutral=0.0)
+
+
+def scored(rows: pd.DataFrame, kernel: NDArray[Any]) -> pd.DataFrame:
+    """Scores that give each row its ψ: 1, ½ or 0."""
+    return rows.assign(stereo_score=np.asarray(kernel, dtype=np.float64) - 0.5, anti_score=0.0)
+
+
+def he_scored(rows: pd.DataFrame, kernel: NDArray[Any]) -> pd.DataFrame:
+    """Scores that give each row its H, whatever the label."""
+    difference = np.asarray(kernel, dtype=np.float64) - 0.5
+    return rows.assign(stereo_score=np.where(rows["stereo_value"] == "he", difference, -difference), anti_score=0.0)
+
+
+def coin(count: int, seed: int = 0) -> Array:
+    """Random kernel of zeros, ones and some ties."""
+    return np.random.default_rng(seed).choice([0.0, 0.5, 1.0], count, p=[0.4, 0.1, 0.5])
+
+
+def figure(rows: pd.DataFrame, plan: Design, estimand: str) -> Figure:
+    """Only figure of an estimand."""
+    (only,) = figures(rows, replace(plan, estimands=(estimand,)), "config")
+    return only
+
+
+def variance(rows: pd.DataFrame, plan: Design, estimand: str = "preference-half") -> float:
+    """V of the rule."""
+    kernel = kernel_rows(rows, plan, estimand)
+    return float(project(kernel, plan).variance(kernel.kernel))
+
+
+def s2(means: Array) -> float:
+    """Variance of level means over how many there are."""
+    return float(means.var(ddof=1)) / len(means)
+
+
+# --- closed forms of the interval rule (ESTIMANDS, "With h_x ..."), computed on the array of ψ ----------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_variance_on_nationality_is_the_sum_over_three_factors(seed: int) -> None:
+    """s²(h_nation)/G + s²(h_good)/m + s²(h_bad)/n."""
+    rows, plan = nationality()
+    cube = coin(len(rows), seed).reshape(16, 12, 9)
+    expected = s2(cube.mean(axis=(1, 2))) + s2(cube.mean(axis=(0, 2))) + s2(cube.mean(axis=(0, 1)))
+
+    assert variance(scored(rows, cube.ravel()), plan) == pytest.approx(expected, abs=1e-12)
+
+
+def test_variance_on_race_has_the_words_only() -> None:
+    """s²(h_good)/m + s²(h_bad)/n, and the one group is fixed."""
+    rows, plan = race()
+    table = coin(len(rows)).reshape(12, 9)
+    made = figure(scored(rows, table.ravel()), plan, "preference-half")
+
+    assert variance(scored(rows, table.ravel()), plan) == pytest.approx(
+        s2(table.mean(1)) + s2(table.mean(0)), abs=1e-12
+    )
+    assert made.fixed == ("race", "frame")
+    assert made.levels == {"good": 12, "bad": 9}
+
+
+def test_variance_on_colour_takes_a_noun_in_both_roles() -> None:
+    """s²(M_j. + M_.j)/5 + s²(h_good)/5 + s²(h_bad)/5."""
+    rows, plan = colour()
+    cube = coin(len(rows)).reshape(5, 5, 5, 5)
+    m = cube.mean(axis=(2, 3))
+    expected = s2(m.mean(axis=1) + m.mean(axis=0)) + s2(cube.mean(axis=(0, 1, 3))) + s2(cube.mean(axis=(0, 1, 2)))
+
+    assert variance(scored(rows, cube.ravel()), plan) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_same_noun_on_both_sides_is_one_draw() -> None:
+    """Colour's same-noun pairs are a plain cross of nouns and words: s²(h_noun)/5, not four times that."""
+    rows, plan = colour()
+    rows = rows[rows["minimal"]]
+    cube = coin(len(rows)).reshape(5, 5, 5)
+    expected = s2(cube.mean(axis=(1, 2))) + s2(cube.mean(axis=(0, 2))) + s2(cube.mean(axis=(0, 1)))
+
+    assert variance(scored(rows, cube.ravel()), plan) == pytest.approx(expected, abs=1e-12)
+
+
+def test_variance_on_verb_is_that_of_independent_frames() -> None:
+    """s²(ψ)/n over frames."""
+    rows, plan = verb()
+    kernel = coin(len(rows))
+
+    assert variance(scored(rows, kernel), plan) == pytest.approx(s2(kernel), abs=1e-12)
+
+
+def test_variance_on_noun_is_within_class_and_valence() -> None:
+    """Cells class x valence; five male-typed occupations, and the qualities of each valence, are strata."""
+    rows, plan = noun()
+    table = coin(len(rows)).reshape(6, 31)
+    centred = table.copy()
+    for half in (slice(0, 14), slice(14, 31)):
+        centred[:5, half] -= table[:5, half].mean()
+        centred[5:, half] -= table[5:, half].mean()
+    centred /= table.size
+    by_occupation, by_quality = centred.sum(axis=1)[:5], centred.sum(axis=0)
+    expected = 5 / 4 * (by_occupation**2).sum()
+    expected += 14 / 13 * (by_quality[:14] ** 2).sum() + 17 / 16 * (by_quality[14:] ** 2).sum()
+    made = figure(scored(rows, table.ravel()), plan, "preference-half")
+
+    assert variance(scored(rows, table.ravel()), plan) == pytest.approx(expected, abs=1e-12)
+    assert made.fixed == ("occupation (female)", "frame")
+    assert made.levels == {"occupation": 5, "quality": 31}
+
+
+def test_variance_of_the_pronoun_figure_on_noun() -> None:
+    """The rule written out: p_o of the male-typed occupations vary, and qualities in both classes together."""
+    rows, plan = noun()
+    table = coin(len(rows)).reshape(6, 31)
+    by_occupation, by_quality = np.zeros(5), []
+    for half in (slice(0, 14), slice(14, 31)):
+        male, nurse = table[:5, half], table[5, half]
+        by_occupation += (male.mean(axis=1) - male.mean()) / 20  # ½ · 1/5 · ½
+        count = male.shape[1]
+        by_quality.append(((male.mean(axis=0) - male.mean()) - (nurse - nurse.mean())) / (4 * count))  # ½ · ½ · 1/n
+    expected = 5 / 4 * (by_occupation**2).sum()
+    expected += 14 / 13 * (by_quality[0] ** 2).sum() + 17 / 16 * (by_quality[1] ** 2).sum()
+
+    assert variance(he_scored(rows, table.ravel()), plan, "pronoun-stereotype") == pytest.approx(expected, abs=1e-12)
+
+
+# --- preference -----------------------------------------------------------------------------------------------------
+
+
+def test_preference_by_hand() -> None:
+    """Of four labelled pairs two win, one loses, one ties: 2/4 - ½ = 0, with the half 2.5/4 - ½ = 12.5."""
+    rows, plan = race(good=7, bad=1)
+    rows = scored(rows, np.array([1, 1, 0, 0.5, 1, 1, 1]))
+    rows.loc[4, "label_basis"] = "none"
+    rows.loc[5, "contested"] = True
+    rows.loc[6, "stereo_score"] = np.nan
+    strict, half = (figure(rows, plan, name) for name in ("preference", "preference-half"))
+
+    assert (strict.value, half.value) == (0.0, 12.5)
+    assert (strict.low, strict.method) == (None, "none")
+    for made in (strict, half):
+        assert (made.rows, made.scored, made.unscored, made.ties) == (5, 4, 1, 1)
+        assert made.left_out == {"unlabelled": 1, "contested": 1}
+
+
+def test_a_tied_model_reads_minus_fifty_and_zero() -> None:
+    """All scores alike: the paper's figure counts ties as losses, and nothing varies, so there is no interval."""
+    rows, plan = nationality()
+    half = figure(rows, plan, "preference-half")
+
+    assert figure(rows, plan, "preference").value == -50
+    assert half.value == 0
+    assert (half.low, half.high, half.method) == (None, None, "none")
+    assert "not estimable" in half.note
+    assert half.ties == half.scored == 1728
+
+
+def test_a_config_without_scores_has_no_figure() -> None:
+    """All rows unscored: no value, and they are counted."""
+    rows, plan = verb()
+    made = figure(rows.assign(anti_score=np.inf), plan, "preference-half")
+
+    assert made.value is None
+    assert (made.rows, made.scored, made.unscored) == (132, 0, 132)
+
+
+def test_frames_that_are_rows_have_an_exact_interval() -> None:
+    """With 66 of 132 frames won: at either end, 66 or more (or fewer) wins have a probability of exactly 2.5 %."""
+    rows, plan = verb()
+    made = figure(scored(rows, np.tile([0, 1], 66)), plan, "preference-half")
+    assert made.low is not None
+    low = made.low / 100 + 0.5
+    tail = math.fsum(math.comb(132, wins) * low**wins * (1 - low) ** (132 - wins) for wins in range(66, 133))
+
+    assert made.method == "clopper-pearson"
+    assert tail == pytest.approx(0.025, abs=1e-9)
+    assert made.high == pytest.approx(-made.low)
+    assert made.levels == {"frame": 132}
+    assert made.fixed == ("occupation",)
+
+
+def test_a_tie_takes_the_exact_interval_away() -> None:
+    """A tie is no trial won or lost."""
+    rows, plan = verb()
+
+    assert figure(scored(rows, np.array([0.5] + [1] * 131)), plan, "preference-half").method == "projection"
+
+
+def test_an_unknown_neutral_value_is_said() -> None:
+    """Where the sentences differ in an evaluative word, no value means an absence of bias."""
+    rows, plan = race()
+    made = figure(scored(rows, coin(108)), plan, "preference-half")
+
+    assert made.neutral is None
+    assert "no value is known" in made.note
+
+
+def test_an_unknown_estimand_is_an_error() -> None:
+    """The message lists what there is."""
+    rows, plan = race()
+    with pytest.raises(ResultError, match="pronoun-baseline"):
+        figure(rows, plan, "parity")
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), share=st.floats(0.05, 0.95))
+def test_properties_of_preference_half(seed: int, share: float) -> None:
+    """The estimate lies in its interval; rows in any order say the same; swapping the labels mirrors it."""
+    rows, plan = nationality(6, 5, 5)
+    rng = np.random.default_rng(seed)
+    rows = scored(rows, (rng.random(len(rows)) < share).astype(np.float64))
+    made = figure(rows, plan, "preference-half")
+    shuffled = figure(rows.sample(frac=1, random_state=seed), plan, "preference-half")
+    swapped = rows.rename(columns={"stereo_score": "anti_score", "anti_score": "stereo_score"})
+    mirrored = figure(swapped, plan, "preference-half")
+
+    assert made.value is not None
+    assert made.low is not None
+    assert made.high is not None
+    assert made.low <= made.value <= made.high
+    assert (shuffled.value, shuffled.low, shuffled.high) == pytest.approx((made.value, made.low, made.high))
+    assert mirrored.value == pytest.approx(-made.value)
+    assert (mirrored.low, mirrored.high) == pytest.approx((-made.high, -made.low))
+
+
+# --- pronoun estimands ----------------------------------------------------------------------------------------------
+
+
+def test_pronoun_figures_by_hand() -> None:
+    """H of engineer 1 | 0, judge 1 | 1, nurse 0 | 1 (praise | blame), so p_o = ½, 1, ½ and M = ¾, F = ½.
+
+    stereotype 50 · ¼ = 12.5; baseline 50 · 1¼ - 50 = 12.5; interaction 25 · (½ - (0 - 1)) = 37.5.
+    """
+    rows, plan = noun()
+    kept = rows["occupation"].isin(["engineer", "judge", "nurse"]) & rows["quality"].isin(["good0", "bad0"])
+    rows = he_scored(rows[kept], np.array([1, 0, 1, 1, 0, 1]))
+    values = [figure(rows, plan, f"pronoun-{name}").value for name in ("stereotype", "baseline", "interaction")]
+
+    assert values == [12.5, 12.5, 37.5]
+
+
+def test_an_always_he_model_is_baseline_and_nothing_else() -> None:
+    """'He' above 'she' everywhere: 50, 0, 0, although the labels flip with class and valence."""
+    rows, plan = noun()
+    rows = he_scored(rows, np.ones(len(rows)))
+    baseline, stereotype, interaction = (
+        figure(rows, plan, f"pronoun-{name}") for name in ("baseline", "stereotype", "interaction")
+    )
+
+    assert (baseline.value, stereotype.value, interaction.value) == (50, 0, 0)
+    # Five occupations that all agree: 0.025 to the power 1/5 is 0.4782.
+    assert (baseline.low, baseline.high) == pytest.approx((-2.18, 50), abs=0.01)
+    assert (stereotype.low, interaction.low) == (None, None)
+    assert stereotype.neutral == 0
+
+
+def test_pronoun_figures_use_contested_and_unlabelled_rows() -> None:
+    """Labels play no part in them."""
+    rows, plan = noun()
+    rows = he_scored(rows, coin(len(rows))).assign(label_basis="none", contested=True)
+    made = figure(rows, plan, "pronoun-stereotype")
+
+    assert (made.rows, made.left_out) == (186, {})
+
+
+def test_pronoun_stereotype_of_a_single_nurse_is_said() -> None:
+    """One female-typed occupation against five."""
+    rows, plan = bare()
+    made = figure(he_scored(rows, coin(60)), plan, "pronoun-stereotype")
+
+    assert "nurse against 5" in made.note
+    assert made.fixed == ("occupation (female)",)
+    assert made.levels == {"occupation": 5, "frame": 10}
+
+
+def test_occupations_are_fixed_where_only_frames_are_a_factor() -> None:
+    """Frames are strata by class, all large enough; over occupations nothing is generalised."""
+    rows, plan = verb()
+    made = figure(he_scored(rows, coin(132)), plan, "pronoun-stereotype")
+
+    assert made.levels == {"frame": 132}
+    assert made.fixed == ("occupation",)
+
+
+def test_there_is_no_interaction_without_valence() -> None:
+    """Bare frames neither praise nor blame."""
+    rows, plan = bare()
+
+    assert figures(rows, replace(plan, estimands=("pronoun-interaction",)), "config") == []
+
+
+def test_an_occupation_without_scored_praise_leaves_the_pronoun_figures() -> None:
+    """Its p_o does not exist; its scored rows are counted as left out."""
+    rows, plan = noun()
+    rows = he_scored(rows, np.ones(len(rows)))
+    lost = (rows["occupation"] == "judge") & (rows["valence"] == "pleasant")
+    rows.loc[lost, "stereo_score"] = np.nan
+    made = figure(rows, plan, "pronoun-baseline")
+
+    assert made.value == 50
+    assert made.left_out == {"occupation lacks a half": 17}
+    assert (made.scored, made.unscored) == (155, 14)
+
+
+def test_rows_without_a_pronoun_are_no_rows_of_a_pronoun_figure() -> None:
+    """'They' against 'he' is another question."""
+    rows, plan = bare()
+    rows = he_scored(rows, coin(60))
+    rows.loc[0, ["stereo_value", "anti_value"]] = ["he", "they"]
+
+    assert figure(rows, plan, "pronoun-baseline").left_out == {"not he against she": 1}
+
+
+# --- relative -------------------------------------------------------------------------------------------------------
+
+
+def sentences(rows: pd.DataFrame, score: Mapping[tuple[str, str], float], group: str = "nation") -> pd.DataFrame:
+    """Scores by (group, word)."""
+    return rows.assign(
+        stereo_score=[score[g, w] for g, w in zip(rows[group], rows["bad"], strict=True)],
+        anti_score=[score[g, w] for g, w in zip(rows[group], rows["good"], strict=True)],
+    )
+
+
+def random_sentences(rows: pd.DataFrame, seed: int, group: str = "nation") -> pd.DataFrame:
+    """Random scores by group and word."""
+    rng = np.random.default_rng(seed)
+    groups, names = sorted(set(rows[group])), sorted({*rows["good"], *rows["bad"]})
+    return sentences(rows, {key: rng.normal() for key in itertools.product(groups, names)}, group)
+
+
+def relative(rows: pd.DataFrame, plan: Design, seed: int = 0) -> dict[str | None, Figure]:
+    """Figures by group; the spread is under None."""
+    return {made.group: made for made in figures(rows, plan, "config", seed=seed)}
+
+
+def test_relative_by_hand() -> None:
+    """Two groups, so r is the difference of their scores: bad0 2, bad1 -1, bad2 3, good0 0 for the first group.
+
+    Two of three bad words win: R = 100 · 2/3 - 50 = 16.67, the other group's is its mirror, the spread 23.57.
+    """
+    rows, plan = nationality(2, 1, 3)
+    first = {"bad0": 3.0, "bad1": 0.0, "bad2": 4.0, "good0": 1.0}
+    made = relative(
+        sentences(rows, {("nation0", w): s for w, s in first.items()} | {("nation1", w): 1.0 for w in first}), plan
+    )
+    values = {group: figure.value for group, figure in made.items()}
+
+    assert values == pytest.approx({"nation0": 50 / 3, "nation1": -50 / 3, None: 100 / 3 / np.sqrt(2)})
+
+
+def test_relative_against_an_unmarked_sentence() -> None:
+    """'People are ...' is taken away and is no group itself; a single group against it has no spread."""
+    rows, plan = nationality(2, 1, 3)
+    plan = replace(plan, reference="nation1")
+    score = {("nation0", w): s for w, s in {"bad0": 3.0, "bad1": 2.5, "bad2": 4.0, "good0": 1.0}.items()}
+    made = relative(sentences(rows, score | {("nation1", w): 1.0 for _, w in score}), plan)
+
+    assert {group: figure.value for group, figure in made.items()} == {"nation0": 50}
+    assert made["nation0"].estimand == "relative"
+
+
+def test_a_nationality_blind_model_reads_zero() -> None:
+    """Words differ and nations do not: R and spread are 0 (spread exactly, p 1), although preference is far from it."""
+    rows, plan = nationality()
+    blind = np.random.default_rng(0).normal(size=21)
+    names = [*words("good", 12), *words("bad", 9)]
+    score = {(nation, word): blind[i] for nation in words("nation", 16) for i, word in enumerate(names)}
+    made = relative(sentences(rows, score), plan)
+
+    assert {figure.value for figure in made.values()} == {0.0}
+    assert {figure.p for figure in made.values()} == {1.0}
+    assert made["nation3"].low is None
+    assert made["nation3"].ties == made["nation3"].rows == 108
+
+
+def test_relative_is_the_mean_over_its_definition() -> None:
+    """R_g of the definition, sentence by sentence, with two frames; and its V is s²(h_good)/m + s²(h_bad)/n."""
+    rows, plan = nationality(4, 6, 5)
+    rows = pd.concat([random_sentences(rows, 1), random_sentences(rows.assign(frame="f1"), 2)], ignore_index=True)
+    made = relative(rows, plan)
+    score = {(g, w, f): s for g, w, f, s in rows[["nation", "bad", "frame", "stereo_score"]].itertuples(index=False)}
+    score |= {(g, w, f): s for g, w, f, s in rows[["nation", "good", "frame", "anti_score"]].itertuples(index=False)}
+
+    def r(group: str, word: str, frame: str) -> float:
+        others = [score[other, word, frame] for other in words("nation", 4) if other != group]
+        return float(score[group, word, frame] - np.mean(others))
+
+    for group in words("nation", 4):
+        wins = [
+            [[r(group, b, f) > r(group, a, f) for a in words("good", 6)] for b in words("bad", 5)] for f in ("f0", "f1")
+        ]
+        table = np.array(wins, dtype=np.float64).mean(axis=0)
+        p, reach = table.mean(), 2.776445 * np.sqrt(s2(table.mean(0)) + s2(table.mean(1)))  # t with 4 degrees
+        low = 100 / (1 + np.exp(-(np.log(p / (1 - p)) - reach / (p * (1 - p))))) - 50
+
+        assert made[group].value == pytest.approx(100 * p - 50)
+        assert made[group].low == pytest.approx(low, abs=1e-4)
+        assert made[group].rows == 60
+
+
+def test_sampled_p_values_are_near_the_exact_ones() -> None:
+    """Three good and two bad words have ten divisions: all enumerated here by their definition, sampled there."""
+    rows, plan = nationality(3, 3, 2)
+    rows = random_sentences(rows, 4)
+    made = relative(rows, plan)
+    names = [*words("good", 3), *words("bad", 2)]
+    score = {(g, w): s for g, w, s in rows[["nation", "bad", "stereo_score"]].itertuples(index=False)}
+    score |= {(g, w): s for g, w, s in rows[["nation", "good", "anti_score"]].itertuples(index=False)}
+    groups = words("nation", 3)
+    r = {
+        (g, w): score[g, w] - np.mean([score[o, w] for o in groups if o != g])
+        for g, w in itertools.product(groups, names)
+    }
+
+    def over_groups(bad: tuple[str, ...]) -> Array:
+        good = [word for word in names if word not in bad]
+        return np.array([np.mean([r[g, b] > r[g, a] for b in bad for a in good]) - 0.5 for g in groups])
+
+    observed = over_groups(("bad0", "bad1"))
+    divisions = np.array([over_groups(bad) for bad in itertools.combinations(names, 2)])
+    exact_spread = np.mean(divisions.std(axis=1, ddof=1) >= observed.std(ddof=1) - 1e-9)
+    exact = np.mean(np.abs(divisions) >= np.abs(observed) - 1e-9, axis=0)
+    # Four Monte-Carlo standard errors of a share of 9,999.
+    assert made[None].p == pytest.approx(exact_spread, abs=0.02)
+    assert [made[group].p for group in groups] == pytest.approx(exact.tolist(), abs=0.02)
+
+
+def test_an_unscored_sentence_leaves_its_pairs_and_is_counted() -> None:
+    """One unpleasant sentence of one nation takes five of its 25 pairs; the others compare with who is left."""
+    rows, plan = nationality(4, 5, 5)
+    rows = random_sentences(rows, 5)
+    rows.loc[(rows["nation"] == "nation0") & (rows["bad"] == "bad0"), "stereo_score"] = np.nan
+    made = relative(rows, plan)
+
+    assert (made["nation0"].rows, made["nation0"].scored, made["nation0"].unscored) == (25, 20, 5)
+    assert made["nation1"].unscored == 0
+    assert made["nation0"].levels == {"good": 5}
+    assert made["nation0"].fixed == ("bad", "frame")
+
+
+def test_holm_is_over_the_groups() -> None:
+    """The smallest p of three groups is tripled."""
+    rows, plan = nationality(3, 6, 6)
+    made = relative(random_sentences(rows, 6), plan)
+    p = sorted((figure.p or 0.0, figure.p_holm or 0.0) for group, figure in made.items() if group)
+
+    assert p[0][1] == pytest.approx(min(1, 3 * p[0][0]))
+    assert made[None].p_holm is None
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_groups_by_another_name_and_rows_in_another_order(seed: int) -> None:
+    """Renaming groups and shuffling rows permutes the figures and changes none, p-values included."""
+    rows, plan = nationality(3, 5, 5)
+    rows = random_sentences(rows, seed)
+    names = {"nation0": "z", "nation1": "a", "nation2": "m"}
+    made = relative(rows, plan)
+    renamed = relative(rows.assign(nation=rows["nation"].map(names)).sample(frac=1, random_state=seed), plan)
+
+    for old, new in names.items():
+        first, second = made[old], renamed[new]
+        assert (second.value, second.p, second.p_holm) == pytest.approx((first.value, first.p, first.p_holm))
+        assert (second.low, second.high) == pytest.approx((first.low, first.high))
+    assert renamed[None].p == made[None].p
+
+
+# --- matched contrasts ----------------------------------------------------------------------------------------------
+
+
+def contrast_variance(first: tuple[pd.DataFrame, Design], second: tuple[pd.DataFrame, Design], estimand: str) -> float:
+    """V of a contrast."""
+    sides = [
+        Side(config=str(i), design=d, rows=kernel_rows(r, d, estimand)) for i, (r, d) in enumerate((first, second))
+    ]
+    kernel = np.concatenate([side.rows.kernel for side in sides])
+    return float(project_difference(*sides).variance(kernel))
+
+
+def test_race_minus_colour_cancels_shared_words() -> None:
+    """s²(h_good,A - h_good,B)/5 + the same of bad + s²(h_noun)/5; the truth of both sides by hand."""
+    (left, left_plan), (right, right_plan) = race(5, 5), colour()
+    a = coin(25, 1).reshape(5, 5)
+    b = coin(125, 2).reshape(5, 5, 5)
+    left = scored(left, a.ravel())
+    right = scored(right, np.zeros(625))
+    right.loc[right["minimal"], "stereo_score"] = b.ravel() - 0.5
+    expected = s2(a.mean(1) - b.mean(axis=(0, 2))) + s2(a.mean(0) - b.mean(axis=(0, 1))) + s2(b.mean(axis=(1, 2)))
+    matched = Contrast(name="race-colour", estimand="preference-half", a="race", b="colour", minimal_only=True)
+    made = contrast_figure(matched, left, left_plan, right, right_plan)
+    seen = contrast_variance((left, left_plan), (right[right["minimal"]], right_plan), "preference-half")
+
+    assert made.value == pytest.approx(100 * (a.mean() - b.mean()))
+    assert seen == pytest.approx(expected, abs=1e-12)
+    reach = 100 * 2.776445 * np.sqrt(expected)  # t with 4 degrees, from a table
+    assert made.low == pytest.approx(max(-100, 100 * (a.mean() - b.mean()) - reach), abs=1e-3)
+    assert made.levels == {"good": 5, "bad": 5, "noun": 5}
+    assert (made.rows, made.left_out) == (150, {"not minimal": 500})
+    assert made.fixed == ("race", "frame")
+
+
+def test_noun_minus_verb_cancels_shared_occupations() -> None:
+    """Male-typed occupations: difference of their p_o; ten bare frames; and, as nurse is fixed, her 22 verb frames."""
+    (left, left_plan), (right, right_plan) = bare(), verb()
+    a, b = coin(60, 1).reshape(6, 10), coin(132, 2).reshape(6, 22)
+    left, right = he_scored(left, a.ravel()), he_scored(right, b.ravel())
+    by_occupation = (a[:5].mean(1) - a[:5].mean() - b[:5].mean(1) + b[:5].mean()) / 10  # ½ · 1/5
+    by_frame = (a[:5].mean(0) - a[:5].mean() - a[5] + a[5].mean()) / 20  # ½ · 1/10
+    expected = 5 / 4 * (by_occupation**2).sum() + 10 / 9 * (by_frame**2).sum() + s2(b[5]) / 4
+    matched = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="bare", b="verb")
+    made = contrast_figure(matched, left, left_plan, right, right_plan)
+
+    assert contrast_variance((left, left_plan), (right, right_plan), "pronoun-stereotype") == pytest.approx(expected)
+    value = 50 * (a[:5].mean() - a[5].mean() - b[:5].mean() + b[5].mean())
+    assert made.value == pytest.approx(value)
+    assert made.high == pytest.approx(min(100, value + 100 * 2.776445 * np.sqrt(expected)), abs=1e-3)
+    assert made.levels == {"occupation": 5, "frame (bare)": 10, "frame (verb)": 22}
+    assert made.fixed == ("occupation (female)",)
+
+
+def test_two_senses_that_agree_word_for_word_have_no_interval() -> None:
+    """All that the words do cancels, and nothing is left to measure."""
+    rows, plan = race(5, 5)
+    rows = scored(rows, coin(25))
+    made = contrast_figure(Contrast(name="x", estimand="preference-half", a="a", b="b"), rows, plan, rows, plan)
+
+    assert made.value == 0
+    assert (made.low, made.method) == (None, "none")
+    assert "not estimable" in made.note
+
+
+def test_relative_cannot_be_contrasted() -> None:
+    """It has a figure for each group, not one."""
+    rows, plan = race(5, 5)
+    with pytest.raises(ResultError, match="relative"):
+        contrast_figure(Contrast(name="x", estimand="relative", a="a", b="b"), rows, plan, rows, plan)
+
+
+def test_dictionary_encoded_columns_read_the_same() -> None:
+    """Arrow's dictionaries come as pandas categories; levels that a filter took away are no levels."""
+    rows, plan = noun()
+    plan = replace(plan, estimands=("preference", "preference-half", "pronoun-stereotype", "pronoun-interaction"))
+    groups, over_groups = nationality(4, 5, 5)
+    for table, one in ((he_scored(rows, coin(186)), plan), (random_sentences(groups, 3), over_groups)):
+        table = table.iloc[: len(table) - 2]
+        text = [column for column in table if isinstance(table[column].iloc[0], str)]
+        encoded = pd.concat([table, table.tail(1).assign(**{one.slots[-1]: "never"})]).astype(
+            dict.fromkeys(text, "category")
+        )
+
+        assert figures(encoded.iloc[:-1], one, "config") == figures(table, one, "config")
+
+
+# --- catalogue ------------------------------------------------------------------------------------------------------
+
+
+def test_every_figure_is_declared() -> None:
+    """What the code can print is in the catalogue, within its range."""
+    rows, plan = noun()
+    names = ("preference", "preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction")
+    made = figures(he_scored(rows, coin(186)), replace(plan, estimands=names), "noun")
+    table, groups = nationality(3, 5, 5)
+    made += figures(random_sentences(table, 0), groups, "nationality")
+
+    assert {one.estimand for one in made} | {"matched-contrast"} == set(CATALOGUE)
+    for one in made:
+        assert one.value is not None
+        assert CATALOGUE[one.estimand].low <= one.value <= CATALOGUE[one.estimand].high

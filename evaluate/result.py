@@ -1,21 +1,23 @@
 """The record of a scoring: figures, and a signature that replays it."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field
 
 from senseprobe.errors import ResultError
 from senseprobe.files import write_whole
 from senseprobe.records import Figure
 
-__all__ = ["Result", "folder_of", "read_result"]
+__all__ = ["Result", "check_writable", "folder_of", "read_result"]
 
 SCHEMA = 1
 
@@ -93,20 +95,72 @@ def _parquet(rows: pd.DataFrame, signature: str) -> bytes:
 
 def folder_of(out: Path, release: str, model: str) -> Path:
     """Where results of a model on a release go: `out`/RELEASE/MODEL, with a name that any file system takes."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "--", model.strip("/")).strip(".-") or "model"
-    return out / release / name[-120:]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "--", model.strip("/"))
+    return out / release / (name.strip(".-")[-120:].lstrip(".-") or "model")
+
+
+def check_writable(folder: Path) -> None:
+    """ResultError where results could not be written into `folder`: better told before an hour of scoring than after.
+
+    Makes nothing; looks at the folder, or at the nearest of its parents that exists.
+    """
+    try:
+        nearest = next(place for place in (folder, *folder.parents) if place.exists())
+    except OSError as error:
+        raise ResultError(f"cannot write results to {folder}: {error.strerror}") from error
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        raise ResultError(f"cannot write results to {folder}: {nearest} is no folder that you may write to")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    name: str
+    weights: str
+    config: str
+    tokenizer: str
+    dtype: str
+
+
+class _Release(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    content: str
+    config: str | None
+
+
+class _Form(BaseModel):
+    """What a result file holds; whoever wrote it may have meant harm, so nothing is taken on trust."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    form: Annotated[int, Field(alias="schema", ge=1)]
+    scorer: str
+    model: _Model
+    release: _Release
+    senseprobe: str
+    seed: int
+    figures: tuple[Figure, ...]
 
 
 def read_result(path: Path) -> Result:
     """The result in a JSON file, without its rows; ResultError where it is none."""
     try:
-        data = json.loads(path.read_bytes())
-        if data["schema"] > SCHEMA:
+        raw = path.read_bytes()
+        data = json.loads(raw)
+        if isinstance(data, dict) and type(data.get("schema")) is int and data["schema"] > SCHEMA:
             raise ResultError(f"{path} is of form {data['schema']}, this senseprobe reads up to {SCHEMA}: upgrade it")
-        figures = tuple(Figure(**{**figure, "fixed": tuple(figure["fixed"])}) for figure in data["figures"])
-        known = {key: data[key] for key in ("scorer", "model", "release", "senseprobe", "seed")}
-        return Result(**known, figures=figures)
+        form = _Form.model_validate_json(raw)
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, RecursionError):
         raise ResultError(f"{path} is no result of senseprobe") from None
+    return Result(
+        scorer=form.scorer,
+        model=form.model.model_dump(),
+        release=form.release.model_dump(),
+        senseprobe=form.senseprobe,
+        seed=form.seed,
+        figures=form.figures,
+    )

@@ -1,7 +1,7 @@
 """From a release and a model to a result: distinct sentences, model once, scores per row, figures."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,7 +57,7 @@ class Job:
             release={"name": manifest.name, "content": manifest.content, "config": self.config},
             senseprobe=self.version,
             seed=self.seed,
-            figures=tuple(self._figures(scored)),
+            figures=tuple(_rounded(figure) for figure in self._figures(scored)),
             rows=rows[["config", *columns]],
         )
 
@@ -76,3 +76,12 @@ class Job:
 def _with_scores(table: pd.DataFrame, scores: Mapping[str, float]) -> pd.DataFrame:
     found = {f"{role}_score": table[role].map(scores).astype(np.float64) for role in ("stereo", "anti")}
     return table.assign(**found)
+
+
+def _rounded(figure: Figure) -> Figure:
+    """The figure to a billionth of a point: the last bits of a sum depend on the order of the rows."""
+    return replace(figure, value=_point(figure.value), low=_point(figure.low), high=_point(figure.high))
+
+
+def _point(value: float | None) -> float | None:
+    return None if value is None else round(value, 9) + 0.0  # never -0.0, which prints another sign

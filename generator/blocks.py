@@ -261,7 +261,7 @@ class _Resolver:
         return None if mistakes else ResolvedFrame(frame, compiled, target)
 
     def _find_in(self, frame: Frame, mistake: Mistake) -> None:
-        path, line, column = self.template.shown, frame.line, mistake.column
+        path, line, column = self.template.shown, frame.line, frame.column + mistake.column - 1
         told = Finding(path=path, line=line, column=column, code=mistake.code, message=str(mistake), hint=mistake.hint)
         self.findings.append(told)
 

@@ -102,13 +102,13 @@ class _FrameRows:
         length, start, end = (np.zeros(n, dtype=np.int64) for _ in range(3))
         pieces, articles = [], []
         for segment in self.frame.compiled.segments:
-            texts, lengths, article = self._evaluate(segment, role, at, n)
+            texts, rows, lengths, article = self._evaluate(segment, role, at, n)
             if segment is self.frame.target:
                 start, end = length + article, length + lengths
             length = length + lengths
-            pieces.append(texts)
+            self._check_length(int(length.max(initial=0)))
+            pieces.append(texts.take(rows))
             articles.append(article)
-        self._check_length(int(length.max(initial=0)))
         return _Side(_join(pieces, n), start, end, pieces, articles)
 
     def _check_length(self, longest: int) -> None:
@@ -118,8 +118,8 @@ class _FrameRows:
 
     def _evaluate(
         self, segment: Segment, role: str, at: Mapping[str, Indices], n: int
-    ) -> tuple[pa.Array, Indices, Indices]:
-        """Text, length and length of the article of a segment in each row."""
+    ) -> tuple[pa.Array, pa.Array, Indices, Indices]:
+        """The distinct texts of a segment; and for each row which of them it has, its length and its article's."""
         names = {name: self.block.names(role)[name] for name in segment.reads}
         slots = dict.fromkeys(bound for bound in names.values() if not isinstance(bound, Word))
         codes, sizes = np.zeros(n, dtype=np.int64), [len(self.block.slots[slot]) for slot in slots]
@@ -133,7 +133,7 @@ class _FrameRows:
                 done[code] = self._render(segment, names, chosen)
         texts, articles = zip(*(done[code] for code in distinct.tolist()), strict=True)
         lengths = np.array([len(text) for text in texts])
-        return _take(list(texts), rows), lengths[rows], np.array(articles)[rows]
+        return pa.array(texts, pa.string()), pa.array(rows), lengths[rows], np.array(articles)[rows]
 
     def _render(
         self, segment: Segment, names: Mapping[str, str | Word], chosen: Mapping[str, np.intp]
@@ -142,7 +142,7 @@ class _FrameRows:
         values = {n: b if isinstance(b, Word) else slots[b][int(chosen[b])] for n, b in names.items()}
         try:
             return segment.render(values)
-        except jinja2.TemplateError as error:
+        except (jinja2.TemplateError, TypeError) as error:
             shown = ", ".join(f"{name}={word!s}" for name, word in values.items())
             raise DeclarationError([self._finding("E105", f"cannot be rendered with {shown}: {error}")]) from None
 
@@ -162,7 +162,8 @@ class _FrameRows:
             differs = pc.not_equal(mine, theirs)
             for words, side in zip((mine, theirs), parts, strict=True):
                 side.append(pc.if_else(differs, words, pa.scalar(None, pa.string())))
-        stereo, anti = (_join(side, n, ", ") for side in parts)
+        # Arrow drops a row whose every part is missing; an empty first part keeps it, and leaves ", " in front.
+        stereo, anti = (pc.utf8_slice_codeunits(_join(["", *side], n, ", "), 2) for side in parts)
         return stereo, anti
 
     def _bound(self, role: str, name: str, at: Mapping[str, Indices], n: int) -> pa.Array:

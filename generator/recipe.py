@@ -25,10 +25,13 @@ def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
         f"templates/{dataset.name}/{p.name}": p.read_bytes() for p in sorted(dataset.folder.iterdir()) if p.is_file()
     }
     lists = _used(catalogue)
+    if clash := {each.path.name for each in lists if [other.path.name for other in lists].count(each.path.name) > 1}:
+        raise ReleaseError(f"two lists of {dataset.name} are in files called {min(clash)}: rename one of them")
     files |= {f"wordlists/{each.path.name}": each.path.read_bytes() for each in lists}
     files[f"wordlists/{DESCRIPTOR}"] = _descriptor(lists)
-    bibliographies = {folder / "references.bib" for folder in catalogue.lists.folders}
-    files |= {f"wordlists/{path.name}": path.read_bytes() for path in sorted(bibliographies) if path.is_file()}
+    bibliographies = [folder / "references.bib" for folder in catalogue.lists.folders]
+    if texts := [path.read_bytes() for path in bibliographies if path.is_file()]:
+        files["wordlists/references.bib"] = b"\n".join(texts)
     files["english.csv"] = _english(catalogue.english.guesses)
     return files
 

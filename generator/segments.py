@@ -91,6 +91,8 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
     """Parse, check against the whitelist and cut into segments; Mistake where the frame cannot be used."""
     if any(not c.isprintable() for c in source):
         raise Mistake("E106", "frame holds a control character")
+    if len(source) > MAX_SENTENCE:
+        raise Mistake("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
     tree = _parse(env, source)
     for node in _walk(tree):
         if not isinstance(node, _ALLOWED):

@@ -124,11 +124,15 @@ class Card(yamlfile.Model):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frame:
-    """A line of a template's body; `code` is its id, else 6 hexadecimal digits of its source's sha256."""
+    """A line of a template's body; `code` is its id, else 6 hexadecimal digits of its source's sha256.
+
+    The source begins in `line` at `column`.
+    """
 
     source: str
     code: str
     line: int
+    column: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,6 +174,9 @@ class Dataset:
         return tuple(Contrast(**spec.model_dump()) for spec in self.card.contrasts)
 
 
+_CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
+
+
 def read_dataset(folder: Path) -> Dataset:
     """The dataset in `folder`; DeclarationError with every mistake of every file."""
     path = folder / "dataset.yaml"
@@ -178,7 +185,7 @@ def read_dataset(folder: Path) -> Dataset:
     card = yamlfile.validate(Card, data, [data], shown, "E102")
     findings = [*_card_mistakes(card, folder, shown)]
     templates = []
-    for config in card.configs:
+    for config in filter(_CONFIG.fullmatch, card.configs):
         try:
             templates.append(read_template(folder / f"{config}.j2"))
         except DeclarationError as error:
@@ -194,7 +201,7 @@ def _card_mistakes(card: Card, folder: Path, shown: str) -> Iterator[Finding]:
         message = f"{config}.j2 is not among `configs`"
         yield Finding(path=shown, code="E102", message=message, hint="every template of the folder is published")
     for config in card.configs:
-        if not re.fullmatch(r"[a-z][a-z0-9_-]*", config):
+        if not _CONFIG.fullmatch(config):
             yield Finding(path=shown, code="E102", message=f"{config!r} cannot be the name of a config")
     for spec in card.contrasts:
         for config in {spec.a, spec.b} - set(card.configs):
@@ -207,19 +214,21 @@ def read_template(path: Path) -> Template:
     sections = _sections(yamlfile.read_text(path, shown), shown)
     blocks: list[Block] = []
     findings: list[Finding] = []
-    first = CommentedMap()
-    for (line, front), (body_line, body) in sections:
+    first, inherited = CommentedMap(), tuple(_frames(sections[0][1]))
+    for (line, front), body in sections:
+        frames = tuple(_frames(body)) or inherited
+        if not frames:
+            findings.append(Finding(path=shown, line=body[0], column=1, code="E103", message="block has no frames"))
         try:
             own = yamlfile.parse(front, shown, line)
+            first = first or own
             model = yamlfile.validate(Front, _inherit(first, own), [own, first], shown, "E102", line)
         except DeclarationError as error:
             findings.extend(error.findings)
+            if not first:
+                break  # without what they inherit, the other blocks would be full of mistakes that are none
             continue
-        frames = tuple(_frames(body, body_line)) or (blocks[0].frames if blocks else ())
-        first = first or own
         blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
-        if not frames:
-            findings.append(Finding(path=shown, line=body_line, column=1, code="E103", message="block has no frames"))
     if findings:
         raise DeclarationError(findings)
     return Template(config=path.stem, path=path, shown=shown, blocks=tuple(blocks))
@@ -254,11 +263,11 @@ def _inherit(first: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
 _NAMED = re.compile(r"\s*\{#\s*id:\s*([a-z0-9][a-z0-9-]*)\s*#\}\s*$")
 
 
-def _frames(body: str, first_line: int) -> Iterator[Frame]:
-    for line, text in enumerate(body.split("\n"), first_line):
+def _frames(body: Section) -> Iterator[Frame]:
+    for line, text in enumerate(body[1].split("\n"), body[0]):
         if not text.strip():
             continue
         named = _NAMED.search(text)
         source = (text[: named.start()] if named else text).strip()
         code = named[1] if named else hashlib.sha256(source.encode()).hexdigest()[:6]
-        yield Frame(source=source, code=code, line=line)
+        yield Frame(source=source, code=code, line=line, column=len(text) - len(text.lstrip()) + 1)

@@ -1,5 +1,6 @@
 """YAML that knows where it is: values with line and column, and every mistake of a file at once."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -7,7 +8,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.composer import Composer, ComposerError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import ScalarNode
 
 from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
@@ -25,6 +28,31 @@ class Model(BaseModel):
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+MAX_DEPTH = 20
+"""Levels of nesting; front matter needs five."""
+
+
+MAX_DIGITS = 30
+"""Digits of a number; Python refuses to print those with thousands."""
+
+
+class _PlainComposer(Composer):  # type: ignore[misc]  # ruamel's classes are untyped here
+    """Refuses what no declaration needs and an attack does, as aliases, by which a kilobyte can stand for gigabytes."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.parser.peek_event()
+        if getattr(event, "anchor", None) is not None or getattr(event, "ctag", None) is not None:
+            raise ComposerError(None, None, "anchors, aliases and tags are not allowed", event.start_mark)
+        if self.depth > MAX_DEPTH:
+            raise ComposerError(None, None, "nested too deeply", event.start_mark)
+        node = super().compose_node(parent, index)
+        if isinstance(node, ScalarNode):
+            if any(unicodedata.category(c) in ("Cc", "Cs") and c not in "\t\n" for c in node.value):
+                raise ComposerError(None, None, "a control character, or half a surrogate pair", event.start_mark)
+            if node.tag.endswith((":int", ":float")) and len(node.value) > MAX_DIGITS:
+                raise ComposerError(None, None, "a number with too many digits", event.start_mark)
+        return node
 
 
 def read_text(path: Path, shown: str) -> str:
@@ -46,6 +74,7 @@ def parse(text: str, shown: str, first_line: int = 1) -> CommentedMap:
     `first_line` is the line of the file on which `text` begins.
     """
     yaml = YAML(typ="rt", pure=True)
+    yaml.Composer = _PlainComposer
     try:
         # Blank lines in front make the positions those of the whole file.
         data = yaml.load("\n" * (first_line - 1) + text)
@@ -108,13 +137,14 @@ def _mistakes(
 ) -> list[Finding]:
     if isinstance(error, RecursionError):
         return [_finding(shown, code, "nested too deeply", first_line)]
-    findings: dict[tuple[int, int], Finding] = {}
+    findings: dict[tuple[int, int, str], Finding] = {}
     for mistake in error.errors(include_url=False):
         line, column = place(sources, mistake["loc"], first_line)
         name = ".".join(str(step) for step in mistake["loc"] if not str(step).startswith("function-"))
         message = f"{name}: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}"
-        # A union reports each of its members at the same place: the first is enough.
-        findings.setdefault((line, column), _finding(shown, code, message, line, column))
+        # A union reports each of its members at the same place: the first is enough. A missing key has no place.
+        missing = name if mistake["type"] == "missing" and len(mistake["loc"]) == 1 else ""
+        findings.setdefault((line, column, missing), _finding(shown, code, message, line, column))
     return list(findings.values())
 
 

@@ -164,10 +164,11 @@ def score(
     """Score the model (a name on the Hub or a folder) on a release ``NAME@VERSION[:CONFIG]``, verified first.
 
     A result for each scorer, with its `figures` and `rows`; written to `out`/RELEASE/MODEL if `out` is given.
-    Raises DamagedRelease, ModelError, and SenseprobeError for an unknown scorer.
+    Raises DamagedRelease, ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown
+    scorer.
     """
     scorer_ids = list(dict.fromkeys(scorers))
-    job = _job(release, seed)
+    job = _job(release, seed, model, out)
     from senseprobe.evaluate import models
     from senseprobe.evaluate.scorers import get
 
@@ -189,9 +190,11 @@ def plant(
     """Train a small model into `folder` that prefers a known share of a release's stereotypes.
 
     The result holds the planted truth, through the same estimands as scores: its scorer is ``planted``, and the score
-    of a sentence the logarithm of how often it was seen.
+    of a sentence the logarithm of how often it was seen. Raises SenseprobeError where `folder` already holds something.
     """
-    job = _job(release, seed)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
+    job = _job(release, seed, str(folder), out)
     import pandas as pd
 
     from senseprobe.evaluate import models, planted
@@ -203,13 +206,19 @@ def plant(
     return _written(job.result(tables, {str(text): score for text, score in truth.items()}, "planted", about), out)
 
 
-def _job(release: str, seed: int) -> Job:
-    """What is to be scored, after verification, where the libraries that score are installed."""
+def _job(release: str, seed: int, model: str, out: Path | None) -> Job:
+    """What is to be scored, after verification, where the libraries that score are installed and `out` can be written.
+
+    All of this is told before a model is loaded, let alone run.
+    """
     frozen, config = verified(release)
     if missing := [module for module in ("torch", "transformers") if find_spec(module) is None]:
         raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
+    from senseprobe.evaluate.result import check_writable, folder_of
     from senseprobe.evaluate.run import Job
 
+    if out is not None:
+        check_writable(folder_of(out, frozen.manifest.name, model))
     return Job(frozen, config, seed, installed_version("senseprobe"))
 
 

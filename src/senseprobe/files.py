@@ -1,6 +1,8 @@
 """Files and folders appear whole or not at all, and a folder that exists is never overwritten."""
 
+import errno
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,43 +10,59 @@ from pathlib import Path
 
 __all__ = ["whole_folder", "write_whole"]
 
+# In a container every process may have the same id: the token tells what this process writes from what a dead one left.
+_TOKEN = secrets.token_hex(4)
+
 
 @contextmanager
 def whole_folder(final: Path) -> Iterator[Path]:
     """A folder to fill, which gets its final name when the block ends, and is removed if the block fails.
 
-    What a killed process left behind is removed on the way in. Raises FileExistsError if `final` exists, and OSError.
+    What a killed process left behind is removed on the way in. Raises FileExistsError if `final` exists, or is there
+    when the block ends, and OSError.
     """
     if final.exists():
-        raise FileExistsError(f"{final} exists")
+        raise _exists(final)
     final.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in final.parent.glob(f".{final.name}.partial-*"):
-        if not _alive(leftover.name.rpartition("-")[2]):
-            shutil.rmtree(leftover, ignore_errors=True)
-    partial = final.parent / f".{final.name}.partial-{os.getpid()}"
+    partial = _partial(final)
     partial.mkdir()
     try:
         yield partial
-        _sync(partial)
-        partial.rename(final)  # fails if somebody else made it meanwhile, as a folder that is not empty
+        _sync_below(partial)
+        _give_name(partial, final)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+    _sync(final.parent)
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that readers see the old one or the new one; OSError leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = _partial(path)
     try:
         partial.write_bytes(data)
+        _sync(partial)
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
 
 
+def _partial(final: Path) -> Path:
+    """The name under which this process writes `final`, after what dead processes left of it was removed."""
+    prefix = f".{final.name}.partial-"
+    own = final.with_name(f"{prefix}{_TOKEN}-{os.getpid()}")
+    for leftover in final.parent.iterdir():
+        if leftover.name.startswith(prefix) and leftover != own and not _alive(leftover.name.rpartition("-")[2]):
+            shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+    return own
+
+
 def _alive(process: str) -> bool:
+    """Whether another process with this id is running."""
+    if process == str(os.getpid()):
+        return False
     try:
         os.kill(int(process), 0)
     except (ProcessLookupError, ValueError, OverflowError):
@@ -54,8 +72,32 @@ def _alive(process: str) -> bool:
     return True
 
 
-def _sync(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+def _give_name(partial: Path, final: Path) -> None:
+    try:
+        partial.rename(final)
+    except OSError as error:
+        # Somebody else made it meanwhile: a folder that is not empty is never replaced.
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise _exists(final) from None
+        raise
+
+
+def _exists(final: Path) -> FileExistsError:
+    return FileExistsError(errno.EEXIST, "exists", str(final))
+
+
+def _sync_below(folder: Path) -> None:
+    for path in (*folder.rglob("*"), folder):
+        _sync(path)
+
+
+def _sync(path: Path) -> None:
+    """Have the disk hold a file, or the names in a folder; some file systems refuse that for folders."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        if not path.is_dir():
+            raise
+    finally:
+        os.close(handle)

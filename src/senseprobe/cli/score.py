@@ -7,6 +7,7 @@ import typer
 
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
+from senseprobe.errors import ResultError
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.result import Result
@@ -25,7 +26,7 @@ def score(
     out: Out = Path("results"),
     seed: Seed = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, or with fewer flipped promises bfloat16.")] = "float32",
+    dtype: Annotated[str, typer.Option(help="float32, float64, bfloat16 or float16.")] = "float32",
     allow_pickle: Annotated[
         bool, typer.Option(help="Read weights that are not safetensors. Runs code of theirs.")
     ] = False,
@@ -100,5 +101,8 @@ def report(
     from senseprobe.files import write_whole
 
     page = render([read_result(path) for path in results])
-    write_whole(out, page.encode())
+    try:
+        write_whole(out, page.encode())
+    except OSError as error:
+        raise ResultError(f"cannot write {out}: {error.strerror}") from error
     print_line(f"report in {out.resolve()}")

@@ -14,7 +14,7 @@ from senseprobe.files import whole_folder
 from senseprobe.records import Contrast, Design
 from senseprobe.release import card
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
-from senseprobe.release.manifest import NAME, Manifest, record
+from senseprobe.release.manifest import NAME, Manifest, read_manifest, record
 
 __all__ = ["ROWS_PER_FILE", "ConfigPlan", "Plan", "freeze"]
 
@@ -53,12 +53,14 @@ def freeze(plan: Plan, folder: Path, progress: Callable[[int], None] | None = No
 
     Raises ReleaseError where the version exists or cannot be written; nothing is left behind then.
     """
-    if folder.exists():
-        message = f"{plan.dataset} {plan.version} exists in {folder}: a release is never overwritten, raise the version"
-        raise ReleaseError(message)
     try:
         with whole_folder(folder) as partial:
             return _write(plan, partial, progress or (lambda rows: None))
+    except FileExistsError as error:
+        if not folder.is_dir():
+            raise ReleaseError(f"cannot write {folder}: {error.strerror}; nothing was changed") from error
+        message = f"{plan.dataset} {plan.version} exists in {folder}: a release is never overwritten, raise the version"
+        raise ReleaseError(message) from error
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
         raise ReleaseError(f"cannot write {folder}: {reason}; nothing was changed") from error
@@ -89,7 +91,7 @@ def _write(plan: Plan, folder: Path, progress: Callable[[int], None]) -> Manifes
     recipe = {name: entry["sha256"] for name, entry in entries.items() if name.startswith("recipe/")}
     manifest = Manifest.of({**facts, "files": entries, "recipe": combine({k: str(v) for k, v in recipe.items()})})
     (folder / NAME).write_bytes(manifest.dump())
-    return manifest
+    return read_manifest(folder)  # nothing is frozen that readers would refuse
 
 
 def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def text_type(kind: pa.DataType) -> str:
 class ContentHash:
     """A hash of logical rows in order, which no writer, compression, chunking or dictionary can change.
 
-    Feed it batches; each leaf column is three streams (validity, lengths, bytes), each hashed on its own.
+    Feed it batches; each column, and each field of a struct, is three streams (validity, lengths, bytes), each hashed
+    on its own.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -52,7 +53,7 @@ class ContentHash:
     def update(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch, in order."""
         self._rows += batch.num_rows
-        for path, array in _flat(batch):
+        for path, array in _flat(batch.schema, batch.columns):
             kind, streams = self._columns[path]
             for stream, data in zip(streams, _streams(array, kind), strict=True):
                 stream.update(data)
@@ -67,26 +68,29 @@ class ContentHash:
 
 def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[tuple[str, str]]:
     for each in fields:
+        path = f"{prefix}{each.name}"
         if pa.types.is_struct(each.type):
-            yield from _leaves(each.type, f"{prefix}{each.name}.")
+            yield path, "struct"
+            yield from _leaves(each.type, f"{path}.")
         else:
-            yield f"{prefix}{each.name}", text_type(each.type)
+            yield path, text_type(each.type)
 
 
-def _flat(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.Array]]:
-    for each, column in zip(batch.schema, batch.columns, strict=True):
+def _flat(fields: Iterable[pa.Field], arrays: Iterable[pa.Array], prefix: str = "") -> Iterator[tuple[str, pa.Array]]:
+    for each, array in zip(fields, arrays, strict=True):
+        path = f"{prefix}{each.name}"
+        yield path, array
         if pa.types.is_struct(each.type):
             # flatten() gives children that are null where their parent is.
-            for child, array in zip(each.type, column.flatten(), strict=True):
-                yield f"{each.name}.{child.name}", array
-        else:
-            yield each.name, column
+            yield from _flat(each.type, array.flatten(), f"{path}.")
 
 
 def _streams(array: pa.Array, kind: str) -> tuple[bytes, bytes, bytes]:
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     validity = pc.is_valid(array).cast(pa.uint8()).to_numpy(zero_copy_only=False).tobytes()
+    if kind == "struct":
+        return validity, b"", b""
     if kind == "string":
         filled = pc.fill_null(array, "").cast(pa.large_string())
         lengths = pc.binary_length(filled).cast(pa.int32()).to_numpy().astype("<i4").tobytes()

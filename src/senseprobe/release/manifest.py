@@ -4,11 +4,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.records import Contrast, Design, Finding
+from senseprobe.release.form import mistake
 
 __all__ = ["NAME", "SCHEMA", "Manifest", "read_manifest"]
 
@@ -16,7 +17,8 @@ NAME = "release.json"
 SCHEMA = 1
 """Version of the manifest's own form; readers accept every older one."""
 
-MAX_BYTES = 64 * 2**20
+MAX_BYTES = 8 * 2**20
+"""Room for some 50,000 files: a larger manifest is a mistake or an attack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,39 +94,40 @@ def read_manifest(folder: Path) -> Manifest:
 
     Raises ReleaseError where there is none or it is of a newer form, DamagedRelease where it is not what was written.
     """
-    path = folder / NAME
+    raw = _read(folder / NAME)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise _damaged(f"larger than {MAX_BYTES >> 20} MiB")
-        data = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ReleaseError(f"no release in {folder}: {path.name} cannot be read ({error.strerror})") from None
+        data = json.loads(raw)
+        # What is written otherwise than `dump` writes it (other blanks, a key twice, NaN) was not written by it.
+        canonical = isinstance(data, dict) and Manifest(data).dump() == raw
     except (ValueError, RecursionError):
         raise _damaged("not JSON") from None
-    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if type(schema) is not int or schema < 1:
         raise _damaged("not a manifest")
-    if data["schema"] > SCHEMA:
-        raise ReleaseError(f"{path} is of form {data['schema']}, this senseprobe reads up to {SCHEMA}: upgrade it")
-    if data.get("digest") != _digest(data):
+    if schema > SCHEMA:
+        raise ReleaseError(f"{folder / NAME} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
+    if not canonical or data.get("digest") != _digest(data):
         raise _damaged("its digest is not that of its contents")
+    if wrong := mistake(raw):
+        raise _damaged(wrong)
     manifest = Manifest(data)
-    if not _is_whole(manifest):
-        raise _damaged("something that a manifest holds is missing")
-    for name in manifest.files:
-        parts = PurePosixPath(name).parts
-        if name.startswith("/") or ".." in parts or "\\" in name or not parts:
-            raise _damaged(f"path {name[:80]!r} leaves the folder")
+    try:
+        _ = manifest.contrasts, [manifest.design(name) for name in manifest.configs]
+    except TypeError:
+        raise _damaged("a design or a contrast has keys that it should not have") from None
     return manifest
 
 
-def _is_whole(manifest: Manifest) -> bool:
+def _read(path: Path) -> bytes:
+    """The bytes of a manifest; what is no plain file (a link, a pipe, a device without end) is not read."""
     try:
-        told = [manifest.name, manifest.files, manifest.content, manifest.contrasts, manifest.data["recipe"]]
-        told += [manifest.design(name) for name in manifest.configs]
-        rows = [manifest.config(name)["rows"] for name in manifest.configs]
-    except (KeyError, TypeError, AttributeError, ReleaseError):
-        return False
-    return bool(told) and all(isinstance(count, int) for count in rows)
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise _damaged("is no plain file")
+        if path.stat().st_size > MAX_BYTES:
+            raise _damaged(f"larger than {MAX_BYTES >> 20} MiB")
+        return path.read_bytes()
+    except OSError as error:
+        raise ReleaseError(f"no release in {path.parent}: {path.name} cannot be read ({error.strerror})") from None
 
 
 def _damaged(message: str) -> DamagedRelease:

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from senseprobe.errors import DamagedRelease
+from senseprobe.errors import DamagedRelease, DeclarationError
 from senseprobe.records import Finding
+from senseprobe.release.form import printable
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.reading import Release
+from senseprobe.release.schema import contrast_schema
 
 __all__ = ["FOREIGN", "verify_rebuild", "verify_release"]
 
@@ -44,67 +47,95 @@ def verify_release(
 
 def _files(folder: Path, manifest: Manifest, progress: Callable[[int], None]) -> Iterator[Finding]:
     for name, (size, sha256) in sorted(manifest.files.items()):
-        path = folder / name
-        if path.is_symlink() or not path.is_file():
-            yield Finding(path=name, code="E402", message="is missing" if not path.exists() else "is no plain file")
-        elif (found := path.stat().st_size) != size:
-            yield Finding(path=name, code="E404", message=f"has {found} bytes, the manifest says {size}")
-        elif file_sha256(path) != sha256:
-            yield Finding(path=name, code="E404", message="differs from what was frozen (sha256)")
+        if difference := _difference(folder, name, size, sha256):
+            yield Finding(path=name, code=difference[0], message=difference[1])
         progress(size)
+
+
+def _difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:
+    path = folder / name
+    # A link on the way would lead out of the folder.
+    below = [path, *path.parents][: name.count("/") + 1]
+    if any(part.is_symlink() for part in below) or not path.is_file():
+        return "E402", "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+    try:
+        if (found := path.stat().st_size) != size:
+            return "E404", f"has {found} bytes, the manifest says {size}"
+        return None if file_sha256(path) == sha256 else ("E404", "differs from what was frozen (sha256)")
+    except OSError as error:
+        return "E404", f"cannot be read ({error.strerror})"
 
 
 def _foreign(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     known = {*manifest.files, NAME}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if not path.is_dir() and name.as_posix() not in known and name.parts[0] not in FOREIGN:
-            yield Finding(path=name.as_posix(), code="E403", message="is not part of the release")
+        in_the_way = path.is_symlink() or not path.is_dir()
+        if in_the_way and name.as_posix() not in known and not {*FOREIGN} & {*name.parts}:
+            yield Finding(path=printable(name.as_posix()), code="E403", message="is not part of the release")
 
 
 def _rows(release: Release, config: str) -> Iterator[Finding]:
     facts = release.manifest.config(config)
+    content, rows = ContentHash(contrast_schema(release.design(config).slots)), 0
     try:
-        batches = release.batches(config)
-        first = next(batches, None)
-        content, rows = _hash(first, batches)
+        for batch in release.batches(config):
+            content.update(batch)
+            rows += batch.num_rows
     except DamagedRelease as error:
         yield from error.findings
         return
     if rows != facts["rows"]:
         yield Finding(path=config, code="E405", message=f"has {rows} rows, the manifest says {facts['rows']}")
-    elif content != facts["content"]:
+    elif content.hexdigest() != facts["content"]:
         yield Finding(path=config, code="E405", message="content hash is not that of the rows")
 
 
-def _hash(first: pa.RecordBatch | None, rest: Iterator[pa.RecordBatch]) -> tuple[str, int]:
-    if first is None:
-        return "", 0
-    content, rows = ContentHash(first.schema.remove_metadata()), 0
-    for batch in (first, *rest):
-        content.update(batch)
-        rows += batch.num_rows
-    return content.hexdigest(), rows
-
-
 def verify_rebuild(release: Release, config: str, rebuilt: Iterator[pa.RecordBatch]) -> list[Finding]:
-    """Hold rows made again from the recipe against the frozen ones; names the first row and column that differ."""
-    frozen = pa.Table.from_batches(release.batches(config)).replace_schema_metadata(None)
-    again = pa.Table.from_batches(rebuilt)
-    if again.equals(frozen):
-        return []
-    return [
-        Finding(path=config, code="E408", message=f"the recipe makes other rows: {_first_difference(frozen, again)}")
-    ]
+    """Hold rows made again from the recipe against the frozen ones; names the first row and column that differ.
+
+    Stops at the first difference: a recipe may have been changed into one that never ends.
+    """
+    try:
+        pairs = _aligned(release.batches(config), rebuilt)
+        told = next((_first_difference(old, new) for old, new in pairs if old is None or old != new), None)
+    except (DamagedRelease, DeclarationError) as error:
+        return list(error.findings)
+    return [Finding(path=config, code="E408", message=f"the recipe makes {told}")] if told else []
 
 
-def _first_difference(frozen: pa.Table, again: pa.Table) -> str:
-    if frozen.num_rows != again.num_rows:
-        return f"{again.num_rows} instead of {frozen.num_rows}"
-    if frozen.schema != again.schema:
-        return "with other columns"
-    for name in frozen.column_names:
-        for row, (old, new) in enumerate(zip(frozen[name].to_pylist(), again[name].to_pylist(), strict=True)):
-            if old != new:
-                return f"row {frozen['id'][row].as_py()}, column {name}: {new!r} instead of {old!r}"
-    return "in a way that no value shows"
+Batch: TypeAlias = pa.RecordBatch | None
+
+
+def _aligned(frozen: Iterator[pa.RecordBatch], again: Iterator[pa.RecordBatch]) -> Iterator[tuple[Batch, Batch]]:
+    """Both as pairs of equally many rows; the last pair holds None where one goes on and the other does not."""
+    old, new = next(frozen, None), next(again, None)
+    while old is not None and new is not None:
+        rows = min(old.num_rows, new.num_rows)
+        yield old.slice(0, rows), new.slice(0, rows)
+        old = old.slice(rows) if rows < old.num_rows else next(frozen, None)
+        new = new.slice(rows) if rows < new.num_rows else next(again, None)
+    if old is not new:
+        yield old, new
+
+
+def _first_difference(old: Batch, new: Batch) -> str:
+    if new is None:
+        return f"fewer rows: the first that it lacks is {_id(old, 0)}"
+    if old is None:
+        return f"more rows: the first of them is {_id(new, 0)}"
+    if old.schema != new.schema:
+        return "other columns"
+    row, _, name = min((_row(old[name], new[name]), at, name) for at, name in enumerate(old.schema.names))
+    was, now = old[name][row].as_py(), new[name][row].as_py()
+    return f"other rows: row {_id(old, row)}, column {name}: {now!r:.200} instead of {was!r:.200}"
+
+
+def _row(old: pa.Array, new: pa.Array) -> int:
+    """The first row in which two columns differ; their length where they are the same."""
+    pairs = enumerate(zip(old.to_pylist(), new.to_pylist(), strict=True))
+    return next((row for row, (was, now) in pairs if was != now), len(old))
+
+
+def _id(batch: pa.RecordBatch, row: int) -> str:
+    return printable(str(batch["id"][row].as_py()))[:200]

@@ -1,0 +1,76 @@
+# For GNU make from 3.81 (macOS) on and for BSD make: no make functions, no conditionals, no pattern rules.
+
+VENV = .venv
+STAMP = $(VENV)/set-up
+# Candidates, best first; the first that is 3.11 or later and can make environments is taken.
+PYTHON = python3.14 python3.13 python3.12 python3.11 python3
+
+.PHONY: help demo test check soak clean
+
+help:
+	@echo 'make demo    build, verify and score sssb with a model made on the spot; write demo/report.html'
+	@echo 'make test    all tests but the long ones and those that need root or a system package'
+	@echo 'make check   lint, format, types'
+	@echo 'make soak    the long kill, fuzz and simulation tests'
+	@echo 'make clean   remove what the others made, $(VENV) too'
+	@echo
+	@echo 'Each sets up $(VENV) by itself, with Python 3.11 or later (make PYTHON=... chooses one). On Linux without a GPU'
+	@echo 'PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu before `make` saves a download of gigabytes.'
+
+# One environment for all: torch is most of it, and a second one for tests would have that twice. An environment without
+# pip is what an interrupted `venv` leaves; the stamp comes last, so that an interrupted installation is taken up again.
+$(STAMP): pyproject.toml constraints.txt
+	@$(VENV)/bin/python -m pip --version >/dev/null 2>&1 && exit 0; \
+	bare=; \
+	for python in $(PYTHON); do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	    if "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+	        echo "$(VENV): made with `"$$python" --version`"; \
+	        exec "$$python" -m venv --clear $(VENV); \
+	    fi; \
+	    bare="$$bare $$python"; \
+	done; \
+	if [ -n "$$bare" ]; then \
+	    echo "$$bare cannot make environments (no ensurepip). On Debian: apt-get install python3-venv" >&2; \
+	else \
+	    echo 'senseprobe needs Python 3.11 or later, and none of $(PYTHON) is that.' >&2; \
+	    echo 'On Debian: apt-get install python3 python3-venv; on macOS: brew install python' >&2; \
+	fi; \
+	exit 1
+	$(VENV)/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+demo: $(STAMP)
+	@rm -rf demo; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
+	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
+	scored=demo/results/sssb@1.0.0/demo--model; \
+	run senseprobe lint; \
+	run senseprobe build sssb 1.0.0 --out demo/releases; \
+	run senseprobe verify demo/releases/sssb/1.0.0 --rebuild; \
+	run senseprobe plant demo/releases/sssb/1.0.0 demo/model --out demo/results; \
+	run senseprobe score demo/model demo/releases/sssb/1.0.0 -m aul -m pll --out demo/results; \
+	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/report.html; \
+	echo; \
+	echo "The report, to be opened in a browser: $$PWD/demo/report.html"; \
+	echo 'To score a model from the Hugging Face Hub instead:'; \
+	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.0.0 -m aul -m pll'
+
+# What was left out is counted by collecting it: pytest's own "deselected" does not tell the two kinds apart.
+test: $(STAMP)
+	$(VENV)/bin/pytest -m 'not system and not soak'
+	@count() { $(VENV)/bin/pytest tests --collect-only -q -m "$$1" | grep -c '::' || :; }; \
+	echo "left out: `count system` system tests (.ci/run has them), `count 'soak and not system'` soak tests (make soak)"
+
+check: $(STAMP)
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/mypy tests benchmarks
+
+soak: $(STAMP)
+	$(VENV)/bin/pytest -m 'soak and not system'
+
+clean:
+	rm -rf $(VENV) demo build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find src generator annotation evaluate tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,93 @@
+"""The form of a manifest: which values it holds. Whoever wrote it may have meant harm, so nothing is taken on trust."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    NonNegativeInt,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from senseprobe.records import Contrast, Design
+
+__all__ = ["mistake", "printable"]
+
+
+def printable(text: str) -> str:
+    r"""The text as it is safe to print: names and values of others may hold what steers a terminal.
+
+    >>> printable("noun/a.csv"), printable("a\x1b[2J")
+    ('noun/a.csv', "'a\\x1b[2J'")
+    """
+    return text if text.isprintable() else ascii(text)
+
+
+def _inside(path: str) -> str:
+    parts = path.split("/")
+    if {"", ".", ".."} & set(parts) or "\\" in path:
+        raise ValueError("path leaves the folder")
+    if not path.isprintable() or max(len(part.encode()) for part in parts) > 200 or len(parts) > 10:
+        raise ValueError("no file of a release has such a name")
+    return path
+
+
+_Path = Annotated[str, AfterValidator(_inside)]
+_Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
+_Version = Annotated[
+    str, StringConstraints(pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$", max_length=100)
+]
+_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _File(_Strict):
+    bytes: NonNegativeInt
+    sha256: _Sha256
+
+
+class _Config(_Strict):
+    rows: NonNegativeInt
+    content: _Sha256
+    design: Design
+    description: str
+    expect: dict[str, Any]
+
+
+class _Manifest(_Strict):
+    dataset: _Name
+    version: _Version
+    senseprobe: str
+    writer: dict[str, str]
+    card: dict[str, Any]
+    order: list[_Name]
+    configs: dict[_Name, _Config]
+    contrasts: list[Contrast]
+    content: _Sha256
+    files: dict[_Path, _File]
+    recipe: _Sha256
+
+    @model_validator(mode="after")
+    def _configs_agree(self) -> Self:
+        if sorted(self.order) != sorted(self.configs) or "recipe" in self.order:
+            raise ValueError("`order` does not name the configs")
+        if not {config for contrast in self.contrasts for config in (contrast.a, contrast.b)} <= set(self.order):
+            raise ValueError("a contrast names no config")
+        return self
+
+
+def mistake(raw: bytes) -> str | None:
+    """The first thing in which a manifest's JSON has not the form that version 1 has; None where it has."""
+    try:
+        _Manifest.model_validate_json(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = printable(".".join(str(step) for step in first["loc"]))
+        return f"{place[:200]}: {first['msg']}" if place else first["msg"]
+    return None

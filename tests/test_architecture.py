@@ -1,0 +1,142 @@
+"""What DESIGN section 1 promises of the code's shape, read from syntax trees and from fresh interpreters."""
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+import senseprobe
+from senseprobe.cli import app
+
+ROOT = Path(__file__).parent.parent
+SPINE = ROOT / "src" / "senseprobe"
+CODE_FOLDERS = ("annotation", "evaluate", "generator")
+
+# A room may import those below it. `files` and `project` only find and write files; `errors` names `records` for types.
+BELOW: dict[str, set[str]] = {"records": set(), "errors": {"records"}}
+BELOW |= {leaf: {"records", "errors"} for leaf in ("files", "project")}
+BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
+BELOW |= {"release": {*BELOW}}
+BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}
+BELOW |= {"api": {*BELOW}}
+BELOW |= {"cli": {*BELOW}}
+BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api"}}  # "" is senseprobe/__init__.py
+
+HEAVY = {"torch", "transformers", "datasets", "label_studio_sdk"}
+
+
+def _modules() -> dict[str, Path]:
+    """Our modules by dotted name below `senseprobe`, from real folders; the links that join them are not followed."""
+    roots = {SPINE: SPINE, **{ROOT / folder: ROOT for folder in CODE_FOLDERS}}
+    found = {
+        path.relative_to(start).with_suffix(""): path
+        for folder, start in roots.items()
+        for path in folder.rglob("*.py")
+        if not any((SPINE / linked) in path.parents for linked in CODE_FOLDERS)
+    }
+    return {".".join(name.parts).removesuffix("__init__").rstrip("."): path for name, path in sorted(found.items())}
+
+
+MODULES = _modules()
+COMMANDS = {command.name or "": command for command in typer.main.get_group(app).commands.values()}
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """Every module that a file imports, at any depth and under TYPE_CHECKING too; `from a import b` gives a.b."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module or ''}.{name.name}" for name in node.names)
+
+
+def test_there_is_code_to_look_at() -> None:
+    """The other tests of this file look at every room, not at an empty list."""
+    assert {name.partition(".")[0] for name in MODULES} >= {*BELOW}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_go_one_way(module: str) -> None:
+    """A room imports itself and the rooms below it, by full name, and nobody imports the package's root."""
+    room = module.partition(".")[0]
+    ours = [name.split(".") for name in _imported(MODULES[module]) if name.partition(".")[0] in {"senseprobe", ""}]
+    rooms = {parts[1] if parts[0] and len(parts) > 1 else ".".join(parts) for parts in ours}
+
+    assert rooms <= {room, *BELOW[room]}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_sizes_stay_in_their_budgets(module: str) -> None:
+    """No file has more than 400 lines, and no function a body of more than 60."""
+    text = MODULES[module].read_text(encoding="utf-8")
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    long = {node.name: _body_lines(node) for node in nodes if _body_lines(node) > 60}
+
+    assert (len(text.splitlines()) <= 400, long) == (True, {})
+
+
+def _body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function from its docstring on."""
+    return (function.end_lineno or 0) - function.body[0].lineno + 1
+
+
+def test_code_lies_two_folders_deep_at_most() -> None:
+    """Code lies in a room or in one folder of it: evaluate/models/x.py, and no deeper."""
+    assert [name for name, path in MODULES.items() if len(name.split(".")) + (path.name == "__init__.py") > 3] == []
+
+
+@pytest.mark.parametrize("module", [name for name, path in MODULES.items() if "__all__" in path.read_text()])
+def test_exported_names_are_sorted_and_exist(module: str) -> None:
+    """`__all__` lists constants, classes and functions, each sorted, once, and each name is there."""
+    home = importlib.import_module(f"senseprobe.{module}" if module else "senseprobe")
+    order = sorted(set(home.__all__), key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+
+    assert home.__all__ == order
+    assert [name for name in order if not hasattr(home, name)] == []
+
+
+def test_the_public_api_is_small() -> None:
+    """`senseprobe` has at most 25 public names, those that notebooks need, and `dir` shows them."""
+    assert len(senseprobe.__all__) <= 25
+    assert {*senseprobe.__all__} >= {"load", "build", "verify", "score"}
+    assert {*dir(senseprobe)} >= {*senseprobe.__all__}
+
+
+def _loaded_by(program: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after `program`."""
+    tell = "\nimport json, sys; print(json.dumps([*sys.modules]))"
+    ran = subprocess.run([sys.executable, "-P", "-c", program + tell], capture_output=True, text=True, check=True)
+    return set(json.loads(ran.stdout.splitlines()[-1]))
+
+
+def test_importing_senseprobe_is_light() -> None:
+    """`import senseprobe` and looking at its errors and records loads no heavy library."""
+    loaded = _loaded_by("import senseprobe\ndir(senseprobe), senseprobe.SenseprobeError, senseprobe.Finding")
+
+    assert "senseprobe.records" in loaded
+    assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_is_light(command: str) -> None:
+    """`senseprobe --help`, and that of each command, loads no heavy library."""
+    ask = f"app(['{command}', '--help'])" if command else "app(['--help'])"
+    loaded = _loaded_by(
+        f"from senseprobe.cli import app\ntry:\n    {ask}\nexcept SystemExit as end:\n    assert not end.code"
+    )
+
+    assert "senseprobe.cli.score" in loaded
+    assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_are_documented(name: str) -> None:
+    """Every command has a help text, and the README has a line that runs it."""
+    assert (COMMANDS[name].help or "").strip().endswith(".")
+    assert f"senseprobe {name}" in (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,0 +1,153 @@
+"""Files and folders that are whole or absent."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from senseprobe.files import whole_folder, write_whole
+
+# The limit is set by the child itself: forking a process that has threads is no longer allowed everywhere.
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from senseprobe.files import write_whole
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+write_whole(Path(sys.argv[1]), b"." * 5000)
+"""
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _dead_process() -> int:
+    """The id of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_a_folder_appears_when_it_is_whole(tmp_path: Path) -> None:
+    """While it is filled nothing has its name; afterwards nothing else is there."""
+    final = tmp_path / "a" / "1.0.0"
+    with whole_folder(final) as partial:
+        (partial / "rows").mkdir()
+        (partial / "rows" / "x").write_text("x")
+        assert not final.exists()
+        assert partial.name.startswith(".1.0.0.partial-")
+    assert (final / "rows" / "x").read_text() == "x"
+    assert _names(final.parent) == ["1.0.0"]
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt(), ValueError("wrong")])
+def test_a_folder_that_fails_in_the_middle_is_absent(tmp_path: Path, error: BaseException) -> None:
+    """Whatever ended the block, its neighbours are as before and nothing is left."""
+    (tmp_path / "1.0.0").mkdir()
+
+    def fill() -> None:
+        with whole_folder(tmp_path / "1.1.0") as partial:
+            (partial / "x").write_text("x")
+            raise error
+
+    with pytest.raises(type(error)):
+        fill()
+    assert _names(tmp_path) == ["1.0.0"]
+
+
+def test_a_folder_that_exists_is_not_touched(tmp_path: Path) -> None:
+    """A name that is taken, even by an empty folder or a file, is refused before anything is written."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("old")
+    for name in ("empty", "file"):
+        with pytest.raises(FileExistsError), whole_folder(tmp_path / name):
+            pytest.fail("the block must not run")
+    assert _names(tmp_path) == ["empty", "file"]
+    assert (tmp_path / "file").read_text() == "old"
+
+
+def test_who_is_later_does_not_replace_who_was_first(tmp_path: Path) -> None:
+    """A folder that somebody else made meanwhile stays as it is, and the later one hears that it exists."""
+    final = tmp_path / "1.0.0"
+
+    def fill() -> None:
+        with whole_folder(final) as partial:
+            (partial / "x").write_text("second")
+            final.mkdir()
+            (final / "x").write_text("first")
+
+    with pytest.raises(FileExistsError, match="exists"):
+        fill()
+    assert (final / "x").read_text() == "first"
+    assert _names(tmp_path) == ["1.0.0"]
+
+
+def test_a_folder_is_not_filled_twice_at_once(tmp_path: Path) -> None:
+    """Two threads of one process do not write into each other's folder."""
+    with whole_folder(tmp_path / "1.0.0") as partial:
+        (partial / "x").write_text("x")
+        with pytest.raises(FileExistsError), whole_folder(tmp_path / "1.0.0"):
+            pytest.fail("the block must not run")
+    assert _names(tmp_path / "1.0.0") == ["x"]
+
+
+def test_what_dead_processes_left_is_removed(tmp_path: Path) -> None:
+    """Leftovers of dead processes go, also of one that had our id (every process of a container may have id 1)."""
+    dead = [f"ab12cd34-{_dead_process()}", f"ab12cd34-{os.getpid()}", "no-process", f"ab12cd34-{2**70}"]
+    for end in dead:
+        (tmp_path / f".1.0.0.partial-{end}" / "rows").mkdir(parents=True)
+        (tmp_path / f".x.json.partial-{end}").write_text("half")
+    with whole_folder(tmp_path / "1.0.0"):
+        pass
+    write_whole(tmp_path / "x.json", b"whole")
+    assert _names(tmp_path) == ["1.0.0", "x.json"]
+
+
+def test_what_the_living_write_is_kept(tmp_path: Path) -> None:
+    """What another running process writes, and what belongs to another name, is not ours to remove."""
+    # The process that started the tests lives as long as they do.
+    others = [f".1.0.0.partial-ab12cd34-{os.getppid()}", ".1.0.1.partial-no-process", "1.0.0.partial-no-process"]
+    for name in others:
+        (tmp_path / name).mkdir()
+    (tmp_path / f".x.json.partial-ab12cd34-{os.getppid()}").write_text("half")
+    with whole_folder(tmp_path / "1.0.0"):
+        pass
+    write_whole(tmp_path / "x.json", b"whole")
+    assert _names(tmp_path) == sorted([*others, f".x.json.partial-ab12cd34-{os.getppid()}", "1.0.0", "x.json"])
+
+
+def test_names_are_not_patterns(tmp_path: Path) -> None:
+    """A name with the signs of a glob pattern is a name like others."""
+    (tmp_path / ".x.partial-no-process").mkdir()
+    with whole_folder(tmp_path / "[x]*"):
+        pass
+    assert _names(tmp_path) == [".x.partial-no-process", "[x]*"]
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    """The new content takes the place of the old, and missing folders are made."""
+    path = tmp_path / "results" / "x.json"
+    write_whole(path, b"old")
+    write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert _names(path.parent) == ["x.json"]
+
+
+def test_a_file_that_cannot_be_replaced_stays(tmp_path: Path) -> None:
+    """Where the last step fails (here: a folder has the name) the old thing stays and no part of the new is left."""
+    (tmp_path / "x.json").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        write_whole(tmp_path / "x.json", b"new")
+    assert _names(tmp_path) == ["x.json"]
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    """A write that the system breaks off after 1,000 bytes leaves the old content, and no part of the new."""
+    path = tmp_path / "x.json"
+    write_whole(path, b"old")
+    done = subprocess.run([sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, check=False)
+    assert "File too large" in done.stderr
+    assert path.read_bytes() == b"old"
+    assert _names(tmp_path) == ["x.json"]

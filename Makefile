@@ -31,7 +31,7 @@ $(STAMP): pyproject.toml constraints.txt
 	    bare="$$bare $$python"; \
 	done; \
 	if [ -n "$$bare" ]; then \
-	    echo "$$bare cannot make environments (no ensurepip). On Debian: apt-get install python3-venv" >&2; \
+	    echo $$bare "cannot make environments (no ensurepip). On Debian: apt-get install python3-venv" >&2; \
 	else \
 	    echo 'senseprobe needs Python 3.11 or later, and none of $(PYTHON) is that.' >&2; \
 	    echo 'On Debian: apt-get install python3 python3-venv; on macOS: brew install python' >&2; \

@@ -80,7 +80,7 @@ def train(
     with _writing(folder), quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-    return np.log(copies).rename("truth")
+    return pd.Series(np.log(copies.to_numpy()), index=copies.index, name="truth")
 
 
 def tokenizer_of(sentences: Sequence[str]) -> Pretrained:
@@ -117,7 +117,7 @@ def _config(words: int, longest: int) -> Pretrained:
         num_attention_heads=2,
         intermediate_size=128,
         max_position_embeddings=longest,
-        # Wider than usual for so few steps: with the usual 0.02 the model has learnt words by then, and hardly any pairs.
+        # Wider than the usual 0.02: in so few steps the model else learns how frequent words are, and hardly pairs.
         initializer_range=0.1,
         # The frequencies are to be learnt by heart: there is nothing to generalise to.
         hidden_dropout_prob=0.0,

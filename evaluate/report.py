@@ -61,12 +61,13 @@ def render(results: Sequence[Result]) -> str:
     for line in lines:
         senses.setdefault(line.first.sense_type, []).append(line)
     used = {line.estimand for line in lines}
+    plot = _plot([line for line in lines if line.estimand in _PLOTTED and line.group is None])
     return _template().render(
         results=results,
         labels=[(f"{result.scorer} · {result.model['name']}", _colour(i)) for i, result in enumerate(results)],
         senses=senses,
         estimands=[estimand for estimand in CATALOGUE.values() if estimand.id in used],
-        plot=Markup(_plot(lines)),  # noqa: S704 - matplotlib escapes the words that it draws
+        plot=Markup(plot),  # noqa: S704 - matplotlib escapes the words that it draws
     )
 
 
@@ -118,14 +119,18 @@ def _template() -> jinja2.Template:
 
 
 def _plot(lines: Sequence[Line]) -> str:
-    """A forest plot as SVG: a point and its interval for each figure that has one. The page's list is its legend."""
+    """A forest plot as SVG: a point and its interval for each figure that has one. The page's list is its legend.
+
+    Empty where there is nothing to plot.
+    """
+    if not lines:
+        return ""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure as Canvas
     except ImportError:
         raise ResultError("a report needs matplotlib: pip install 'senseprobe[reports]'") from None
 
-    kept = [line for line in lines if line.estimand in _PLOTTED and line.group is None]
     text = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
         # Names in scripts that the font lacks are drawn by the reader's browser.
@@ -135,8 +140,8 @@ def _plot(lines: Sequence[Line]) -> str:
         mpl.rcParams.update(
             {"svg.fonttype": "none", "svg.hashsalt": "senseprobe", "font.size": 9, "text.parse_math": False}
         )
-        canvas = Canvas(figsize=(8, 0.8 + 0.18 * sum(1 + len(line.cells) for line in kept)), layout="constrained")
-        _fill(canvas.subplots(), kept)
+        canvas = Canvas(figsize=(8, 0.8 + 0.18 * sum(1 + len(line.cells) for line in lines)), layout="constrained")
+        _fill(canvas.subplots(), lines)
         canvas.savefig(text, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     return text.getvalue()[text.getvalue().index("<svg") :]
 

@@ -19,6 +19,7 @@ from senseprobe.release.schema import contrast_schema
 
 __all__ = ["Config", "ResolvedBlock", "ResolvedFrame", "nearest", "reference", "resolve"]
 
+_JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "not", "or", "self", "true"})
 _RESERVED = frozenset(contrast_schema(()).names) | {"stereo_score", "anti_score"}
 
 Binding = str | Word
@@ -97,7 +98,8 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
     for block, names in zip(template.blocks, order, strict=True):
         if names != order[0]:
             findings.append(_at(template, block, ("slots",), "E102", "every block has the slots of the first one"))
-    findings.extend(_repeated_ids(template, blocks))
+    if not findings:
+        findings.extend(_repeated_ids(template, blocks))
     if findings:
         raise DeclarationError(findings)
     return Config(template.config, template, tuple(blocks))
@@ -140,13 +142,15 @@ class _Resolver:
             role: {name: self._binding(role, name, value) for name, value in bindings.items()}
             for role, bindings in self.front.roles.items()
         }
-        if set(roles) != {"stereo", "anti"} or len({frozenset(names) for names in roles.values()}) != 1:
-            self._find(("roles",), "E102", "roles are `stereo` and `anti`, with the same bindings in both")
-        for name in slots:
-            if name in _RESERVED or not name.isidentifier():
-                self._find(
-                    ("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it"
-                )
+        if (
+            set(roles) != {"stereo", "anti"}
+            or len({frozenset(names) for names in roles.values()}) != 1
+            or not all(roles.values())
+        ):
+            self._find(
+                ("roles",), "E102", "roles are `stereo` and `anti`, with the same bindings in both, one at least"
+            )
+        self._check_names()
         if len(self.findings) > before:
             return None
         resolved: dict[str, dict[str, Binding]] = {
@@ -159,6 +163,21 @@ class _Resolver:
 
     def _find(self, location: tuple[str | int, ...], code: str, message: str, hint: str = "") -> None:
         self.findings.append(_at(self.template, self.block, location, code, message, hint))
+
+    def _check_names(self) -> None:
+        for name in self.front.slots:
+            if name in _RESERVED:
+                self._find(
+                    ("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it"
+                )
+            elif not name.isidentifier() or name in _JINJA:
+                self._find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters, digits and _")
+        for role, bindings in self.front.roles.items():
+            for name in bindings:
+                if name in self.front.slots:
+                    self._find(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
+                elif not name.isidentifier() or name in {"frame", *_JINJA}:
+                    self._find(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
 
     def _words(self, name: str, location: tuple[str | int, ...]) -> tuple[Word, ...]:
         found = self.lists.get(name)
@@ -253,7 +272,8 @@ class _Resolver:
             return None
         mistakes = [*_unknown_names(draft, compiled)]
         target = None
-        if not mistakes:
+        known = {None, *draft.names("stereo")}
+        if not mistakes and self.front.target in known:
             target, more = _target(self.front.target, compiled)
             mistakes.extend(more)
         for each in mistakes:

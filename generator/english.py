@@ -21,7 +21,7 @@ MARK = "\x1f"
 _LETTERS = re.compile(r"[AEFHILMNORSX][A-Z0-9]*(?![a-z])")
 _VOWEL_NUMERAL = re.compile(r"(?:8\d*|1[18](?:\d{3})*)(?!\d)")  # eight, eighty, eleven, eighteen, eleven thousand
 _AN = ("heir", "honest", "hour", "usher")
-_A = ("european", "one-", "ukrainian", "university")
+_A = ("european", "nasa", "nato", "one-", "ukrainian", "university")
 
 Guess = tuple[str, str]
 """What was asked (`a` or `plural`) and of which text."""

@@ -4,6 +4,7 @@ One sandboxed, immutable environment; a frame is parsed and compiled once. The w
 the sandbox alone would let `'a' * 10**9` allocate gigabytes.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,10 @@ _ALLOWED = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Const, nodes.If, nodes.CondExpr,
     nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Filter, nodes.List, nodes.Tuple,
 )  # fmt: skip
+
+
+_TAG = re.compile(r"(?=\{[{%])")
+_TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
 
 class Mistake(Exception):
@@ -45,6 +50,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 def _printable(value: object) -> object:
     if value is None:
         raise jinja2.UndefinedError("an empty cell cannot be printed")
+    if isinstance(value, (bool, list, tuple)):
+        raise jinja2.TemplateRuntimeError(f"{value!r} is no text")
     return value
 
 
@@ -53,8 +60,17 @@ def environment(filters: Mapping[str, Callable[[str], str]]) -> jinja2.Environme
     env = _Sandbox(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_printable, cache_size=0)
     env.globals.clear()
     env.tests.clear()
-    env.filters = dict(filters)
+    env.filters = {name: _of_text(name, work) for name, work in filters.items()}
     return env
+
+
+def _of_text(name: str, work: Callable[[str], str]) -> Callable[[object], str]:
+    def checked(value: object) -> str:
+        if not isinstance(value, str):
+            raise jinja2.TemplateRuntimeError(f"filter {name!r} needs a text, and got {value!r}")
+        return work(value)
+
+    return checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +109,27 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
         raise Mistake("E106", "frame holds a control character")
     if len(source) > MAX_SENTENCE:
         raise Mistake("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
-    tree = _parse(env, source)
-    for node in _walk(tree):
-        if not isinstance(node, _ALLOWED):
-            raise _forbidden(node, source)
-        _check(node, env, source)
-    segments = tuple(_segment(env, node) for node in _pieces(tree))
-    return CompiledFrame(segments, tuple(_references(tree, source)))
-
-
-def _parse(env: jinja2.Environment, source: str) -> nodes.Template:
     try:
-        return env.parse(source)
+        return _compile(env, source)
     except jinja2.TemplateSyntaxError as error:
         raise Mistake("E107", f"not a frame: {error.message}", _unclosed(source)) from None
-    except RecursionError:
-        raise Mistake("E107", "not a frame: nested too deeply") from None
+    except jinja2.TemplateError as error:
+        raise Mistake("E107", f"not a frame: {error.message}") from None
+    except (RecursionError, SyntaxError, ValueError):
+        # Jinja writes Python, whose own limits on nesting and on digits it does not know.
+        raise Mistake("E107", "not a frame: nested too deeply, or a number with too many digits") from None
+
+
+def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
+    tree = env.parse(source)
+    for node in _walk(tree):
+        if not isinstance(node, _ALLOWED):
+            raise _forbidden(node, env, source)
+        _check(node, env, source)
+    segments = tuple(_segment(env, node) for node in _pieces(tree))
+    if not segments:
+        raise Mistake("E107", "not a frame: it prints nothing")
+    return CompiledFrame(segments, tuple(_references(tree, source)))
 
 
 def _unclosed(source: str) -> int:
@@ -121,10 +142,20 @@ def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
         yield from _walk(child)
 
 
-def _forbidden(node: nodes.Node, source: str) -> Mistake:
-    name = type(node).__name__
+def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> Mistake:
     hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and our filters"
-    return Mistake("E106", f"{name} is not allowed in a frame", max(source.find("{"), 0) + 1, hint)
+    return Mistake("E106", f"{type(node).__name__} is not allowed in a frame", _tag(node, env, source), hint)
+
+
+def _tag(node: nodes.Node, env: jinja2.Environment, source: str) -> int:
+    """Column from 1 of the tag that holds the first node of this type: Jinja's nodes know their line only.
+
+    So each tag gets a line of its own.
+    """
+    starts = [0, *(found.start() for found in _TAG.finditer(source))]
+    tree = env.parse(_TAG.sub("\n", source))
+    line = next((same.lineno for same in _walk(tree) if type(same) is type(node)), 1)
+    return starts[min(line, len(starts)) - 1] + 1
 
 
 def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
@@ -134,16 +165,24 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
             raise Mistake("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
         if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
             raise Mistake("E106", f"filter {node.name!r} takes no arguments", column)
+    changes = isinstance(node, nodes.Compare) or (isinstance(node, nodes.Filter) and node.name != "upfirst")
+    if changes and any(inner.name == "a" for inner in node.find_all(nodes.Filter)):
+        raise Mistake("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
+    if isinstance(node, nodes.Const) and not str(node.value).isprintable():
+        raise Mistake("E106", "frame holds a control character", _tag(node, env, source))
+    if isinstance(node, nodes.Const) and node.value is None:
+        raise Mistake("E106", "none cannot be printed or asked for", _column(source, "none"))
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:
         raise Mistake("E106", "an inline if needs an else", _column(source, "if"))
     if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
-        raise Mistake("E106", f"{node.attr!r} is asked of something that is no slot", _column(source, node.attr))
+        raise Mistake("E106", f"{node.attr!r} is asked of something that is no slot", source.find(f".{node.attr}") + 2)
 
 
-def _column(source: str, word: str, start: int = 0) -> int:
-    """Column from 1 of a name inside a `{{ }}` or `{% %}`: Jinja's nodes know their line only."""
-    opened = max(source.find("{", start), 0)
-    return max(source.find(word, opened), opened) + 1
+def _column(source: str, word: str) -> int:
+    """Column from 1 of the first such word inside a `{{ }}` or `{% %}`."""
+    inside = _TAG_OR_TEXT.sub(lambda found: found[1] or " ", source)
+    found = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", inside)
+    return found.start() + 1 if found else 1
 
 
 def _pieces(tree: nodes.Template) -> Iterator[nodes.Node]:

@@ -48,7 +48,8 @@ def claims_of_config(config: Config) -> Iterator[Claim]:
             key = getattr(sense, name)
             if key and reference(key, block.slots) is None:
                 line, column = block.block.place("sense", name)
-                pos = _POS.get(key.partition("%")[2][:1], "")
+                # A key without a part of speech is malformed, which the lexicon says of it whatever is asked.
+                pos = _POS.get(key.partition("%")[2][:1], "noun")
                 for lemma in _targets(block):
                     yield Claim(key, lemma, pos, sense.lexicon or "", config.template.shown, line, column)
 
@@ -66,8 +67,8 @@ def check(claims: Iterable[Claim]) -> tuple[list[Finding], int, int]:
     for claim in dict.fromkeys(claims):
         lexicon = _open(claim.lexicon, opened)
         if not claim.lexicon or not claim.pos:
-            message = "a field of sense keys needs `lexicon` and `pos` in its descriptor"
-            findings.append(_finding(claim, "E305", message))
+            message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
+            findings.append(Finding(path=claim.path, line=1, column=1, code="E305", message=message))
         elif lexicon is None:
             unchecked += 1
         else:

@@ -183,7 +183,7 @@ def read_dataset(folder: Path) -> Dataset:
     shown = show(path)
     data = yamlfile.parse(yamlfile.read_text(path, shown), shown)
     card = yamlfile.validate(Card, data, [data], shown, "E102")
-    findings = [*_card_mistakes(card, folder, shown)]
+    findings = [*_card_mistakes(card, folder, shown, data)]
     templates = []
     for config in filter(_CONFIG.fullmatch, card.configs):
         try:
@@ -195,17 +195,22 @@ def read_dataset(folder: Path) -> Dataset:
     return Dataset(name=folder.name, folder=folder, card=card, templates=tuple(templates))
 
 
-def _card_mistakes(card: Card, folder: Path, shown: str) -> Iterator[Finding]:
+def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> Iterator[Finding]:
+    def finding(message: str, *location: str | int, hint: str = "") -> Finding:
+        line, column = yamlfile.place([data], location)
+        return Finding(path=shown, line=line, column=column, code="E102", message=message, hint=hint)
+
     there = {path.stem for path in folder.glob("*.j2")}
     for config in sorted(there - set(card.configs)):
-        message = f"{config}.j2 is not among `configs`"
-        yield Finding(path=shown, code="E102", message=message, hint="every template of the folder is published")
-    for config in card.configs:
+        hint = "every template of the folder is published"
+        yield finding(f"{config}.j2 is not among `configs`", "configs", hint=hint)
+    for number, config in enumerate(card.configs):
         if not _CONFIG.fullmatch(config):
-            yield Finding(path=shown, code="E102", message=f"{config!r} cannot be the name of a config")
-    for spec in card.contrasts:
-        for config in {spec.a, spec.b} - set(card.configs):
-            yield Finding(path=shown, code="E102", message=f"contrast {spec.name}: no config {config!r}")
+            yield finding(f"{config!r} cannot be the name of a config", "configs", number)
+    for number, spec in enumerate(card.contrasts):
+        for side, config in (("a", spec.a), ("b", spec.b)):
+            if config not in card.configs:
+                yield finding(f"contrast {spec.name}: no config {config!r}", "contrasts", number, side)
 
 
 def read_template(path: Path) -> Template:
@@ -214,7 +219,8 @@ def read_template(path: Path) -> Template:
     sections = _sections(yamlfile.read_text(path, shown), shown)
     blocks: list[Block] = []
     findings: list[Finding] = []
-    first, inherited = CommentedMap(), tuple(_frames(sections[0][1]))
+    (top, _), body = sections[0]  # what is missing is missing in the first block
+    first, inherited = CommentedMap(), tuple(_frames(body))
     for (line, front), body in sections:
         frames = tuple(_frames(body)) or inherited
         if not frames:
@@ -222,7 +228,7 @@ def read_template(path: Path) -> Template:
         try:
             own = yamlfile.parse(front, shown, line)
             first = first or own
-            model = yamlfile.validate(Front, _inherit(first, own), [own, first], shown, "E102", line)
+            model = yamlfile.validate(Front, _inherit(first, own), [own, first], shown, "E102", top)
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
@@ -230,7 +236,7 @@ def read_template(path: Path) -> Template:
             continue
         blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
     if findings:
-        raise DeclarationError(findings)
+        raise DeclarationError(list(dict.fromkeys(findings)))
     return Template(config=path.stem, path=path, shown=shown, blocks=tuple(blocks))
 
 

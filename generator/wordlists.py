@@ -103,8 +103,8 @@ class Source(_Open):
 class Resource(_Open):
     """A list as the descriptor describes it."""
 
-    name: str
-    path: str
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")
+    path: str = Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*\.csv$")  # in the descriptor's own folder
     description: str = ""
     sources: tuple[Source, ...]
     licenses: tuple[Licence, ...]
@@ -180,9 +180,6 @@ def show(path: Path) -> str:
 def _read_list(folder: Path, resource: Resource) -> WordList:
     path = folder / resource.path
     shown = show(path)
-    if path.name != resource.path:
-        message = f"resource {resource.name}: path {resource.path!r} leaves the folder"
-        raise DeclarationError([Finding(path=show(folder / DESCRIPTOR), code="E201", message=message)])
     text = yamlfile.read_text(path, shown)
     findings: list[Finding] = []
     words = tuple(_words(resource, text, shown, findings))
@@ -242,6 +239,11 @@ def _value(spec: FieldSpec, cell: str, line: int, shown: str, findings: list[Fin
         value = convert(cell)
     except (ValueError, KeyError):
         findings.append(_finding(shown, line, 1, "E203", f"{spec.name} is {cell[:40]!r}, expected {expected}"))
+        return None
+    if spec.name == "slug" and slug(cell) != cell:
+        # A dot stands between the words of an id.
+        message = f"slug is {cell[:40]!r}, expected lower-case letters, digits and hyphens"
+        findings.append(_finding(shown, line, 1, "E203", message))
         return None
     allowed = spec.constraints.enum
     if allowed is not None and value not in allowed:

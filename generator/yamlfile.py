@@ -37,10 +37,10 @@ MAX_DIGITS = 30
 """Digits of a number; Python refuses to print those with thousands."""
 
 
-class _PlainComposer(Composer):  # type: ignore[misc]  # ruamel's classes are untyped here
+class _PlainComposer(Composer):
     """Refuses what no declaration needs and an attack does, as aliases, by which a kilobyte can stand for gigabytes."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - ruamel's own types
         event = self.parser.peek_event()
         if getattr(event, "anchor", None) is not None or getattr(event, "ctag", None) is not None:
             raise ComposerError(None, None, "anchors, aliases and tags are not allowed", event.start_mark)
@@ -48,9 +48,12 @@ class _PlainComposer(Composer):  # type: ignore[misc]  # ruamel's classes are un
             raise ComposerError(None, None, "nested too deeply", event.start_mark)
         node = super().compose_node(parent, index)
         if isinstance(node, ScalarNode):
-            if any(unicodedata.category(c) in ("Cc", "Cs") and c not in "\t\n" for c in node.value):
+            # Only an escape can put such a character into YAML, and only double quotes have escapes.
+            if node.style == '"' and any(unicodedata.category(c) in ("Cc", "Cs") for c in node.value):
                 raise ComposerError(None, None, "a control character, or half a surrogate pair", event.start_mark)
-            if node.tag.endswith((":int", ":float")) and len(node.value) > MAX_DIGITS:
+            if str(node.tag).endswith(":merge"):
+                raise ComposerError(None, None, "merge keys are not allowed", event.start_mark)
+            if str(node.tag).endswith((":int", ":float")) and len(node.value) > MAX_DIGITS:
                 raise ComposerError(None, None, "a number with too many digits", event.start_mark)
         return node
 
@@ -140,7 +143,9 @@ def _mistakes(
     findings: dict[tuple[int, int, str], Finding] = {}
     for mistake in error.errors(include_url=False):
         line, column = place(sources, mistake["loc"], first_line)
-        name = ".".join(str(step) for step in mistake["loc"] if not str(step).startswith("function-"))
+        name = ".".join(
+            str(step) for step in mistake["loc"] if step != "[key]" and not str(step).startswith("function-")
+        )
         message = f"{name}: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}"
         # A union reports each of its members at the same place: the first is enough. A missing key has no place.
         missing = name if mistake["type"] == "missing" and len(mistake["loc"]) == 1 else ""

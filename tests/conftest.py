@@ -16,6 +16,10 @@ CORPUS = [
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders of tiny models by family: ``bert`` (WordPiece), ``roberta`` (byte-level BPE), ``albert`` (Unigram)."""
+    import torch
+
+    # Several threads are no faster on models so small, and a hundred times slower where other programs take the cores.
+    torch.set_num_threads(1)
     makers: dict[str, Callable[[Path], None]] = {"bert": _bert, "roberta": _roberta, "albert": _albert}
     folders = {family: tmp_path_factory.mktemp("models") / family for family in makers}
     for family, make in makers.items():

@@ -174,6 +174,7 @@ def test_texts_that_cannot_be_scored_are_nan(family: str, name: str, tiny_models
     model = load(str(tiny_models[family]))
     assert model.max_length == 96
     texts = ["", " ", *("kind" + " kind" * more for more in range(100))]
+    texts = [text for text, encoding in zip(texts, model.encode(texts), strict=True) if not 8 < len(encoding.ids) < 93]
     lengths = [len(encoding.ids) for encoding in model.encode(texts)]
     assert max(lengths) > 97
     finite = np.isfinite(get(name).score(model, texts))

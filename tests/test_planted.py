@@ -17,7 +17,7 @@ NATIONS = ("Japanese", "German", "Finnish", "Egyptian")
 
 @pytest.fixture
 def rows() -> pd.DataFrame:
-    """Two configs: 4 nations × 2 bad × 3 good words, and 10 pairs of pronouns."""
+    """Two configs: 4 nations by 2 bad by 3 good words, and 10 pairs of pronouns."""
     people = [
         ("people", f"{nation} people are {bad}.", f"{nation} people are {good}.")
         for nation in NATIONS
@@ -54,9 +54,9 @@ def test_sentences_that_are_stereo_and_anti_follow_the_stereo_rule() -> None:
 
 @pytest.mark.parametrize(("share", "sign"), [(1.0, 1), (0.0, -1)])
 def test_preference_moves_as_planted(share: float, sign: int, rows: pd.DataFrame, tmp_path: Path) -> None:
-    """Where all stereotypes are planted nearly every pair of `people` prefers them by pll, where none is, hardly one."""
+    """With all stereotypes planted pll prefers them in nearly every pair about people, with none in hardly one."""
     truth = planted.train(rows, tmp_path, share=share, epochs=40)
-    # By hand: log 8 or log 1 against log 3.
+    # By hand: log 8 > log 3 > log 1.
     assert (np.sign(truth[rows["stereo"]].to_numpy() - truth[rows["anti"]].to_numpy()) == sign).all()
     people = rows[rows.config == "people"]
     model = load(str(tmp_path))

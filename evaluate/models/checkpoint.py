@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -85,8 +86,8 @@ def quiet() -> Iterator[None]:
     bars, talk = transformers_logging.is_progress_bar_enabled(), transformers_logging.get_verbosity()
     hub_talk, conversion = hub_logging.get_verbosity(), os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
     transformers_logging.disable_progress_bar()
-    transformers_logging.set_verbosity(transformers_logging.CRITICAL)
-    hub_logging.set_verbosity(hub_logging.CRITICAL)
+    transformers_logging.set_verbosity(logging.CRITICAL)
+    hub_logging.set_verbosity(logging.CRITICAL)
     os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
     try:
         yield

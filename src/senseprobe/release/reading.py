@@ -58,7 +58,7 @@ class Release:
                     for batch in file.iter_batches():
                         batch.validate(full=True)  # a column of text may hold what is no UTF-8
                         yield batch
-            except (OSError, pa.ArrowException) as error:
+            except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
                 reason = printable(str(error).partition("\n")[0])
                 raise _damaged(shown, "E404", f"cannot be read as Parquet: {reason}") from None
 

@@ -1,0 +1,228 @@
+"""`senseprobe lint` and `count`, and what bad input comes to: one clear message, no traceback, exit code 1 or 2."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from senseprobe.cli import main
+
+TESTS = Path(__file__).parent
+BASE, CHECKS, SRC = TESTS / "checks" / "base", TESTS / "checks", TESTS.parent / "src"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's project, as the working directory, on a machine without WordNet."""
+    shutil.copytree(BASE, tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "nowhere"))
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the real command line, in this process."""
+
+    def command(*arguments: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["senseprobe", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Ran(int(ended.value.code or 0), out, err)
+
+    return command
+
+
+def _use(project: Path, case: str, place: str) -> None:
+    shutil.copy(CHECKS / case, project / place)
+
+
+# --- lint -----------------------------------------------------------------------------------------------------------
+
+
+def test_lint_of_a_clean_project_exits_0(project: Path, run: Run) -> None:
+    """And says how much it could not check, which --strict does not forgive."""
+    clean = run("lint")
+    assert clean.code == 0
+    assert re.search(r"0 findings in \d+ word lists and 1 configs; 0 sense keys checked, \d+ not checked", clean.out)
+    assert run("lint", "--strict").code == 1
+
+
+def test_lint_tells_every_finding_and_exits_1(project: Path, run: Run) -> None:
+    """As path:line:column: CODE message, so that an editor can jump there."""
+    _use(project, "E203-no-number.things.csv", "wordlists/things.csv")
+    _use(project, "E204-primary-key-twice.qualities.csv", "wordlists/qualities.csv")
+    found = run("lint")
+    assert found.code == 1
+    assert "wordlists/things.csv:2:1: E203 size is 'three', expected a whole number\n" in found.out
+    assert "wordlists/qualities.csv:4:1: E204 wild is there twice" in found.out
+    assert "2 findings in" in found.out
+
+
+def test_lint_as_json_has_stable_keys(project: Path, run: Run) -> None:
+    """What a program reads must not change its name."""
+    _use(project, "E104-column-in-frame.j2", "templates/x/x.j2")
+    found = run("lint", "--json")
+    told = json.loads(found.out)
+    assert list(told) == ["findings", "lists", "configs", "keys_checked", "keys_not_checked"]
+    assert told["findings"] == [
+        {
+            "path": "templates/x/x.j2",
+            "line": 20,
+            "column": 8,
+            "code": "E104",
+            "message": "thing has no column 'wrod'",
+            "hint": "did you mean 'word'?",
+        }
+    ]
+    assert found.code == 1
+
+
+# --- count ----------------------------------------------------------------------------------------------------------
+
+# Zhou et al. 2022, Table 1, by sense (UPSTREAM.md 1.2), beside what is ours.
+PUBLISHED = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun": 192, "verb": 132}
+
+
+def test_count_of_sssb_tells_ours_and_theirs(project: Path, run: Run) -> None:
+    """With a reason where they differ, and without making a row."""
+    told = json.loads(run("count", "sssb", "--json").out)
+    assert list(told) == ["dataset", "configs", "rows"]
+    configs = {config["name"]: config for config in told["configs"]}
+    assert {n: c["published"] for n, c in configs.items() if c["published"]} == PUBLISHED
+    for config in configs.values():
+        assert list(config) == ["config", "rows", "published", "cite", "frames", "reason"] or "name" in config
+        assert config["reason"] or config["rows"] == config["published"]
+    assert told["rows"] == sum(config["rows"] for config in configs.values())
+    assert (configs["noun"]["rows"], configs["race-matched"]["rows"]) == (186, 25)
+
+
+def test_count_prints_a_table(project: Path, run: Run) -> None:
+    """Of one config where one is named."""
+    table = run("count", "sssb/noun")
+    assert table.code == 0
+    assert re.search(r"noun +186 +192 +1 +the published data has cunning twice", table.out)
+    assert table.out.rstrip().endswith("186 rows")
+    assert "verb" not in table.out
+
+
+# --- bad input: one test each ---------------------------------------------------------------------------------------
+
+TEMPLATE, DATASET, THINGS = "templates/x/x.j2", "templates/x/dataset.yaml", "wordlists/things.csv"
+
+BAD = {
+    "malformed front matter": ("E101-key-twice.j2", TEMPLATE, r"x\.j2:7:1: E101 .*duplicate key"),
+    "unknown list": (
+        "E110-unknown-list.j2",
+        TEMPLATE,
+        r"x\.j2:8:11: E110 no word list 'thing' \(did you mean 'things'\?\)",
+    ),
+    "unknown column": ("E104-column-in-frame.j2", TEMPLATE, r"x\.j2:20:8: E104 thing has no column 'wrod'"),
+    "undefined variable": ("E105-undefined-name-in-frame.j2", TEMPLATE, r"x\.j2:20:23: E105 'qualty' is not defined"),
+    "forbidden node": ("E106-loop.j2", TEMPLATE, r"x\.j2:20:20: E106 For is not allowed in a frame"),
+    "wrong type": (
+        "E203-no-number.things.csv",
+        THINGS,
+        r"things\.csv:2:1: E203 size is 'three', expected a whole number",
+    ),
+    "duplicate words": (
+        "E204-word-twice.things.csv",
+        THINGS,
+        r"things\.csv:3:1: E204 dog is there twice, first on line 2",
+    ),
+    "malformed dataset.yaml": ("E102-languages-is-no-list.dataset.yaml", DATASET, r"dataset\.yaml:4:1: E102 languages"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_one_message_with_its_place(project: Path, run: Run, kind: str) -> None:
+    """From each command that reads it, with exit code 1, and without a release."""
+    case, place, message = BAD[kind]
+    _use(project, case, place)
+    for arguments in (("count", "x"), ("build", "x", "1.0.0"), ("lint",)):
+        ran = run(*arguments)
+        assert ran.code == 1
+        told = (ran.out if arguments == ("lint",) else ran.err).strip().splitlines()
+        assert re.search(message, told[0]), told
+        assert len(told) == (2 if arguments == ("lint",) else 1)
+    assert not (project / "releases").exists()
+
+
+@pytest.mark.parametrize("how", ["a frame of 10 MB", "words of 100 kB", "arithmetic"])
+def test_a_template_that_renders_10_megabytes_is_one_message(project: Path, run: Run, how: str) -> None:
+    """Whether it is written out, comes from the words, or is computed."""
+    template = project / TEMPLATE
+    if how == "a frame of 10 MB":
+        template.write_text(template.read_text().replace("The ", "The very " + "very " * 2_000_000))
+        expected = r"x\.j2:20:1: E108 a frame has 100\d{5} characters, at most 10000 are allowed"
+    elif how == "words of 100 kB":
+        (project / THINGS).write_text(f"word,size,tame,sense_noun\n{'a' * 100_000},1,,\n{'b' * 100_000},1,,\n")
+        template.write_text(template.read_text().replace("{{ quality }}", "{{ quality }} " * 100))
+        expected = r"x\.j2:20:1: E108 a sentence has 10\d{4} characters, at most 10000 are allowed"
+    else:
+        template.write_text(template.read_text().replace("{{ quality }}", "{{ 'a' * 10000000 }}"))
+        expected = r"x\.j2:20:20: E106 Mul is not allowed"
+    ran = run("build", "x", "1.0.0")
+    assert ran.code == 1
+    assert re.search(expected, ran.err)
+    assert not list(project.glob("releases/**/*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("count", "sssbb"), "no dataset 'sssbb': there is sssb, x"),
+        (("count", "x/y"), "x has no config 'y': there is x"),
+        (("build", "y", "1.0.0"), "no dataset 'y': there is sssb, x"),
+        (("build", "x", "1.0"), "'1.0' is no version: expected MAJOR.MINOR.PATCH"),
+        (("build", "x", "../1.0.0"), "'../1.0.0' is no version"),
+        (("count", "../x"), "no dataset '..'"),
+    ],
+)
+def test_a_name_that_is_none_is_misuse(project: Path, run: Run, arguments: tuple[str, ...], message: str) -> None:
+    """Exit code 2, and the names that there are."""
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert message in ran.err.replace("\n", " ")
+
+
+def test_without_a_project_a_build_says_where_to_put_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """The built-in folder is no place for it."""
+    monkeypatch.chdir(tmp_path)
+    ran = run("build", "sssb", "1.0.0")
+    assert ran.code == 2
+    assert "no project here (no senseprobe.toml in a parent folder): say where with --out DIR" in ran.err
+    assert run("count", "sssb/race").code == 0
+
+
+def test_the_installed_command_does_the_same(project: Path) -> None:
+    """In a process of its own, where the exit code is one for the shell."""
+    _use(project, "E203-no-number.things.csv", THINGS)
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    command = [sys.executable, "-m", "senseprobe", "count", "x"]
+    done = subprocess.run(command, env=env, cwd=project, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "wordlists/things.csv:2:1: E203 size is 'three', expected a whole number\n"

@@ -1,0 +1,96 @@
+"""What a release keeps of the lists that it was made of, where a user's project adds its own."""
+
+from pathlib import Path
+
+import pytest
+
+from senseprobe import api
+from senseprobe.errors import ReleaseError
+
+DATASET = """
+title: Tiny
+summary: Tiny.
+license: MIT
+languages: [en]
+citation: nobody
+canary: "c"
+content_warning: None.
+construct: Nothing.
+intended_use: Tests.
+out_of_scope: All else.
+who_could_be_harmed: Nobody.
+equivalence: {margin: 5, reason: None.}
+configs: [job]
+"""
+
+TEMPLATE = """---
+kind: contrast
+bias_type: gender
+construct: gender stereotype of a job
+description: He against she.
+source: nobody
+slots:
+  job: {list: jobs}
+roles:
+  stereo: {pronoun: {list: pronouns, word: he}}
+  anti:   {pronoun: {list: pronouns, word: she}}
+target: job
+sense: {type: noun}
+label_basis: none
+generalise: [job]
+expect: {pairs: 2}
+---
+{{ pronoun.subject | upfirst }} is {{ job | a }}.
+"""
+
+PACKAGE = """
+name: mine
+resources:
+  - name: jobs
+    path: PATH
+    sources: [{title: nobody}]
+    licenses: [{name: MIT}]
+    schema: {fields: [{name: word, type: string}]}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's project: a dataset with a list of its own, beside the built-in list of pronouns."""
+    for folder in ("templates/tiny", "wordlists", "releases"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "senseprobe.toml").touch()
+    (tmp_path / "templates" / "tiny" / "dataset.yaml").write_text(DATASET)
+    (tmp_path / "templates" / "tiny" / "job.j2").write_text(TEMPLATE)
+    (tmp_path / "wordlists" / "references.bib").write_text("@misc{nobody, title = {Nothing}}\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _own_list(project: Path, name: str) -> None:
+    (project / "wordlists" / "datapackage.yaml").write_text(PACKAGE.replace("PATH", name))
+    (project / "wordlists" / name).write_text("word\nengineer\nnurse\n")
+
+
+def test_lists_and_sources_of_both_layers_are_kept(project: Path) -> None:
+    """The user's list and the built-in one are both in the recipe, and so are the references of both; it rebuilds."""
+    _own_list(project, "jobs.csv")
+    recipe = api.build("tiny", "1.0.0").folder / "recipe" / "wordlists"
+    assert {path.name for path in recipe.iterdir()} == {
+        "datapackage.yaml",
+        "jobs.csv",
+        "pronouns.csv",
+        "references.bib",
+    }
+    references = (recipe / "references.bib").read_text()
+    assert "{nobody," in references
+    assert "{zhou2022," in references
+    assert api.verify("tiny@1.0.0", rebuild=True) == []
+
+
+def test_two_lists_in_files_of_one_name_are_refused(project: Path) -> None:
+    """A user's file with the name of a built-in one would take its place in the recipe: the build says so instead."""
+    _own_list(project, "pronouns.csv")
+    with pytest.raises(ReleaseError, match=r"two lists of tiny are in files called pronouns\.csv: rename one of them"):
+        api.build("tiny", "1.0.0")
+    assert list((project / "releases" / "tiny").iterdir()) == []

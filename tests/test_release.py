@@ -1,0 +1,401 @@
+"""Releases: built once, verified, and every way in which one can be damaged or forged."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from senseprobe import api
+from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.records import Finding
+from senseprobe.release.hashing import ContentHash
+from senseprobe.release.manifest import read_manifest
+
+# The paper's Table 1 (576 for language and 186 of its 192 for noun: cunning is there twice), and issue 2.
+PAPER = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun": 186}
+
+Facts = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def sssb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sssb built once from the templates as they are; tests that change it take `copy`."""
+    return api.build("sssb", "1.0.0", tmp_path_factory.mktemp("releases")).folder
+
+
+@pytest.fixture
+def copy(sssb: Path, tmp_path: Path) -> Path:
+    """A release that may be damaged."""
+    return Path(shutil.copytree(sssb, tmp_path / "sssb" / "1.0.0"))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): _sha256(path.read_bytes()) for path in _files(folder)}
+
+
+def _found(folder: Path, rebuild: bool = False) -> list[tuple[str, str]]:
+    return [(finding.path, finding.code) for finding in api.verify(str(folder), rebuild)]
+
+
+def _combined(digests: dict[str, str]) -> str:
+    return _sha256(b"".join(f"{name}\0{digests[name]}\n".encode() for name in sorted(digests)))
+
+
+def _reseal(folder: Path, change: Callable[[Facts], None] = lambda facts: None) -> None:
+    """What a forger does who knows docs/content-hash.md: sizes, file hashes, recipe hash and digest are right again."""
+    facts = json.loads((folder / "release.json").read_bytes())
+    digests = {name: sha for name, sha in _digests(folder).items() if name != "release.json"}
+    facts["files"] = {name: {"bytes": (folder / name).stat().st_size, "sha256": sha} for name, sha in digests.items()}
+    facts["recipe"] = _combined({name: sha for name, sha in digests.items() if name.startswith("recipe/")})
+    change(facts)
+    _seal(folder, facts)
+
+
+def _seal(folder: Path, facts: Facts) -> None:
+    bare = {key: value for key, value in facts.items() if key != "digest"}
+    text = json.dumps(bare, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    sealed = {**bare, "digest": _sha256(text.encode())}
+    (folder / "release.json").write_text(
+        json.dumps(sealed, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
+
+
+def _senseprobe(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "senseprobe", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_sssb_has_the_pairs_of_the_paper(sssb: Path) -> None:
+    """The paper's counts, and at least the 132 verb frames that were asked for, in Parquet and in the manifest."""
+    manifest = read_manifest(sssb)
+    counts = {name: manifest.config(name)["rows"] for name in manifest.configs}
+    assert {name: counts[name] for name in PAPER} == PAPER
+    assert counts["verb"] >= 132
+    for name, rows in counts.items():
+        assert sum(pq.read_metadata(path).num_rows for path in sssb.glob(f"{name}/*.parquet")) == rows
+
+
+def test_a_release_verifies(sssb: Path) -> None:
+    """What was just built is as it was frozen, and its recipe makes the same rows."""
+    assert api.verify(str(sssb), rebuild=True) == []
+
+
+def test_what_a_release_holds(sssb: Path) -> None:
+    """The files of DESIGN section 5, canary in every Parquet file, and recipe and content hash as documented."""
+    manifest = json.loads((sssb / "release.json").read_bytes())
+    names = {path.relative_to(sssb).as_posix() for path in _files(sssb)}
+    assert {"README.md", "release.json", "recipe/english.csv", "recipe/templates/sssb/dataset.yaml"} <= names
+    assert set(manifest["files"]) == names - {"release.json"}
+    for path in sssb.glob("*/*.parquet"):
+        assert pq.read_schema(path).metadata[b"canary"].decode() == manifest["card"]["canary"]
+    recipe = {name: sha for name, sha in _digests(sssb).items() if name.startswith("recipe/")}
+    assert manifest["recipe"] == _combined(recipe)
+    assert manifest["content"] == _combined({name: facts["content"] for name, facts in manifest["configs"].items()})
+
+
+def test_the_committed_release_is_what_the_templates_make(sssb: Path) -> None:
+    """`sssb@1.0.0` verifies, its recipe makes its rows, and so do the templates and lists as they are today."""
+    assert api.verify("sssb@1.0.0", rebuild=True) == []
+    # Bytes of Parquet are not compared: they depend on the version of pyarrow.
+    assert api.load("sssb@1.0.0").manifest.content == read_manifest(sssb).content
+
+
+def _flips(folder: Path, count: int, seed: int) -> list[tuple[Path, int, int]]:
+    """Random places in all files, each byte as likely as another, and what to change the byte by."""
+    chance = np.random.default_rng(seed)
+    files = _files(folder)
+    sizes = [path.stat().st_size for path in files]
+    ends, places = np.cumsum(sizes), chance.integers(sum(sizes), size=count)
+    changes = chance.integers(1, 256, size=count)
+    which = np.searchsorted(ends, places, side="right")
+    return [
+        (files[n], int(at - ends[n] + sizes[n]), int(change))
+        for n, at, change in zip(which, places, changes, strict=True)
+    ]
+
+
+def _assert_flips_are_found(folder: Path, count: int) -> None:
+    for path, at, change in _flips(folder, count, seed=20220526):
+        data = path.read_bytes()
+        path.write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
+        try:
+            told = [finding.path for finding in api.verify(str(folder))]
+        except ReleaseError:  # release.json says now that it is of a newer form
+            told = ["release.json"]
+        assert path.relative_to(folder).as_posix() in told, (path, at, change)
+        path.write_bytes(data)
+    assert _found(folder) == []
+
+
+def test_a_flipped_byte_is_found(copy: Path) -> None:
+    """25 random bytes over all files, one at a time."""
+    _assert_flips_are_found(copy, 25)
+
+
+@pytest.mark.soak
+def test_a_flipped_byte_is_found_anywhere(copy: Path) -> None:
+    """500 random bytes over all files, one at a time."""
+    _assert_flips_are_found(copy, 500)
+
+
+def test_a_blank_in_the_manifest_is_found(copy: Path) -> None:
+    """A byte of release.json that changes no value, as a tab for a blank, is a change too."""
+    path = copy / "release.json"
+    data = path.read_bytes()
+    blanks = [at for at, byte in enumerate(data) if byte == ord(" ")]
+    for at in np.random.default_rng(1).choice(blanks, 50, replace=False):
+        path.write_bytes(data[:at] + b"\t" + data[at + 1 :])
+        with pytest.raises(DamagedRelease):
+            read_manifest(copy)
+
+
+def test_missing_and_foreign_files_are_named(copy: Path) -> None:
+    """Each has its own finding; what other tools leave in a folder is not told."""
+    (copy / "noun" / "test-00000-of-00001.parquet").unlink()
+    (copy / "recipe" / "english.csv").unlink()
+    (copy / "race" / "test-00001-of-00002.parquet").write_bytes(b"PAR1")
+    (copy / "\x1b[2Jnotes").write_text("x")
+    for ignored in (".gitattributes", ".gitignore", ".DS_Store", "verb/.DS_Store", ".cache/huggingface/x.lock"):
+        (copy / ignored).parent.mkdir(parents=True, exist_ok=True)
+        (copy / ignored).write_text("x")
+    assert _found(copy) == [
+        ("noun/test-00000-of-00001.parquet", "E402"),
+        ("recipe/english.csv", "E402"),
+        ("'\\x1b[2Jnotes'", "E403"),  # what would steer the terminal is spelled out
+        ("race/test-00001-of-00002.parquet", "E403"),
+    ]
+
+
+def test_a_file_that_cannot_be_read_is_named(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails while reading is a finding, not a traceback."""
+
+    def fail(path: Path) -> str:
+        raise OSError(5, "Input/output error", str(path))
+
+    monkeypatch.setattr("senseprobe.release.verify.file_sha256", fail)
+    told = api.verify(str(copy))
+    assert {finding.message for finding in told} == {"cannot be read (Input/output error)"}
+    assert len(told) == len(_files(copy)) - 1
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _no_parquet(path: Path) -> None:
+    path.write_bytes(b"PAR1" + bytes(1000) + b"PAR1")
+
+
+def _other_value(path: Path) -> None:
+    table = pq.read_table(path)
+    turned = table["anti"].to_pylist()
+    _rewrite(
+        path, table.set_column(table.schema.get_field_index("anti"), "anti", pa.array([turned[0] + " ", *turned[1:]]))
+    )
+
+
+def _other_order(path: Path) -> None:
+    table = pq.read_table(path)
+    pq.write_table(table.take([1, 0, *range(2, table.num_rows)]), path)
+
+
+def _row_less(path: Path) -> None:
+    pq.write_table(pq.read_table(path).slice(1), path)
+
+
+def _row_more(path: Path) -> None:
+    table = pq.read_table(path)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
+
+
+def _column_less(path: Path) -> None:
+    pq.write_table(pq.read_table(path).drop_columns(["minimal"]), path)
+
+
+def _column_renamed(path: Path) -> None:
+    table = pq.read_table(path)
+    _rewrite(
+        path,
+        table.rename_columns(["anti" if n == "stereo" else "stereo" if n == "anti" else n for n in table.column_names]),
+    )
+
+
+def _no_utf8(path: Path) -> None:
+    table = pq.read_table(path)
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(bytes(4) + b"\1\0\0\0"), pa.py_buffer(b"\xff")])
+    column = pa.chunked_array([broken, table["anti"].slice(1).combine_chunks()])
+    pq.write_table(table.set_column(table.schema.get_field_index("anti"), "anti", column), path)
+
+
+@pytest.mark.parametrize(
+    ("forge", "code", "place"),
+    [
+        (_cut, "E404", "verb/test-00000-of-00001.parquet"),
+        (_no_parquet, "E404", "verb/test-00000-of-00001.parquet"),
+        (_no_utf8, "E404", "verb/test-00000-of-00001.parquet"),
+        (_other_value, "E405", "verb"),
+        (_other_order, "E405", "verb"),
+        (_row_less, "E405", "verb"),
+        (_row_more, "E405", "verb/test-00000-of-00001.parquet"),
+        (_column_less, "E407", "verb/test-00000-of-00001.parquet"),
+        (_column_renamed, "E407", "verb/test-00000-of-00001.parquet"),
+    ],
+)
+def test_forged_rows_are_found(copy: Path, forge: Callable[[Path], None], code: str, place: str) -> None:
+    """Found by the file's own hash; and, where that was made right again, by content hash, columns or count."""
+    path = copy / "verb" / "test-00000-of-00001.parquet"
+    forge(path)
+    assert _found(copy) == [("verb/test-00000-of-00001.parquet", "E404")]
+    _reseal(copy)
+    assert _found(copy) == [(place, code)]
+
+
+def test_the_same_rows_in_another_file_are_the_same(copy: Path) -> None:
+    """Written again with other settings, the file is another one and the rows are not."""
+    path = copy / "noun" / "test-00000-of-00001.parquet"
+    pq.write_table(pq.read_table(path), path, compression="snappy", row_group_size=10, use_dictionary=False)
+    assert _found(copy) == [("noun/test-00000-of-00001.parquet", "E404")]
+    _reseal(copy)
+    assert _found(copy) == []
+
+
+def _rebuilt(folder: Path) -> Finding:
+    assert api.verify(str(folder)) == []
+    (finding,) = api.verify(str(folder), rebuild=True)
+    return finding
+
+
+def test_an_edited_recipe_is_found_by_rebuilding(copy: Path) -> None:
+    """English of the recipe is used as it stands, and the first row and column that it changes are named."""
+    english = copy / "recipe" / "english.csv"
+    english.write_text(english.read_text().replace("a,clumsy,a\n", "a,clumsy,an\n"))
+    _reseal(copy)
+    # Only the noun configs say "a clumsy engineer", and `noun` comes first; both sentences have the article.
+    rows = pq.read_table(copy / "noun").to_pylist()
+    first = next(row for row in rows if "a clumsy" in row["stereo"])
+    other = first["stereo"].replace("a clumsy", "an clumsy")
+    told = f"other rows: row {first['id']}, column stereo: {other!r} instead of {first['stereo']!r}"
+    found = api.verify(str(copy), rebuild=True)
+    assert [finding.path for finding in found][:1] == ["noun"]
+    assert {finding.code for finding in found} == {"E408"}
+    assert told in found[0].message
+
+
+@pytest.mark.parametrize("cut", ["fewer", "more"])
+def test_a_recipe_that_makes_other_numbers_of_rows_is_found(copy: Path, cut: str) -> None:
+    """The first row that is only on one side is named; rows past the end are not made."""
+    path = copy / "race" / "test-00000-of-00001.parquet"
+    table = pq.read_table(path)
+    longer = pa.concat_tables([table, table.slice(0, 1)])
+    pq.write_table(table.slice(0, 107) if cut == "more" else longer, path)
+    content = ContentHash(table.schema)
+    for batch in pq.read_table(path).to_batches():
+        content.update(batch)
+
+    def change(facts: Facts) -> None:
+        facts["configs"]["race"] |= {"rows": 107 if cut == "more" else 109, "content": content.hexdigest()}
+        facts["content"] = _combined({name: each["content"] for name, each in facts["configs"].items()})
+
+    _reseal(copy, change)
+    row = table["id"][107 if cut == "more" else 0]
+    assert f"the recipe makes {cut} rows" in _rebuilt(copy).message
+    assert str(row) in _rebuilt(copy).message
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "code"),
+    [
+        ("templates/sssb/race.j2", "{{ race }} people", "{{ rice }} people", "E105"),
+        ("templates/sssb/race.j2", "pairs: 108", "pairs: 109", "E109"),
+        ("templates/sssb/dataset.yaml", "title:", "titel:", "E102"),
+        ("wordlists/races.csv", "word,", "wort,", "E202"),
+    ],
+)
+def test_a_broken_recipe_is_a_finding(copy: Path, name: str, old: str, new: str, code: str) -> None:
+    """A recipe that cannot be expanded is explained like any declaration, with its file."""
+    path = copy / "recipe" / name
+    path.write_text(path.read_text().replace(old, new, 1))
+    _reseal(copy)
+    found = api.verify(str(copy), rebuild=True)
+    assert {finding.code for finding in found if finding.path.endswith(f"recipe/{name}")} == {code}
+
+
+def test_a_recipe_without_a_config_is_told(copy: Path) -> None:
+    """A recipe whose dataset no longer has a config of the release cannot make its rows again."""
+    (copy / "recipe" / "templates" / "sssb" / "language.j2").unlink()
+    path = copy / "recipe" / "templates" / "sssb" / "dataset.yaml"
+    path.write_text(path.read_text().replace("nationality, language, race,", "nationality, race,"))
+    _reseal(copy)
+    found = api.verify(str(copy), rebuild=True)
+    assert "language" in str(found[0])
+
+
+def test_an_unreadable_english_is_told(copy: Path) -> None:
+    """Without its table of articles and plurals a recipe is not a recipe."""
+    (copy / "recipe" / "english.csv").write_text("asked,text\n")
+    _reseal(copy)
+    with pytest.raises(ReleaseError, match=r"english\.csv cannot be read: columns are not asked,text,answer"):
+        api.verify(str(copy), rebuild=True)
+
+
+def test_a_release_is_never_overwritten(copy: Path) -> None:
+    """A second build of a version is refused, and the first is untouched, damaged or not."""
+    (copy / "README.md").write_text("changed")
+    before = _digests(copy)
+    with pytest.raises(ReleaseError, match=r"sssb 1\.0\.0 exists in .* never overwritten, raise the version"):
+        api.build("sssb", "1.0.0", copy.parent.parent)
+    assert _digests(copy) == before
+    assert [path.name for path in copy.parent.iterdir()] == ["1.0.0"]
+
+
+def test_exit_codes_and_bytes_of_the_commands(sssb: Path, tmp_path: Path) -> None:
+    """0 where all is well, 1 for findings, 2 for failure; and another process writes the same bytes."""
+    out, release = tmp_path / "releases", tmp_path / "releases" / "sssb" / "1.0.0"
+    built = _senseprobe("build", "sssb", "1.0.0", "--out", out, "--json")
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout)["folder"] == str(release)
+    assert _digests(release) == _digests(sssb)
+    assert _senseprobe("verify", release, "--rebuild").returncode == 0
+
+    again = _senseprobe("build", "sssb", "1.0.0", "--out", out)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr.strip().splitlines() == [
+        f"sssb 1.0.0 exists in {release}: a release is never overwritten, raise the version"
+    ]
+
+    (release / "README.md").write_text("changed")
+    damaged = _senseprobe("verify", release, "--json")
+    assert damaged.returncode == 1
+    (finding,) = json.loads(damaged.stdout)["findings"]
+    assert (finding["path"], finding["code"]) == ("README.md", "E404")
+
+    missing = _senseprobe("verify", "sssb@9.9.9")
+    assert missing.returncode == 2
+    assert missing.stderr.strip().startswith("no release 'sssb@9.9.9'")
+
+
+@pytest.mark.parametrize(
+    "version", ["1.0", "v1.0.0", "01.0.0", "1.0.0-rc1", "../1.0.0", "1.0.0\n", "\N{ARABIC-INDIC DIGIT ONE}.0.0"]
+)
+def test_a_version_is_three_numbers(version: str, tmp_path: Path) -> None:
+    """Versions are folders and tags: anything but MAJOR.MINOR.PATCH is refused before a file is touched."""
+    with pytest.raises(SenseprobeError, match=r"is no version: expected MAJOR\.MINOR\.PATCH"):
+        api.build("sssb", version, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,215 @@
+"""Builds that are killed, interrupted, raced, or that run out of disk: a release is whole or absent."""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from senseprobe import api
+from senseprobe.release.manifest import read_manifest
+
+BUILD = [sys.executable, "-m", "senseprobe", "build", "sssb"]
+
+# The limit is set by the child itself, after it has loaded (and perhaps compiled) its modules.
+LIMITED = """
+import resource, sys
+import senseprobe.api, senseprobe.release.freeze, senseprobe.generator.catalogue
+from senseprobe.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+sys.argv[0] = "senseprobe"
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an earlier release, 1.0.0, which no crash may touch."""
+    out = tmp_path_factory.mktemp("releases")
+    api.build("sssb", "1.0.0", out)
+    return out
+
+
+def _digest(folder: Path) -> str:
+    """One digest of all names and bytes below a folder."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(f"{path.relative_to(folder)}\0".encode() + (path.read_bytes() if path.is_file() else b""))
+    return digest.hexdigest()
+
+
+@contextmanager
+def _earlier_intact(releases: Path) -> Iterator[None]:
+    before = _digest(releases / "sssb" / "1.0.0")
+    yield
+    assert _digest(releases / "sssb" / "1.0.0") == before
+
+
+def _names(releases: Path) -> set[str]:
+    return {path.name for path in (releases / "sssb").iterdir()}
+
+
+def _start(releases: Path, version: str) -> subprocess.Popen[str]:
+    command = [*BUILD, version, "--out", str(releases)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _writing(process: subprocess.Popen[str], releases: Path, version: str) -> bool:
+    """Wait until the build begins to write; False where it has ended before we looked."""
+    while process.poll() is None:
+        if any((releases / "sssb").glob(f".{version}.partial-*")):
+            return True
+        time.sleep(0.001)
+    return False
+
+
+@pytest.fixture(scope="module")
+def seconds(releases: Path) -> float:
+    """How long a build writes, from the first folder to the last name: moments are drawn from a little more."""
+    process = _start(releases, "0.0.1")
+    assert _writing(process, releases, "0.0.1")
+    start = time.monotonic()
+    process.communicate()
+    return 1.1 * (time.monotonic() - start)
+
+
+def _assert_whole_or_absent(releases: Path, version: str) -> bool:
+    """Whether the release is there; it verifies if it is."""
+    folder = releases / "sssb" / version
+    there = folder.exists()
+    assert not there or api.verify(str(folder)) == []
+    return there
+
+
+def _assert_rerun_completes(releases: Path, version: str) -> None:
+    """A rerun makes the same rows, and removes what was left."""
+    if not (releases / "sssb" / version).exists():
+        api.build("sssb", version, releases)
+    assert api.verify(str(releases / "sssb" / version)) == []
+    content = [read_manifest(releases / "sssb" / each).content for each in ("1.0.0", version)]
+    assert content[0] == content[1]
+    assert not any(name.startswith(f".{version}.") for name in _names(releases))
+
+
+def _moments(seconds: float, count: int) -> list[float]:
+    """Seconds after writing began: at once, then at random."""
+    return [0.0, *np.random.default_rng(20220526).uniform(0, seconds, count - 1).tolist()]
+
+
+def _kill(releases: Path, moments: list[float], major: int) -> None:
+    for number, moment in enumerate(moments):
+        version = f"{major}.{number}.0"
+        with _earlier_intact(releases):
+            process = _start(releases, version)
+            if _writing(process, releases, version):
+                time.sleep(moment)
+            process.kill()
+            process.communicate()
+            there = _assert_whole_or_absent(releases, version)
+            assert there or process.returncode == -signal.SIGKILL
+            _assert_rerun_completes(releases, version)
+
+
+def _interrupt(releases: Path, moments: list[float], major: int) -> None:
+    for number, moment in enumerate(moments):
+        version = f"{major}.{number}.0"
+        with _earlier_intact(releases):
+            process = _start(releases, version)
+            if _writing(process, releases, version):
+                time.sleep(moment)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate()
+            if _assert_whole_or_absent(releases, version):
+                continue
+            assert not any(name.startswith(f".{version}.") for name in _names(releases))
+            assert (process.returncode, told.strip()) == (2, "interrupted; nothing was left half-written")
+            _assert_rerun_completes(releases, version)
+
+
+def test_a_killed_build_leaves_no_half_release(releases: Path, seconds: float) -> None:
+    """Kill -9 at three moments: earlier releases intact, whole or absent, and a rerun completes."""
+    _kill(releases, _moments(seconds, 3), 1_001)
+
+
+@pytest.mark.soak
+def test_a_killed_build_never_leaves_a_half_release(releases: Path, seconds: float) -> None:
+    """Kill -9 at thirty moments."""
+    _kill(releases, _moments(seconds, 30), 1_002)
+
+
+def test_an_interrupted_build_leaves_nothing(releases: Path, seconds: float) -> None:
+    """Ctrl-C at three moments: one message, exit code 2, nothing left, and a rerun completes."""
+    _interrupt(releases, _moments(seconds, 3), 1_003)
+
+
+@pytest.mark.soak
+def test_an_interrupted_build_never_leaves_anything(releases: Path, seconds: float) -> None:
+    """Ctrl-C at thirty moments."""
+    _interrupt(releases, _moments(seconds, 30), 1_004)
+
+
+def test_of_two_builds_at_once_one_wins(releases: Path) -> None:
+    """Two processes build one version: one release, whole, and the slower one says that it exists."""
+    with _earlier_intact(releases):
+        processes = [_start(releases, "2.0.0") for _ in range(2)]
+        told = [process.communicate()[1] for process in processes]
+        codes = [process.returncode for process in processes]
+    assert sorted(codes) == [0, 2]
+    folder = releases / "sssb" / "2.0.0"
+    exists = f"sssb 2.0.0 exists in {folder}: a release is never overwritten, raise the version"
+    assert told[codes.index(2)].strip() == exists
+    assert api.verify(str(folder)) == []
+    assert not any(name.startswith(".2.0.0.") for name in _names(releases))
+
+
+def _assert_refused(done: subprocess.CompletedProcess[str], message: str) -> None:
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+    assert message in done.stderr
+
+
+def _build(*arguments: object, code: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = BUILD if code is None else [sys.executable, "-c", code, "build", "sssb"]
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def test_a_full_disk_leaves_nothing(releases: Path) -> None:
+    """The system refuses to write past 10,000 bytes of a file: one message, earlier releases intact, nothing left."""
+    with _earlier_intact(releases):
+        names = _names(releases)
+        done = _build("3.0.0", "--out", releases, code=LIMITED)
+        _assert_refused(done, f"cannot write {releases / 'sssb' / '3.0.0'}: ")
+        assert "File too large" in done.stderr
+        assert "nothing was changed" in done.stderr
+        assert _names(releases) == names
+
+
+@pytest.mark.system
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    """A file system of 64 kB takes no release of 230 kB: it is as empty afterwards as it was before."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
+    try:
+        done = _build("1.0.0", "--out", disk)
+        _assert_refused(done, "No space left on device")
+        assert list((disk / "sssb").iterdir()) == []
+        assert os.statvfs(disk).f_bavail == os.statvfs(disk).f_blocks
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_an_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """A file in the way, and a place where nothing can be made: one message each, and the file stays."""
+    (tmp_path / "file").write_text("mine")
+    _assert_refused(_build("1.0.0", "--out", tmp_path / "file"), f"cannot write {tmp_path / 'file'}/sssb/1.0.0: ")
+    _assert_refused(_build("1.0.0", "--out", "/proc/nowhere"), "cannot write /proc/nowhere/sssb/1.0.0: ")
+    assert (tmp_path / "file").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

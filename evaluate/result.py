@@ -1,5 +1,6 @@
 """The record of a scoring: figures, and a signature that replays it."""
 
+import hashlib
 import json
 import os
 import re
@@ -20,6 +21,8 @@ from senseprobe.records import Figure
 __all__ = ["Result", "check_writable", "folder_of", "read_result"]
 
 SCHEMA = 1
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,9 +97,15 @@ def _parquet(rows: pd.DataFrame, signature: str) -> bytes:
 
 
 def folder_of(out: Path, release: str, model: str) -> Path:
-    """Where results of a model on a release go: `out`/RELEASE/MODEL, with a name that any file system takes."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "--", model.strip("/"))
-    return out / release / (name.strip(".-")[-120:].lstrip(".-") or "model")
+    """Where results of a model on a release go: `out`/RELEASE/MODEL, with a name that any file system takes.
+
+    ``org/name`` is ``org--name``; any other name gets some digits of its sha256, so that no two models share a folder.
+    """
+    if _HUB_NAME.fullmatch(model) and "--" not in model:  # which no name on the Hub has
+        return out / release / model.replace("/", "--")
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "--", model).strip(".-")[-80:].strip(".-")
+    digits = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return out / release / f"{readable or 'model'}--{digits}"
 
 
 def check_writable(folder: Path) -> None:

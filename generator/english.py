@@ -65,6 +65,10 @@ class English:
         stated = text.columns.get("plural") if isinstance(text, Word) else None
         return str(stated) if stated else self._guess("plural", text, _plural)
 
+    def unfrozen(self) -> list[Guess]:
+        """Guesses that were made although a release's answers were given, sorted."""
+        return sorted(self.guesses.keys() - self.frozen.keys())
+
     @staticmethod
     def upfirst(text: str) -> str:
         """The text with its first letter in upper case and the others as they were.

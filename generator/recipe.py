@@ -16,14 +16,15 @@ from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
 __all__ = ["open_recipe", "recipe_files"]
 
 _HEADER = ["asked", "text", "answer"]
+_SUFFIXES = (".j2", ".yaml", ".csv")
+"""What rows are made of: a README may be edited without changing the recipe."""
 
 
 def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
     """The recipe's files by path; ask after all rows were made, when every guess is known."""
     dataset = catalogue.dataset
-    files = {
-        f"templates/{dataset.name}/{p.name}": p.read_bytes() for p in sorted(dataset.folder.iterdir()) if p.is_file()
-    }
+    parts = sorted(path for path in dataset.folder.iterdir() if path.suffix in _SUFFIXES and not _hidden(path))
+    files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in parts}
     lists = _used(catalogue)
     if clash := {each.path.name for each in lists if [other.path.name for other in lists].count(each.path.name) > 1}:
         raise ReleaseError(f"two lists of {dataset.name} are in files called {min(clash)}: rename one of them")
@@ -34,6 +35,10 @@ def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
         files["wordlists/references.bib"] = b"\n".join(texts)
     files["english.csv"] = _english(catalogue.english.guesses)
     return files
+
+
+def _hidden(path: Path) -> bool:
+    return path.name.startswith(".") or path.is_symlink() or not path.is_file()
 
 
 def _used(catalogue: Catalogue) -> list[WordList]:

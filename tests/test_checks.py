@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.generator import checks, senses
+from senseprobe.generator import checks
 from senseprobe.generator.checks import Report, lint
 from senseprobe.generator.wordlists import WordLists
 from senseprobe.lexicon import Lexicon
@@ -136,7 +136,7 @@ class ToySense:
 @pytest.fixture
 def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
     """Lint the base project with some files in the place of its own."""
-    monkeypatch.setattr(senses.Lexicon, "open", lambda name: Lexicon(name, tmp_path, Toy()))
+    monkeypatch.setattr(Lexicon, "open", lambda name: Lexicon(name, tmp_path, Toy()))
     monkeypatch.setattr(checks, "lists_of", lambda layer: WordLists((layer.wordlists,)))  # not the built-in ones
 
     def run(*names: str) -> Report:

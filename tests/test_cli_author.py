@@ -1,4 +1,4 @@
-"""`senseprobe lint` and `count`, and what bad input comes to: one clear message, no traceback, exit code 1 or 2."""
+"""`senseprobe lint` and `count`, bad input (one clear message, exit code 1 or 2), and builds everywhere."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,10 +109,10 @@ def test_count_of_sssb_tells_ours_and_theirs(project: Path, run: Run) -> None:
     """With a reason where they differ, and without making a row."""
     told = json.loads(run("count", "sssb", "--json").out)
     assert list(told) == ["dataset", "configs", "rows"]
-    configs = {config["name"]: config for config in told["configs"]}
+    configs = {config["config"]: config for config in told["configs"]}
     assert {n: c["published"] for n, c in configs.items() if c["published"]} == PUBLISHED
     for config in configs.values():
-        assert list(config) == ["config", "rows", "published", "cite", "frames", "reason"] or "name" in config
+        assert list(config) == ["config", "rows", "published", "cite", "frames", "reason"]
         assert config["reason"] or config["rows"] == config["published"]
     assert told["rows"] == sum(config["rows"] for config in configs.values())
     assert (configs["noun"]["rows"], configs["race-matched"]["rows"]) == (186, 25)
@@ -226,3 +226,36 @@ def test_the_installed_command_does_the_same(project: Path) -> None:
     done = subprocess.run(command, env=env, cwd=project, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "wordlists/things.csv:2:1: E203 size is 'three', expected a whole number\n"
+
+
+# --- the same bytes everywhere --------------------------------------------------------------------------------------
+
+PLACES: list[dict[str, str]] = [
+    {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC", "OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"},
+    {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Asia/Kathmandu", "OMP_NUM_THREADS": "7", "ARROW_IO_THREADS": "9"},
+    {
+        "PYTHONHASHSEED": "4242",
+        "LC_ALL": "tr_TR.UTF-8",
+        "LANG": "de_DE",
+        "TZ": "America/St_Johns",
+        "OMP_NUM_THREADS": "2",
+    },
+]
+
+
+def _built(folder: Path, place: Mapping[str, str]) -> dict[str, bytes]:
+    env = {**os.environ, "PYTHONPATH": str(SRC), **place}
+    folder.mkdir()
+    command = [sys.executable, "-m", "senseprobe", "build", "sssb", "1.0.0", "--out", "out"]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    files = (path for path in (folder / "out").rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_a_build_has_the_same_bytes_everywhere(tmp_path: Path) -> None:
+    """Whatever the hash seed, locale, time zone, working directory and number of threads."""
+    first, *others = (_built(tmp_path / f"{number}-folder", place) for number, place in enumerate(PLACES))
+    assert len(first) > 9
+    for other in others:
+        assert other == first

@@ -12,7 +12,7 @@ AN = {
     "umbrella": "ə", "usher": "ə", "unkind": "ə", "unprofessional": "ə", "unclean": "ə", "uppish": "ə", "engineer": "e",
     "innocent": "i", "intelligent": "i", "Iraqi": "i", "Egyptian": "i", "Arabic": "er", "English": "iŋ", "owl": "au̇",
     "only child": "ō", "yttrium compound": "i", "X-ray": "eks", "MP": "em", "FBI agent": "ef", "HIV carrier": "āch",
-    "LGBT group": "el", "8th child": "ātth", "11-year-old": "i-ˈle", "18-year-old": "ā", "SMS": "es",
+    "LGBT group": "el", "8th child": "ātth", "11-year-old": "i", "18-year-old": "ā", "SMS": "es",
 }  # fmt: skip
 A = {
     "university": "yü", "unicorn": "yü", "uniform": "yü", "unique idea": "yü", "union": "yü", "user": "yü",

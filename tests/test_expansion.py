@@ -1,18 +1,15 @@
-"""The engine against a naive rendering, one row and one piece at a time; ranges, ids, and the same bytes everywhere."""
+"""The engine against a naive rendering, one row and one piece at a time; ranges, and ids."""
 
 import hashlib
 import itertools
 import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import jinja2
 import pytest
@@ -23,11 +20,9 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator import expansion
 from senseprobe.generator.blocks import Config, resolve
 from senseprobe.generator.english import English
-from senseprobe.generator.segments import environment
+from senseprobe.generator.segments import Segment, environment
 from senseprobe.generator.templates import read_template
 from senseprobe.generator.wordlists import WordLists
-
-SRC = Path(__file__).parents[1] / "src"
 
 # Words that make every article, plural and slug rule work; the columns are drawn with each list.
 POOL = (
@@ -297,13 +292,14 @@ def _expand(config: Config, lists: WordLists, *range_: int) -> list[dict[str, An
 # --- the naive rendering: plain Jinja, one row, one role and one piece at a time ------------------------------------
 
 
-class Naive(str):
+class Naive(str):  # noqa: SLOT000 - columns are set as attributes, for Jinja to find
     """A word whose columns are attributes."""
 
     row: Row
 
     @classmethod
     def of(cls, row: Row) -> "Naive":
+        """The word of a row."""
         word = cls(row.word)
         word.__dict__.update({"row": row, **{column: row.cell(column) for column in COLUMNS}})
         return word
@@ -313,7 +309,7 @@ ENGLISH = English()
 
 
 def _article(text: str) -> str:
-    """The rule that the engine uses too: this test is about how sentences are put together, test_english about rules."""
+    """The engine's own rule: this test is about how sentences are put together, test_english about rules."""
     stated = getattr(text, "article", "")
     return stated or ENGLISH.a(str(text)).split("\x1f")[0]
 
@@ -336,6 +332,10 @@ _expression = cache(PLAIN.compile_expression)
 
 def _render(source: str, values: Mapping[str, str]) -> str:
     return _template(source).render(values)
+
+
+def _printed(piece: Piece, values: Mapping[str, str]) -> str:
+    return cast("str", _expression(piece.bare)(**values))
 
 
 def _slug(word: str) -> str:
@@ -372,7 +372,7 @@ def _span(frame: DraftFrame, values: Mapping[str, str]) -> dict[str, int]:
     printed = _render(piece.source, values)
     article = ""
     if piece.bare:
-        article = _article(_expression(piece.bare)(**values))
+        article = _article(_printed(piece, values))
     skipped = len(article) + 1 if article not in ("", "none") else 0
     return {"start": begin + skipped, "end": begin + len(printed)}
 
@@ -387,10 +387,8 @@ def _minimal(frame: DraftFrame, stereo: Mapping[str, str], anti: Mapping[str, st
             continue
         if differing[0] not in piece.prints or piece.block:
             return False
-        if piece.bare:
-            expression = _expression(piece.bare)
-            if _article(expression(**stereo)) != _article(expression(**anti)):
-                return False
+        if piece.bare and _article(_printed(piece, stereo)) != _article(_printed(piece, anti)):
+            return False
     return True
 
 
@@ -431,7 +429,7 @@ def _naive_row(draft: Draft, frame: DraftFrame, chosen: dict[str, Naive]) -> dic
 # --- the properties -------------------------------------------------------------------------------------------------
 
 QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(QUICK, max_examples=5_000)
+LONG = settings(QUICK, max_examples=3_000)
 
 
 def _agrees(draft: Draft) -> None:
@@ -453,10 +451,11 @@ def test_rows_are_those_of_a_naive_rendering(draft: Draft) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 @LONG
 @given(drafts())
 def test_rows_are_those_of_a_naive_rendering_at_length(draft: Draft) -> None:
-    """The same, for 5,000 templates."""
+    """The same, for 3,000 templates."""
     _agrees(draft)
 
 
@@ -507,26 +506,26 @@ SIMPLE = Draft(
 
 
 def test_a_segment_is_rendered_once_for_each_word_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not row by row: 3 slots of 10 words are 1,000 rows, and each role renders 10 words for each slot that it prints."""
+    """3 slots of 10 words are 1,000 rows, and each role renders 10 words for each slot that it prints."""
     rows = tuple(Row(f"word{n}", "x", True, 0, "one", "", "") for n in range(10))
     slots = ("slot0", "slot1", "slot2")
     pieces_ = tuple(Piece(f"{{{{ {name} }}}} ") for name in (*slots, "bound0"))
     draft = replace(SIMPLE, lists=(rows,) * 3, slots=slots, frames=(DraftFrame(pieces_, 0, ""),))
     config, lists = _config(draft)
     rendered: list[tuple[str, ...]] = []
-    real = expansion._FrameRows._render  # noqa: SLF001
+    real = expansion._FrameRows._render
 
-    def counting(self: Any, segment: Any, *rest: Any) -> tuple[str, int]:
+    def counting(self: object, segment: Segment, *rest: object) -> tuple[str, int]:
         rendered.append(segment.reads)
-        return real(self, segment, *rest)
+        return real(self, segment, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(expansion._FrameRows, "_render", counting)  # noqa: SLF001
+    monkeypatch.setattr(expansion._FrameRows, "_render", counting)
     assert len(_expand(config, lists)) == 1000
     assert {slot: rendered.count((slot,)) for slot in slots} == dict.fromkeys(slots, 20)
 
 
 def test_a_sentence_that_is_too_long_is_a_finding_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """10,000 characters are allowed; 1,000 rows of three words of 100,000 would take 600 MB, and are not put together."""
+    """10,000 characters are allowed; 1,000 rows of three words of 100,000 would be 600 MB."""
     rows = tuple(Row(f"{n}" + "w" * 99_999, "x", True, 0, "one", "", "") for n in range(10))
     line = tuple(Piece(f"{{{{ {name} }}}} ") for name in ("slot0", "slot1", "slot2", "bound0"))
     slots = ("slot0", "slot1", "slot2")
@@ -536,36 +535,3 @@ def test_a_sentence_that_is_too_long_is_a_finding_before_it_is_made(monkeypatch:
     with pytest.raises(DeclarationError, match=r"x\.j2:4:1: E108 a sentence has 100000 characters, at most 10000"):
         _expand(config, lists)
     assert joined == []
-
-
-# --- the same bytes everywhere --------------------------------------------------------------------------------------
-
-PLACES: list[dict[str, str]] = [
-    {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC", "OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"},
-    {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Asia/Kathmandu", "OMP_NUM_THREADS": "7", "ARROW_IO_THREADS": "9"},
-    {
-        "PYTHONHASHSEED": "4242",
-        "LC_ALL": "tr_TR.UTF-8",
-        "LANG": "de_DE",
-        "TZ": "America/St_Johns",
-        "OMP_NUM_THREADS": "2",
-    },
-]
-
-
-def _built(folder: Path, place: Mapping[str, str]) -> dict[str, bytes]:
-    env = {**os.environ, "PYTHONPATH": str(SRC), **place}
-    folder.mkdir()
-    command = [sys.executable, "-m", "senseprobe", "build", "sssb", "1.0.0", "--out", "out"]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    files = (path for path in (folder / "out").rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-def test_a_build_has_the_same_bytes_everywhere(tmp_path: Path) -> None:
-    """Whatever the hash seed, locale, time zone, working directory and number of threads."""
-    first, *others = (_built(tmp_path / f"{number}-folder", place) for number, place in enumerate(PLACES))
-    assert len(first) > 9
-    for other in others:
-        assert other == first

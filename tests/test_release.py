@@ -205,10 +205,9 @@ def _no_parquet(path: Path) -> None:
 
 def _other_value(path: Path) -> None:
     table = pq.read_table(path)
-    turned = table["anti"].to_pylist()
-    _rewrite(
-        path, table.set_column(table.schema.get_field_index("anti"), "anti", pa.array([turned[0] + " ", *turned[1:]]))
-    )
+    texts = table["anti"].to_pylist()
+    column = pa.array([texts[0] + " ", *texts[1:]])
+    pq.write_table(table.set_column(table.schema.get_field_index("anti"), "anti", column), path)
 
 
 def _other_order(path: Path) -> None:
@@ -231,10 +230,8 @@ def _column_less(path: Path) -> None:
 
 def _column_renamed(path: Path) -> None:
     table = pq.read_table(path)
-    _rewrite(
-        path,
-        table.rename_columns(["anti" if n == "stereo" else "stereo" if n == "anti" else n for n in table.column_names]),
-    )
+    turned = {"stereo": "anti", "anti": "stereo"}
+    pq.write_table(table.rename_columns([turned.get(name, name) for name in table.column_names]), path)
 
 
 def _no_utf8(path: Path) -> None:

@@ -4,7 +4,7 @@ import math
 import random
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,11 +54,13 @@ def sssb(tmp_path_factory: pytest.TempPathFactory) -> Release:
     return senseprobe.build("sssb", "1.0.0", out=tmp_path_factory.mktemp("releases"))
 
 
-@pytest.fixture(autouse=True)
-def scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def scorer() -> Iterator[None]:
     """Puts the scorer of known models into the catalogue."""
     words = dict.fromkeys(("id", "title", "direction", "paper", "equation", "description"), "known")
-    monkeypatch.setitem(SCORERS, "known", Scorer(**words, range=(-np.inf, np.inf), score=known))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SCORERS, "known", Scorer(**words, range=(-np.inf, np.inf), score=known))
+        yield
 
 
 def run(sssb: Release, score_of: ScoreOf, config: str | None = None) -> Result:
@@ -88,7 +90,7 @@ def uneven(text: str) -> float:
     return math.nan if lot.random() < 1 / 15 else round(lot.uniform(-5, 0), 1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def uneven_result(sssb: Release) -> Result:
     """What the uneven model gets on all configs."""
     return run(sssb, uneven)

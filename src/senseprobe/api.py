@@ -124,6 +124,7 @@ def verify(release: str, rebuild: bool = False, progress: Progress | None = None
 
 def _rebuild(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     from senseprobe.generator.recipe import open_recipe
+    from senseprobe.records import Finding
     from senseprobe.release.reading import Release
     from senseprobe.release.verify import verify_rebuild
 
@@ -132,8 +133,18 @@ def _rebuild(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     except DeclarationError as error:
         yield from error.findings
         return
+    told = {config.name for config in catalogue.configs}
     for name in manifest.configs:
-        yield from verify_rebuild(Release(folder, manifest), name, catalogue.rows(catalogue.config(name)))
+        if name not in told:
+            yield Finding(path=name, code="E408", message="is not in the recipe")
+            continue
+        config = catalogue.config(name)
+        yield from verify_rebuild(Release(folder, manifest), name, catalogue.rows(config))
+        if catalogue.design(config) != manifest.design(name):
+            yield Finding(path=name, code="E408", message="the recipe makes another design than the manifest holds")
+    for asked, text in catalogue.english.unfrozen():
+        message = f"has no answer for {asked!r} of {text!r}, so another library may answer otherwise"
+        yield Finding(path="recipe/english.csv", code="E408", message=message)
 
 
 def verified(spec: str) -> tuple[Release, str | None]:

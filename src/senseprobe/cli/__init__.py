@@ -13,6 +13,9 @@ from senseprobe.errors import SenseprobeError
 
 __all__ = ["app", "main"]
 
+_INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
+
 app = typer.Typer(
     name="senseprobe",
     help="Build, freeze and publish datasets that measure social bias in language models, and score models on them.",
@@ -32,7 +35,9 @@ def main() -> None:
     except SenseprobeError as error:
         complain(str(error))
         sys.exit(error.exit_code)
-    except (KeyboardInterrupt, EOFError):
+    except SystemExit as left:
+        if left.code != _INTERRUPTED:
+            raise
         complain("interrupted; nothing was left half-written")
         sys.exit(2)
     except BrokenPipeError:

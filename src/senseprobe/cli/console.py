@@ -12,18 +12,18 @@ from rich.table import Table
 
 __all__ = ["complain", "print_findings", "print_json", "print_line", "print_table", "progress"]
 
-_out = Console(highlight=False, soft_wrap=True)
-_err = Console(highlight=False, stderr=True, soft_wrap=True)
+_out = Console(highlight=False, emoji=False, soft_wrap=True)
+_err = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
 
 
 def complain(message: str) -> None:
     """One message on standard error."""
-    _err.print(escape(message), style="red")
+    _err.print(_safe(message), style="red")
 
 
 def print_line(message: str) -> None:
     """One line on standard output."""
-    _out.print(escape(message))
+    _out.print(_safe(message))
 
 
 def print_json(data: object) -> None:
@@ -39,19 +39,24 @@ def print_findings(findings: Sequence[object]) -> None:
 
 def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[object]], title: str = "") -> None:
     """A table; `columns` maps a heading to how it is justified (left or right)."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(title=_safe(title) or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for heading, justify in columns.items():
         table.add_column(heading, justify="right" if justify == "right" else "left", no_wrap=True)
     for row in rows:
-        table.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
-    console = _out if _out.is_terminal else Console(highlight=False, width=200)
+        table.add_row(*(_safe("" if cell is None else str(cell)) for cell in row))
+    console = _out if _out.is_terminal else Console(highlight=False, emoji=False, width=200)
     console.print(table)
+
+
+def _safe(text: str) -> str:
+    """The text without rich's markup, and without what steers a terminal: names in releases and models are not ours."""
+    return escape("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text))
 
 
 @contextmanager
 def progress(label: str, total: float | None) -> Iterator["Step"]:
     """A progress bar on standard error, for work that may take longer than a second."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=_err, transient=True) as bar:
         yield Step(bar, bar.add_task(label, total=total))
 

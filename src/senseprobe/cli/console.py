@@ -55,9 +55,9 @@ def _safe(text: str) -> str:
 
 @contextmanager
 def progress(label: str, total: float | None) -> Iterator["Step"]:
-    """A progress bar on standard error, for work that may take longer than a second."""
+    """A progress bar on standard error, where that is a terminal, for work that may take longer than a second."""
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=_err, transient=True) as bar:
+    with Progress(*columns, console=_err, transient=True, disable=not _err.is_terminal) as bar:
         yield Step(bar, bar.add_task(label, total=total))
 
 

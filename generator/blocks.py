@@ -183,6 +183,8 @@ class _Resolver:
         found = self.lists.get(name)
         if found is None:
             self._find(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
+        elif not found.words:
+            self._find(location, "E111", f"{name} has no words")
         return found.words if found else ()
 
     def _slot(self, name: str, slot: Slot) -> tuple[Word, ...]:

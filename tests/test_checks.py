@@ -66,6 +66,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E109-published-without-reason.j2": (18, 10, "4 pairs"),
     "E110-unknown-list.j2": (8, 11, "'thing' (did you mean 'things'?)"),
     "E111-filter-that-nothing-fits.j2": (8, 25, "no word of things"),
+    "E111-list-without-words.things.csv": (8, 11, "things has no words"),
     "E111-word-not-in-list.j2": (10, 12, "'wlid' (did you mean 'wild'?)"),
     "E112-no-target.j2": (12, 1, "unmarked"),
     "E112-target-inside-if.j2": (20, 1, "'thing' is printed inside an if"),
@@ -97,6 +98,7 @@ CASES: dict[str, tuple[int, int, str]] = {
 
 # Some mistakes show elsewhere than they were made, and some in both roles.
 ELSEWHERE = {
+    "E111-list-without-words.things.csv": PLACES["j2"],
     "E114-two-words-with-one-slug.things.csv": PLACES["j2"],
     "E305-field-without-lexicon.datapackage.yaml": PLACES["things.csv"],
 }

@@ -23,7 +23,7 @@ _DTYPES = {
     "float16": torch.float16,
 }
 # Tokens per forward pass: on a CPU, as many as benchmarks/aul.py found best; elsewhere, what keeps the device busy.
-_BATCH_TOKENS = {"cpu": 512}
+_BATCH_TOKENS = {"cpu": 1024}
 _BATCH_TOKENS_ELSEWHERE = 8192
 # At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
 _LOGITS = 2**28

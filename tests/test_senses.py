@@ -68,7 +68,7 @@ def test_every_key_of_the_built_in_data_is_right(home: Path, tmp_path: Path) -> 
     ],
 )
 def test_a_key_is_told_with_its_line(home: Path, tmp_path: Path, row: str, code: str | None) -> None:
-    """A key that does not exist, or of another word or part of speech, is a finding at its line; a right one is none."""
+    """A key that does not exist, or of another word or part of speech, is told with its line; a right one is not."""
     (tmp_path / "senseprobe.toml").touch()
     (tmp_path / "wordlists").mkdir()
     (tmp_path / "wordlists" / "datapackage.yaml").write_text(DESCRIPTOR)

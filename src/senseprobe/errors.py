@@ -3,10 +3,11 @@
 ::
 
     SenseprobeError            everything that senseprobe raises on purpose; exit code 2
-    ├── DeclarationError       templates or word lists say something impossible; carries findings; exit code 1
+    ├── FindingsError          carries findings; exit code 1
+    │   ├── DeclarationError   templates or word lists say something impossible
+    │   └── DamagedRelease     a release is not what its manifest says; also a ReleaseError
     ├── LexiconError           the lexicon (WordNet) is missing or unreadable
     ├── ReleaseError           a release is missing, exists already, or cannot be written
-    │   └── DamagedRelease     a release is not what its manifest says; carries findings; exit code 1
     ├── ModelError             a model cannot be loaded, or lacks the ability that a scorer needs
     └── ResultError            a result cannot be read or written
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DamagedRelease",
     "DeclarationError",
+    "FindingsError",
     "LexiconError",
     "ModelError",
     "ReleaseError",
@@ -36,14 +38,18 @@ class SenseprobeError(Exception):
     exit_code = 2
 
 
-class DeclarationError(SenseprobeError):
-    """Templates or word lists that cannot be used; `findings` lists every mistake, each with its place."""
+class FindingsError(SenseprobeError):
+    """Something was looked at and found wrong; `findings` lists every mistake, each with its place."""
 
     exit_code = 1
 
     def __init__(self, findings: Sequence["Finding"]) -> None:
         self.findings = tuple(findings)
         super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class DeclarationError(FindingsError):
+    """Templates or word lists that cannot be used."""
 
 
 class LexiconError(SenseprobeError):
@@ -54,14 +60,8 @@ class ReleaseError(SenseprobeError):
     """A release that is missing, exists already, or cannot be written."""
 
 
-class DamagedRelease(ReleaseError):
-    """A release whose files are not what its manifest says; `findings` lists every difference."""
-
-    exit_code = 1
-
-    def __init__(self, findings: Sequence["Finding"]) -> None:
-        self.findings = tuple(findings)
-        super().__init__("\n".join(str(finding) for finding in self.findings))
+class DamagedRelease(FindingsError, ReleaseError):
+    """A release whose files are not what its manifest says."""
 
 
 class ModelError(SenseprobeError):

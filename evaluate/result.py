@@ -29,7 +29,8 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9.
 class Result:
     """What one scorer found for one model on one release.
 
-    - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`.
+    - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of a planted truth also
+      `planted`, the share of stereotypes that the model was made to prefer.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was asked for, None for all.
     - `estimands` come from `figures`; `rows` is the table of scores per pair, kept beside the result.
     """
@@ -52,6 +53,7 @@ class Result:
             "content": str(self.release["content"])[:12],
             "model": self.model["name"],
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
+            **{key: self.model[key] for key in ("planted",) if self.model.get(key)},
             "seed": self.seed,
             "senseprobe": self.senseprobe,
         }
@@ -76,9 +78,18 @@ class Result:
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
-    def write(self, folder: Path) -> Path:
-        """Write ``STEM.json`` and, beside it, ``STEM.parquet`` with the scores; ResultError where that fails."""
+    def _place(self, folder: Path) -> Path:
         path = folder / f"{self.stem}.json"
+        if _signature(path) in (None, self.signature):
+            return path
+        return folder / f"{self.stem}.{hashlib.sha256(self.signature.encode()).hexdigest()[:8]}.json"
+
+    def write(self, folder: Path) -> Path:
+        """Write ``STEM.json`` and, beside it, ``STEM.parquet`` with the scores; ResultError where that fails.
+
+        Where another result (other weights, seed, number format) has that name, digits of the signature are added.
+        """
+        path = self._place(folder)
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         try:
             if self.rows is not None:
@@ -87,6 +98,14 @@ class Result:
         except (OSError, pa.ArrowException) as error:
             raise ResultError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
         return path
+
+
+def _signature(path: Path) -> str | None:
+    """The signature of the result in a file; None where there is no result."""
+    try:
+        return read_result(path).signature
+    except ResultError:
+        return None
 
 
 def _parquet(rows: pd.DataFrame, signature: str) -> bytes:
@@ -129,6 +148,7 @@ class _Model(BaseModel):
     config: str
     tokenizer: str
     dtype: str
+    planted: str | None = None
 
 
 class _Release(BaseModel):
@@ -167,7 +187,7 @@ def read_result(path: Path) -> Result:
         raise ResultError(f"{path} is no result of senseprobe") from None
     return Result(
         scorer=form.scorer,
-        model=form.model.model_dump(),
+        model=form.model.model_dump(exclude_none=True),
         release=form.release.model_dump(),
         senseprobe=form.senseprobe,
         seed=form.seed,

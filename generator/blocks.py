@@ -232,6 +232,8 @@ class _Resolver:
         bindings = set(front.roles["stereo"])
         known = {*front.slots, *bindings}
         for number, name in enumerate(front.generalise):
+            if name in front.generalise[:number]:
+                self._find(("generalise", number), "E102", f"{name!r} is there twice")
             if name not in known | {"frame"}:
                 self._find(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, known))
         if front.target is not None and front.target not in known:

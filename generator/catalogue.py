@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.blocks import Config, resolve
-from senseprobe.generator.design import design_of
+from senseprobe.generator.design import design_of, levels_of
 from senseprobe.generator.english import English, Guess
 from senseprobe.generator.expansion import expand
 from senseprobe.generator.segments import environment
@@ -36,6 +36,10 @@ class Catalogue:
     def design(self, config: Config) -> Design:
         """What evaluation needs to know of the config."""
         return design_of(config)
+
+    def levels(self, config: Config) -> dict[str, int]:
+        """How many levels each of its factors has."""
+        return levels_of(config)
 
     def rows(self, config: Config) -> Iterator[pa.RecordBatch]:
         """All rows of a config, in order."""

@@ -40,7 +40,7 @@ from senseprobe.generator.blocks import Config
 from senseprobe.generator.catalogue import Catalogue, lists_of, open_dataset
 from senseprobe.generator.expansion import expand
 from senseprobe.generator.senses import check, claims_of_config, claims_of_list
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.wordlists import WordLists, show
 from senseprobe.project import Layer
 from senseprobe.records import Finding
 
@@ -67,6 +67,7 @@ def lint(layer: Layer) -> Report:
     """Check every word list and every dataset of a layer."""
     findings: list[Finding] = []
     lists = lists_of(layer)
+    findings.extend(_undeclared(layer))
     names = _collect(findings, lists.names) or []
     tables = [found for name in names if (found := _collect(findings, lambda name=name: lists.get(name)))]  # type: ignore[misc]
     configs = [config for name in layer.datasets() for config in _configs(findings, layer, lists, name)]
@@ -75,6 +76,13 @@ def lint(layer: Layer) -> Report:
     wrong, checked, unchecked = check(claims)
     everything = sorted({*findings, *wrong}, key=lambda f: (f.path, f.line, f.column, f.code, f.message))
     return Report(tuple(everything), len(tables), len(configs), checked, unchecked)
+
+
+def _undeclared(layer: Layer) -> Iterable[Finding]:
+    """A folder of templates that nobody would ever publish."""
+    for folder in sorted({path.parent for path in layer.templates.glob("*/*.j2")}):
+        if not (folder / "dataset.yaml").is_file():
+            yield Finding(path=show(folder), code="E102", message="has templates and no dataset.yaml")
 
 
 def _collect(findings: list[Finding], work: Callable[[], T]) -> T | None:

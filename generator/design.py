@@ -1,12 +1,12 @@
 """What evaluation needs to know of a config, derived from its declarations."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from senseprobe.generator.blocks import Binding, Config, ResolvedBlock, reference
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Design, Factor
 
-__all__ = ["design_of"]
+__all__ = ["design_of", "levels_of"]
 
 
 def design_of(config: Config) -> Design:
@@ -31,6 +31,32 @@ def design_of(config: Config) -> Design:
         estimands=_estimands(differs, group, front.stereotype, front.valence),
         neutral=None if differs == "evaluative" else 0.0,
     )
+
+
+def levels_of(config: Config) -> dict[str, int]:
+    """How many levels each factor of `generalise` has, split where praise and blame or a stereotype split them."""
+    front = config.blocks[0].block.front
+    found: dict[str, set[str]] = {}
+    for block in config.blocks:
+        if block.block.front.label_basis == "none":
+            continue  # rows without a label are in no preference
+        for name in front.generalise:
+            for level, stratum in _levels(block, name):
+                found.setdefault(f"{name} ({stratum})" if stratum else name, set()).add(level)
+    return {name: len(levels) for name, levels in found.items()}
+
+
+def _levels(block: ResolvedBlock, name: str) -> Iterator[tuple[str, str]]:
+    """The levels of a factor in a block, each with its stratum."""
+    if name == "frame":
+        yield from ((frame.frame.code, "") for frame in block.frames)
+        return
+    front = block.block.front
+    described = [reference(text, block.slots) for text in (front.stereotype, front.valence)]
+    for slot in _factor(block, name).columns:
+        column = next((found[1] for found in described if found and found[0] == slot), None)
+        for word in block.slots[slot]:
+            yield str(word), str(word.columns[column]) if column else ""
 
 
 def _shown(value: Binding) -> str:

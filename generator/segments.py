@@ -26,6 +26,7 @@ _ALLOWED = (
 )  # fmt: skip
 
 
+_ID = re.compile(r"\{#-?\s*id\s*:")
 _TAG = re.compile(r"(?=\{[{%])")
 _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
@@ -107,6 +108,9 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
     """Parse, check against the whitelist and cut into segments; Mistake where the frame cannot be used."""
     if any(not c.isprintable() for c in source):
         raise Mistake("E106", "frame holds a control character")
+    if unnamed := _ID.search(source):
+        hint = "at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
+        raise Mistake("E106", "an id that cannot be one", unnamed.start() + 1, hint)
     if len(source) > MAX_SENTENCE:
         raise Mistake("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
     try:

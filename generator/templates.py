@@ -94,13 +94,14 @@ class Equivalence(yamlfile.Model):
 
 
 class ContrastSpec(yamlfile.Model):
-    """A matched sense contrast, as `dataset.yaml` declares it."""
+    """A sense contrast, matched or not, as `dataset.yaml` declares it."""
 
     name: str
-    estimand: Literal["preference-half", "pronoun-stereotype"]
+    estimand: Literal["preference", "preference-half", "pronoun-stereotype"]
     a: str
     b: str
     minimal_only: bool = False
+    matched: bool = True
 
 
 class Card(yamlfile.Model):

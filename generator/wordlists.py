@@ -234,6 +234,9 @@ def _value(spec: FieldSpec, cell: str, line: int, shown: str, findings: list[Fin
     if any(not c.isprintable() for c in cell):
         findings.append(_finding(shown, line, 1, "E203", f"{spec.name} holds a control character"))
         return None
+    if cell != " ".join(cell.split()):
+        findings.append(_finding(shown, line, 1, "E203", f"{spec.name} has blanks around it, or two in a row"))
+        return None
     convert, expected = _TYPES[spec.type]
     try:
         value = convert(cell)

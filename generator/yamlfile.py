@@ -61,6 +61,8 @@ class _PlainComposer(Composer):
 def read_text(path: Path, shown: str) -> str:
     """The file as UTF-8 text with line feeds at line ends; DeclarationError where it cannot be read."""
     try:
+        if path.exists() and not path.is_file():
+            raise DeclarationError([_finding(shown, "E100", "is no plain file")])
         if path.stat().st_size > MAX_BYTES:
             raise DeclarationError([_finding(shown, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")])
         return path.read_text(encoding="utf-8-sig")

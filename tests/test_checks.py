@@ -35,6 +35,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E102-binding-named-as-a-slot.j2": (10, 12, "'thing'"),
     "E102-block-with-other-slots.j2": (22, 1, "slots of the first"),
     "E102-config-outside.dataset.yaml": (13, 14, "'../../secret'"),
+    "E102-factor-twice.j2": (17, 21, "'thing' is there twice"),
     "E102-languages-is-no-list.dataset.yaml": (4, 1, "languages"),
     "E102-one-role.j2": (9, 1, "`anti`"),
     "E102-reserved-slot-name.j2": (8, 3, "'valence'"),
@@ -57,6 +58,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E106-attribute-of-an-attribute.j2": (20, 39, "'__mro__'"),
     "E106-call.j2": (20, 20, "Call"),
     "E106-escaped-control-character.j2": (20, 20, "control character"),
+    "E106-id-that-is-none.j2": (20, 35, "{# id: bridge #}"),
     "E106-loop.j2": (20, 20, "For is not allowed"),
     "E106-plural-of-an-article.j2": (20, 20, "plural | a"),
     "E106-unknown-filter.j2": (20, 33, "'capitalize' (there is a, plural, upfirst)"),
@@ -82,6 +84,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E202-cell-missing.things.csv": (2, 1, "3 cells, expected 4"),
     "E202-columns-in-another-order.things.csv": (1, 1, "word,size,tame,sense_noun"),
     "E202-unclosed-quote.things.csv": (3, 1, "malformed CSV"),
+    "E203-blanks-around-a-word.things.csv": (2, 1, "word has blanks"),
     "E203-no-boolean.things.csv": (2, 1, "tame is 'yes'"),
     "E203-no-number.things.csv": (2, 1, "size is 'three'"),
     "E203-not-in-enum.qualities.csv": (2, 1, "'nasty', expected one of pleasant, unpleasant"),
@@ -205,3 +208,12 @@ def test_the_mistakes_of_one_file_are_told_at_once(checked: Callable[..., Report
         (22, 3, "E106"),
         (23, 5, "E107"),
     ]
+
+
+def test_templates_without_a_dataset_are_told(tmp_path: Path) -> None:
+    """A folder of templates that no dataset.yaml declares is a finding, not silence."""
+    (tmp_path / "templates" / "lost").mkdir(parents=True)
+    (tmp_path / "templates" / "lost" / "x.j2").touch()
+    found = [(finding.code, finding.message) for finding in lint(Layer(tmp_path)).findings]
+
+    assert ("E102", "has templates and no dataset.yaml") in found

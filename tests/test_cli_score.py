@@ -104,7 +104,8 @@ def test_score_on_all_configs(typed: Typed) -> None:
     assert done.code == 0
     shown = {line.split()[0] for line in done.out.splitlines() if line.strip()}
     # DESIGN section 8 and the dataset's own declaration.
-    configs = "nationality language race race-matched race-groups colour noun noun-bare verb race-colour noun-verb"
+    configs = "nationality language race race-matched race-groups colour noun noun-bare verb"
+    configs += " race-colour noun-verb nationality-language"
     assert set(configs.split()) <= shown
 
 
@@ -275,3 +276,25 @@ def test_without_reports_extra(typed: Typed, monkeypatch: pytest.MonkeyPatch) ->
     assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     done = typed("report", "results/sssb@1.0.0/bert/aul.race.json")
     assert (done.code, done.message) == (2, "a report needs matplotlib: pip install 'senseprobe[reports]'")
+
+
+def test_a_negative_seed_is_misuse(typed: Typed) -> None:
+    """A seed below 0 is told before anything is scored."""
+    assert typed("score", "bert", "sssb@1.0.0:race", "--seed", "-1").code == 2
+
+
+def test_a_report_never_replaces_a_result(typed: Typed, tmp_path: Path) -> None:
+    """A page cannot be written over a result."""
+    result = tmp_path / "aul.json"
+    result.write_text("{}")
+    done = typed("report", str(result), "-o", str(result))
+    assert done.code == 2
+    assert "is the name of a result" in done.err
+    assert result.read_text() == "{}"
+
+
+def test_verify_of_a_config_that_is_not_there(typed: Typed) -> None:
+    """`verify` of an unknown config is an error, and not "as it was frozen"."""
+    done = typed("verify", "sssb@1.0.0:nope")
+    assert done.code == 2
+    assert "no config 'nope'" in done.err

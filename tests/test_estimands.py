@@ -701,7 +701,7 @@ def test_every_figure_is_declared() -> None:
     table, groups = nationality(3, 5, 5)
     made += figures(random_sentences(table, 0), groups, "nationality")
 
-    assert {one.estimand for one in made} | {"matched-contrast"} == set(CATALOGUE)
+    assert {one.estimand for one in made} | {"matched-contrast", "unmatched-difference"} == set(CATALOGUE)
     for one in made:
         assert one.value is not None
         assert CATALOGUE[one.estimand].low <= one.value <= CATALOGUE[one.estimand].high

@@ -57,6 +57,7 @@ def _plan(name: str = "noun") -> Plan:
                 schema=schema,
                 rows=lambda: iter([pa.RecordBatch.from_pylist(rows, schema)]),
                 design=DESIGN,
+                levels={"noun": 3},
                 description="Tiny.",
                 expect={"pairs": 3, "published": None, "cite": None, "reason": None},
             ),

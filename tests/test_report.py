@@ -186,7 +186,7 @@ def test_neutral_or_not(page: Page) -> None:
         row = page.row("nationality", estimand)
         assert row[3] == "not known to be neutral"
         assert NO_NEUTRAL not in row[4]
-    assert page.row("nationality", "spread")[3] == "neutral"
+    assert page.row("nationality", "spread")[3] == "groups alike: read p"
     assert page.row("noun", "preference")[3] == "neutral"
 
 

@@ -245,9 +245,21 @@ def test_write_that_fails(rows: pd.DataFrame | None, tmp_path: Path) -> None:
     RESULT.write(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert len(before) == 2
-    with files_up_to(200), pytest.raises(ResultError, match=r"cannot write .*aul\.json: File too large"):
+    with files_up_to(200), pytest.raises(ResultError, match=r"cannot write .*aul\.[0-9a-f]{8}\.json: File too large"):
         replace(RESULT, rows=rows, seed=99).write(tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_another_result_is_kept(tmp_path: Path) -> None:
+    """A result with another seed lies beside the earlier one; the same result again replaces itself."""
+    first = RESULT.write(tmp_path)
+    before = first.read_bytes()
+    other = replace(RESULT, seed=99).write(tmp_path)
+    assert other != first
+    assert first.read_bytes() == before
+    assert RESULT.write(tmp_path) == first
+    assert replace(RESULT, seed=99).write(tmp_path) == other
+    assert len(list(tmp_path.glob("*.json"))) == 2
 
 
 @pytest.mark.parametrize("below", ["", "sssb@1.0.0", "sssb@1.0.0/model"])

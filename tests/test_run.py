@@ -23,6 +23,12 @@ from senseprobe.records import Figure
 from senseprobe.release.reading import Release
 
 IDENTITY = {"weights": "w" * 64, "config": "c" * 64, "tokenizer": "t" * 64, "dtype": "float32"}
+MATCHED = ("race-colour", "noun-verb")
+UNMATCHED = {
+    "nationality-language": ("nationality", "language"),
+    "race-colour-unmatched": ("race", "colour"),
+    "noun-verb-unmatched": ("noun", "verb"),
+}
 PRONOUN_CONFIGS = ("noun", "noun-bare", "verb")
 ScoreOf = Callable[[str], float]
 
@@ -240,13 +246,33 @@ def test_matched_contrasts(sssb: Release, uneven_result: Result) -> None:
 def test_every_config_and_estimand(sssb: Release, uneven_result: Result) -> None:
     """Each config has its figures, in published order, each with its neutral value or none known."""
     configs = list(dict.fromkeys(figure.config for figure in uneven_result.figures))
-    assert configs == [*sssb.configs, "race-colour", "noun-verb"]
+    assert configs == [*sssb.configs, *MATCHED, *UNMATCHED]
     figures = by_key(uneven_result)
     for config in sssb.configs:
         # The two sentences differ in the pronoun in these configs, in an evaluative word in all others.
         neutral = 0.0 if config in PRONOUN_CONFIGS else None
         assert figures[config, "preference"].neutral == neutral
         assert figures[config, "preference-half"].neutral == neutral
+
+
+def test_unmatched_differences(uneven_result: Result) -> None:
+    """The paper's differences between senses are shown as they are: no interval, no p-value, no neutral value."""
+    figures = by_key(uneven_result)
+    for name, (a, b) in UNMATCHED.items():
+        told = figures[name, "unmatched-difference"]
+        first, second = figures[a, "preference"].value, figures[b, "preference"].value
+        assert told.value is not None
+        assert first is not None
+        assert second is not None
+        assert told.value == pytest.approx(first - second, abs=1e-8)  # figures are rounded at 1e-9
+        assert (told.low, told.high, told.p, told.neutral) == (None, None, None, None)
+
+
+def test_a_contrast_of_praise_has_no_neutral_value(uneven_result: Result) -> None:
+    """Zero is neutral for noun against verb, where the pronoun differs, and not for race against colour."""
+    figures = by_key(uneven_result)
+    assert figures["race-colour", "matched-contrast"].neutral is None
+    assert figures["noun-verb", "matched-contrast"].neutral == 0
 
 
 def test_table_per_row(sssb: Release, uneven_result: Result) -> None:

@@ -331,5 +331,5 @@ def test_a_file_that_is_too_large_is_not_read(project: Path, monkeypatch: pytest
         lists_of(Layer(project)).get("things")
     (project / "wordlists" / "things.csv").unlink()
     (project / "wordlists" / "things.csv").mkdir()
-    with pytest.raises(DeclarationError, match=r"things\.csv: E100 cannot be read: Is a directory"):
+    with pytest.raises(DeclarationError, match=r"things\.csv: E100 is no plain file"):
         lists_of(Layer(project)).get("things")

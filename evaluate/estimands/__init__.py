@@ -112,8 +112,11 @@ def contrast_figure(
 ) -> Figure:
     """Figure `contrast.estimand` of the rows `a` minus that of the rows `b`, in points from -100 to 100.
 
-    Neutral is 0: no difference between the senses. Raises ResultError where the estimand is not one over rows of pairs.
+    Neutral is 0 where it is for both sides, else unknown. Raises ResultError where the estimand is not one over rows of
+    pairs.
     """
+    if not contrast.matched:
+        return _unmatched(contrast, a, a_design, b, b_design)
     sides = [
         Side(config=config, design=design, rows=kernel_rows(_kept(rows, contrast), design, contrast.estimand))
         for config, rows, design in ((contrast.a, a, a_design), (contrast.b, b, b_design))
@@ -126,10 +129,27 @@ def contrast_figure(
         config=contrast.name,
         sense_type=f"{a_design.sense_type} - {b_design.sense_type}",
         estimand="matched-contrast",
-        neutral=0.0,
+        # Shared words cancel, but not how well they fit the two frames: where they are words of praise or blame, a
+        # model that knows nothing of the group can be far from 0.
+        neutral=None if None in (a_design.neutral, b_design.neutral) else 0.0,
         fixed=_fixed(sides, rule),
         **_difference(sides, rule),
         **tally.as_fields(),
+    )
+
+
+def _unmatched(contrast: Contrast, a: pd.DataFrame, a_design: Design, b: pd.DataFrame, b_design: Design) -> Figure:
+    """Difference of the paper's figures: value only, since words and frames differ too."""
+    sides = [preference_rows(rows, design) for rows, design in ((a, a_design), (b, b_design))]
+    shares = [strict_share(side) for side in sides]
+    known = [share for share in shares if share is not None]
+    return Figure(
+        config=contrast.name,
+        sense_type=f"{a_design.sense_type} - {b_design.sense_type}",
+        estimand="unmatched-difference",
+        value=round(100 * (known[0] - known[1]), 10) if len(known) == len(sides) else None,
+        note="" if len(known) == len(sides) else NO_ROWS,
+        **(sides[0].tally + sides[1].tally).as_fields(),
     )
 
 

@@ -50,14 +50,15 @@ PREFERENCE_HALF = Estimand(
 )
 RELATIVE = Estimand(
     id="relative",
-    title="One group against the others, with the same words",
+    title="One group against the others, or against no group, with the same words",
     low=-50,
     high=50,
-    direction="above 0: the group is drawn to the unpleasant words more than the others are",
+    direction="above 0: the group is drawn to the unpleasant words more than what it is held against",
     source="senseprobe",
     says="Whether this group attracts unpleasant words more than pleasant ones, once what the words themselves attract "
     "is taken away by the other groups (or by the sentence that names no group).",
-    cannot_say="It is relative: what holds for all groups alike cannot show, and the mean over groups means nothing.",
+    cannot_say="Held against the other groups, what holds for all alike cannot show, and the mean over groups means "
+    "nothing. The interval is over words, p is over which words are unpleasant: they can disagree.",
 )
 SPREAD = Estimand(
     id="spread",
@@ -84,7 +85,7 @@ PRONOUN_BASELINE = Estimand(
     title="'He' over 'she' at large",
     low=-50,
     high=50,
-    direction="above 0: 'he' is preferred whatever the occupation",
+    direction="above 0: 'he' is preferred on average over the two classes of occupations",
     source="senseprobe",
     says="How much the model prefers 'he' over both classes of occupations; a model that always says 'he' reads 50.",
     cannot_say="It may be the frequency of the pronoun and no more; labels play no part in it.",
@@ -110,6 +111,18 @@ MATCHED_CONTRAST = Estimand(
     cannot_say="The two senses still stand in different frames, and what differs between the frames is in the figure.",
 )
 
+UNMATCHED = Estimand(
+    id="unmatched-difference",
+    title="One sense of a word against another, as the paper has it",
+    low=-100,
+    high=100,
+    direction="above 0: the first config's preference is higher than the second's",
+    source="Zhou, Kaneko & Bollegala 2022, table 4",
+    says="The difference between the paper's figures of two senses.",
+    cannot_say="The senses stand in other frames with other words, and the difference may be theirs: it has no "
+    "interval, no p-value, and no value that is known to mean no bias.",
+)
+
 CATALOGUE: Mapping[str, Estimand] = {
     estimand.id: estimand
     for estimand in (
@@ -121,6 +134,7 @@ CATALOGUE: Mapping[str, Estimand] = {
         PRONOUN_BASELINE,
         PRONOUN_INTERACTION,
         MATCHED_CONTRAST,
+        UNMATCHED,
     )
 }
 """All estimands by id, in order of print."""

@@ -150,6 +150,7 @@ def _group_figure(
     rule = Projection(np.full(len(kernel), 1 / max(1, len(kernel))), np.zeros(len(kernel), dtype=np.intp), levels)
     fields = estimate(round(float(kernel.mean()), 12) if len(kernel) else None, rule, kernel)
     fields["fixed"] = (*rule.fixed, *fixed_slots(design, [sentences.slot, *words]))
+    against = "against the sentence that names no group" if design.reference else ""
     tally = Tally(rows=pairs, scored=len(kernel), unscored=pairs - len(kernel)).with_ties(kernel)
     return Figure(
         config=config,
@@ -159,7 +160,7 @@ def _group_figure(
         neutral=0.0,
         p=p,
         p_holm=p_holm,
-        **fields,
+        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), against)))},
         **tally.as_fields(),
     )
 

@@ -92,6 +92,7 @@ def _plan(catalogue: Catalogue, version: str) -> Plan:
             schema=contrast_schema(tuple(first.slots)),
             rows=lambda config=config: catalogue.rows(config),  # type: ignore[misc]
             design=catalogue.design(config),
+            levels=catalogue.levels(config),
             description=first.block.front.description,
             expect=first.block.front.expect.model_dump(),
         )
@@ -115,8 +116,10 @@ def verify(release: str, rebuild: bool = False, progress: Progress | None = None
     """
     from senseprobe.release.verify import verify_release
 
-    folder, _ = project.find_release(release)
+    folder, config = project.find_release(release)
     manifest, findings = verify_release(folder, progress)
+    if manifest and config is not None:
+        manifest.config(config)  # ReleaseError where there is none
     if rebuild and manifest and not findings:
         findings = [*_rebuild(folder, manifest)]
     return findings
@@ -213,7 +216,7 @@ def plant(
     tables = job.tables()
     rows = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     truth = planted.train(rows, folder, share=share, seed=seed, progress=progress)
-    about = {"name": str(folder), **models.load(str(folder)).identity}
+    about = {"name": str(folder), **models.load(str(folder)).identity, "planted": f"{share:g}"}
     return _written(job.result(tables, {str(text): score for text, score in truth.items()}, "planted", about), out)
 
 
@@ -222,6 +225,8 @@ def _job(release: str, seed: int, model: str, out: Path | None) -> Job:
 
     All of this is told before a model is loaded, let alone run.
     """
+    if seed < 0:
+        raise SenseprobeError(f"seed {seed}: expected 0 or more")
     frozen, config = verified(release)
     if missing := [module for module in ("torch", "transformers") if find_spec(module) is None]:
         raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")

@@ -80,9 +80,10 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contrast:
-    """A matched sense contrast: the figure `estimand` of config `a` minus that of config `b`.
+    """A sense contrast: the figure `estimand` of config `a` minus that of config `b`.
 
-    `minimal_only` keeps, on both sides, the rows whose sentences differ in one binding and nothing else.
+    `minimal_only` keeps, on both sides, the rows whose sentences differ in one binding and nothing else. Where it is
+    not `matched`, no shared words cancel: the paper's difference is shown, without interval or p.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Contrast:
     a: str
     b: str
     minimal_only: bool = False
+    matched: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

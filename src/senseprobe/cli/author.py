@@ -31,6 +31,7 @@ def lint(
             f"{len(report.findings)} findings in {report.lists} word lists and {report.configs} configs; "
             f"{report.keys_checked} sense keys checked"
             + (f", {report.keys_not_checked} not checked (run `senseprobe wordnet`)" if report.keys_not_checked else "")
+            + (": a finding under --strict" if strict and report.keys_not_checked else "")
         )
     raise typer.Exit(1 if report.findings or (strict and report.keys_not_checked) else 0)
 

@@ -16,7 +16,7 @@ __all__ = ["plant", "report", "score"]
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")]
 Out = Annotated[Path, typer.Option(help="Folder of results.")]
-Seed = Annotated[int, typer.Option(help="Seed of permutations and of planting.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of permutations and of planting.")]
 
 
 def score(
@@ -77,17 +77,24 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
             (
                 f.config,
                 f.estimand,
-                interval(f),
-                "0" if f.neutral is not None else "none known",
+                interval(f) + ("" if f.p is None else f" p = {f.p:.4f}"),
+                "none known" if f.neutral is None else "0, see p" if f.estimand == "spread" else "0",
                 f"{f.scored}/{f.rows}",
                 f.ties,
+                sum(f.left_out.values()) or "",
             )
             for f in result.figures
             if f.group is None
         ]
         columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
-        print_table({**columns, "ties": "right"}, rows, title=f"\n{result.scorer} of {result.model['name']}")
+        print_table(
+            {**columns, "ties": "right", "left out": "right"},
+            rows,
+            title=f"\n{result.scorer} of {result.model['name']}",
+        )
         print_line(result.signature)
+        if grouped := sum(figure.group is not None for figure in result.figures):
+            print_line(f"{grouped} figures of single groups against the others: in the report, and in --json")
     print_line(f"results in {out}")
 
 
@@ -100,6 +107,8 @@ def report(
     from senseprobe.evaluate.result import read_result
     from senseprobe.files import write_whole
 
+    if out.suffix == ".json" or out.resolve() in [path.resolve() for path in results]:
+        raise ResultError(f"{out} is the name of a result: a page ends in .html")
     page = render([read_result(path) for path in results])
     try:
         write_whole(out, page.encode())

@@ -56,6 +56,7 @@ class _Config(_Strict):
     rows: NonNegativeInt
     content: _Sha256
     design: Design
+    levels: dict[str, NonNegativeInt]
     description: str
     expect: dict[str, Any]
 

@@ -31,6 +31,7 @@ class ConfigPlan:
     schema: pa.Schema
     rows: Callable[[], Iterator[pa.RecordBatch]]
     design: Design
+    levels: Mapping[str, int]
     description: str
     expect: Mapping[str, Any]
 
@@ -99,6 +100,7 @@ def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
         "rows": config.size,
         "content": content,
         "design": record(config.design),
+        "levels": dict(config.levels),
         "description": config.description,
         "expect": dict(config.expect),
     }

@@ -10,7 +10,7 @@ _SPAN = pa.struct([pa.field("start", pa.int32()), pa.field("end", pa.int32())])
 _TEXT, _FLAG = pa.string(), pa.bool_()
 
 CONTRAST: tuple[tuple[str, pa.DataType, str], ...] = (
-    ("stereo", _TEXT, "the sentence that states the stereotype"),
+    ("stereo", _TEXT, "the sentence that states the stereotype; where `label_basis` is none, only the first of two"),
     ("anti", _TEXT, "its counterpart"),
     ("stereo_span", _SPAN, "where the target is in `stereo`: half-open, in code points, without its article"),
     ("anti_span", _SPAN, "where the target is in `anti`"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["interval", "render"]
 
-_WITHOUT_INTERVAL = ("preference", "spread")
+_WITHOUT_INTERVAL = ("preference", "spread", "unmatched-difference")
 _PLOTTED = ("preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction", "matched-contrast")
 _COLOURS = ("#1b6ca8", "#c8553d", "#3f7d20", "#7a4fa3", "#8a6d1d", "#444444")
 

@@ -118,8 +118,8 @@ def _parquet(rows: pd.DataFrame, signature: str) -> bytes:
 def folder_of(out: Path, release: str, model: str) -> Path:
     """Where results of a model on a release go: `out`/RELEASE/MODEL, with a name that any file system takes.
 
-    ``org/name`` is ``org--name``; any other name gets some digits of its sha256. A folder and a model of the Hub that have
-    one name share a folder: `Result.write` keeps their results apart.
+    ``org/name`` is ``org--name``; any other name gets some digits of its sha256. A folder and a model of the Hub
+    that have one name share a folder: `Result.write` keeps their results apart.
     """
     if _HUB_NAME.fullmatch(model) and "--" not in model:  # which no name on the Hub has
         return out / release / model.replace("/", "--")

@@ -7,10 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.blocks import Config, resolve
+from senseprobe.generator.blocks import Config
 from senseprobe.generator.design import design_of, levels_of
 from senseprobe.generator.english import English, Guess
 from senseprobe.generator.expansion import expand
+from senseprobe.generator.resolving import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import Dataset, read_dataset
 from senseprobe.generator.wordlists import WordLists
@@ -41,9 +42,9 @@ class Catalogue:
         """How many levels each of its factors has."""
         return levels_of(config)
 
-    def rows(self, config: Config) -> Iterator[pa.RecordBatch]:
-        """All rows of a config, in order."""
-        return expand(config, self.lists)
+    def rows(self, config: Config, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a config from `start` to `stop` (default: all), in order."""
+        return expand(config, self.lists, start, stop)
 
 
 def lists_of(layer: Layer) -> WordLists:
@@ -80,11 +81,12 @@ def open_dataset(
 def _unexpected(config: Config) -> Iterator[Finding]:
     block = config.template.blocks[0]
     expect = block.front.expect
-    line, column = block.place("expect", "pairs")
+    noun = "members" if config.kind == "association" else "pairs"
+    line, column = block.place("expect", noun)
     messages = []
-    if config.size != expect.pairs:
-        messages.append(f"expands to {config.size} pairs, `expect` says {expect.pairs}")
-    if expect.published not in (None, expect.pairs) and not expect.reason:
-        messages.append(f"{expect.published} pairs were published: say why they differ in `reason`")
+    if config.size != expect.rows:
+        messages.append(f"expands to {config.size} {noun}, `expect` says {expect.rows}")
+    if expect.published not in (None, expect.rows) and not expect.reason:
+        messages.append(f"{expect.published} {noun} were published: say why they differ in `reason`")
     for message in messages:
         yield Finding(path=config.template.shown, line=line, column=column, code="E109", message=message)

@@ -1,8 +1,10 @@
 """What evaluation needs to know of a config, derived from its declarations."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from senseprobe.generator.blocks import Binding, Config, ResolvedBlock, reference
+from senseprobe.generator.blocks import Bound, Config, ResolvedBlock, reference
+from senseprobe.generator.declarations import AssociationFront, ContrastFront, InferenceFront
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Design, Factor
 
@@ -13,17 +15,33 @@ def design_of(config: Config) -> Design:
     """The design of a config; blocks differ in words and labels only, so the first one speaks for all."""
     block = config.blocks[0]
     front = block.block.front
-    differs, words = _differs(block)
-    group, unmarked = _group(config, block) if differs == "evaluative" else (None, None)
-    strata = {"stereotype": reference(front.stereotype, block.slots), "valence": reference(front.valence, block.slots)}
-    return Design(
+    common = Design(
         kind=front.kind,
-        sense_type=front.sense.type,
+        sense_type="",
         bias_type=front.bias_type,
         slots=tuple(block.slots),
         roles={role: {name: _shown(value) for name, value in names.items()} for role, names in block.roles.items()},
-        differs=differs,
         factors=tuple(_factor(block, name) for name in front.generalise),
+        columns=config.columns,
+    )
+    match front:
+        case ContrastFront():
+            return _contrast(common, config, block, front)
+        case InferenceFront():
+            gap = ("gap",) if {"gender", "pair"} <= config.columns.keys() else ()
+            return replace(common, estimands=("nn", "fn", "t@0.5", "t@0.7", *gap))
+        case AssociationFront():
+            return common
+
+
+def _contrast(common: Design, config: Config, block: ResolvedBlock, front: ContrastFront) -> Design:
+    differs, words = _differs(block)
+    group, unmarked = _group(config, block) if differs == "evaluative" else (None, None)
+    strata = {"stereotype": reference(front.stereotype, block.slots), "valence": reference(front.valence, block.slots)}
+    return replace(
+        common,
+        sense_type=front.sense.type,
+        differs=differs,
         group=group,
         reference=unmarked,
         words=words,
@@ -38,7 +56,7 @@ def levels_of(config: Config) -> dict[str, int]:
     front = config.blocks[0].block.front
     found: dict[str, set[str]] = {}
     for block in config.blocks:
-        if block.block.front.label_basis == "none":
+        if getattr(block.block.front, "label_basis", "") == "none":
             continue  # rows without a label are in no preference
         for name in front.generalise:
             for level, stratum in _levels(block, name):
@@ -52,14 +70,15 @@ def _levels(block: ResolvedBlock, name: str) -> Iterator[tuple[str, str]]:
         yield from ((frame.frame.code, "") for frame in block.frames)
         return
     front = block.block.front
-    described = [reference(text, block.slots) for text in (front.stereotype, front.valence)]
+    texts = (front.stereotype, front.valence) if isinstance(front, ContrastFront) else ()
+    described = [reference(text, block.slots) for text in texts]
     for slot in _factor(block, name).columns:
         column = next((found[1] for found in described if found and found[0] == slot), None)
         for word in block.slots[slot]:
             yield str(word), str(word.columns[column]) if column else ""
 
 
-def _shown(value: Binding) -> str:
+def _shown(value: Bound) -> str:
     return f"{value.source or 'text'}/{value}" if isinstance(value, Word) else value
 
 
@@ -84,7 +103,8 @@ def _group(config: Config, block: ResolvedBlock) -> tuple[str | None, str | None
     if target is None or target not in block.slots:
         return None, None
     levels = [word for one in config.blocks for word in one.slots[target]]
-    unmarked = [word for one in config.blocks if one.block.front.unmarked for word in one.slots[target]]
+    bare = [one for one in config.blocks if isinstance(one.block.front, ContrastFront) and one.block.front.unmarked]
+    unmarked = [word for one in bare for word in one.slots[target]]
     return (target, str(unmarked[0]) if unmarked else None) if len(levels) > 1 else (None, None)
 
 

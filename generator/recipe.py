@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 from senseprobe.errors import ReleaseError
 from senseprobe.generator.catalogue import Catalogue, open_dataset
 from senseprobe.generator.english import Guess
-from senseprobe.generator.templates import Fixed
+from senseprobe.generator.declarations import Fixed
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
 
 __all__ = ["open_recipe", "recipe_files"]

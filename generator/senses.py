@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.blocks import Config, ResolvedBlock, reference
+from senseprobe.generator.declarations import ContrastFront
 from senseprobe.generator.wordlists import WordList
 from senseprobe.lexicon import Lexicon, Problem
 from senseprobe.records import Finding
@@ -43,7 +44,10 @@ def claims_of_list(words: WordList) -> Iterator[Claim]:
 def claims_of_config(config: Config) -> Iterator[Claim]:
     """The claims of the literal keys in front matter: each is a sense of every word that the target can be."""
     for block in config.blocks:
-        sense = block.block.front.sense
+        front = block.block.front
+        if not isinstance(front, ContrastFront):
+            continue
+        sense = front.sense
         for name in ("key", "token"):
             key = getattr(sense, name)
             if key and reference(key, block.slots) is None:

@@ -9,118 +9,19 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
 from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yamlfile
+from senseprobe.generator.declarations import FRONTS, AssociationFront, Card, ContrastFront, InferenceFront
 from senseprobe.generator.wordlists import show
 from senseprobe.records import Contrast, Finding
 
-__all__ = ["Block", "Dataset", "Expect", "Fixed", "Frame", "Front", "Sense", "Slot", "Template", "Text", "read_dataset"]
+__all__ = ["AnyFront", "Block", "Dataset", "Frame", "Template", "read_dataset", "read_template"]
 
-Scalar = str | bool | int | float
-Condition = dict[str, Scalar | list[Scalar]]
-LabelBasis = Literal["occupation", "trait", "both", "none"]
-
-
-class Slot(yamlfile.Model):
-    """A list, and a filter on its columns: keys are ANDed, the items of a list of values ORed."""
-
-    list: str
-    where: Condition = Field(default_factory=dict)
-
-
-class Fixed(yamlfile.Model):
-    """A binding to one row of a list."""
-
-    list: str
-    word: str
-
-
-class Text(yamlfile.Model):
-    """A binding to a text that is in no list."""
-
-    text: str
-
-
-class Sense(yamlfile.Model):
-    """The sense that the test is about (`key`), and that of the token in the sentence (`token`)."""
-
-    type: str
-    key: str | None = None
-    token: str | None = None
-    lexicon: str | None = None
-
-
-class Expect(yamlfile.Model):
-    """How many pairs the file makes, and how many were published, with the reason where they differ."""
-
-    pairs: int
-    published: int | None = None
-    cite: str | None = None
-    reason: str | None = None
-
-
-class Front(yamlfile.Model):
-    """The front matter of a block, after inheritance."""
-
-    kind: Literal["contrast"]
-    bias_type: str
-    measured: str = Field(alias="construct")  # pydantic's own `construct` is in the way
-    description: str
-    source: str
-    slots: dict[str, Slot]
-    roles: dict[Literal["stereo", "anti"], dict[str, str | Fixed | Text]]
-    target: str | None
-    sense: Sense
-    label_basis: LabelBasis
-    generalise: list[str]
-    expect: Expect
-    valence: str | None = None
-    stereotype: str | None = None
-    flip: list[Condition] = Field(default_factory=list)
-    contested: list[Condition] = Field(default_factory=list)
-    unmarked: bool = False
-
-
-class Equivalence(yamlfile.Model):
-    """The margin, in points, within which two figures count as the same, and why."""
-
-    margin: float
-    reason: str
-
-
-class ContrastSpec(yamlfile.Model):
-    """A sense contrast, matched or not, as `dataset.yaml` declares it."""
-
-    name: str
-    estimand: Literal["preference", "preference-half", "pronoun-stereotype"]
-    a: str
-    b: str
-    minimal_only: bool = False
-    matched: bool = True
-
-
-class Card(yamlfile.Model):
-    """`dataset.yaml`: what a reader must know of the dataset."""
-
-    title: str
-    summary: str
-    license: str
-    languages: list[str]
-    citation: str
-    canary: str
-    content_warning: str
-    measured: str = Field(alias="construct")
-    intended_use: str
-    out_of_scope: str
-    who_could_be_harmed: str
-    equivalence: Equivalence
-    configs: list[str]
-    contrasts: list[ContrastSpec] = Field(default_factory=list)
+AnyFront = ContrastFront | InferenceFront | AssociationFront
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,7 +41,7 @@ class Frame:
 class Block:
     """Front matter and frames; `sources` are the mappings that it was merged from, its own first."""
 
-    front: Front
+    front: AnyFront
     frames: tuple[Frame, ...]
     sources: tuple[CommentedMap, ...]
     line: int
@@ -229,7 +130,7 @@ def read_template(path: Path) -> Template:
         try:
             own = yamlfile.parse(front, shown, line)
             first = first or own
-            model = yamlfile.validate(Front, _inherit(first, own), [own, first], shown, "E102", top)
+            model = _front(_inherit(first, own), (own, first), shown, top)
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
@@ -239,6 +140,20 @@ def read_template(path: Path) -> Template:
     if findings:
         raise DeclarationError(list(dict.fromkeys(findings)))
     return Template(config=path.stem, path=path, shown=shown, blocks=tuple(blocks))
+
+
+def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], shown: str, line: int) -> AnyFront:
+    kind = merged.get("kind")
+    form = FRONTS.get(kind if isinstance(kind, str) else "") or FRONTS[_likely_kind(merged)]
+    return yamlfile.validate(form, merged, sources, shown, "E102", line)
+
+
+def _likely_kind(merged: Mapping[str, Any]) -> str:
+    """The form to hold front matter against that does not say its kind."""
+    if "test" in merged:
+        return "association"
+    roles = merged.get("roles")
+    return "inference" if "gold" in merged or (isinstance(roles, Mapping) and "premise" in roles) else "contrast"
 
 
 Section = tuple[int, str]

@@ -17,10 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator import expansion
-from senseprobe.generator.blocks import Config, resolve
+from senseprobe.generator import expansion, sentences
+from senseprobe.generator.blocks import Config
 from senseprobe.generator.english import English
 from senseprobe.generator.segments import Segment, environment
+from senseprobe.generator.resolving import resolve
 from senseprobe.generator.templates import read_template
 from senseprobe.generator.wordlists import WordLists
 
@@ -460,7 +461,7 @@ def test_rows_are_those_of_a_naive_rendering_at_length(draft: Draft) -> None:
 
 
 @settings(QUICK, max_examples=40)
-@given(drafts(), st.data(), st.integers(1, 7))
+@given(drafts(), st.data(), st.integers(3, 50))
 def test_any_partition_into_ranges_is_the_whole(draft: Draft, data: st.DataObject, batch: int) -> None:
     """Whatever the size of batches."""
     config, lists = _config(draft)
@@ -513,13 +514,13 @@ def test_a_segment_is_rendered_once_for_each_word_that_it_reads(monkeypatch: pyt
     draft = replace(SIMPLE, lists=(rows,) * 3, slots=slots, frames=(DraftFrame(pieces_, 0, ""),))
     config, lists = _config(draft)
     rendered: list[tuple[str, ...]] = []
-    real = expansion._FrameRows._render
+    real = sentences.FrameRows._render
 
     def counting(self: object, segment: Segment, *rest: object) -> tuple[str, int]:
         rendered.append(segment.reads)
         return real(self, segment, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(expansion._FrameRows, "_render", counting)
+    monkeypatch.setattr(sentences.FrameRows, "_render", counting)
     assert len(_expand(config, lists)) == 1000
     assert {slot: rendered.count((slot,)) for slot in slots} == dict.fromkeys(slots, 20)
 
@@ -531,7 +532,7 @@ def test_a_sentence_that_is_too_long_is_a_finding_before_it_is_made(monkeypatch:
     slots = ("slot0", "slot1", "slot2")
     config, lists = _config(replace(SIMPLE, lists=(rows,) * 3, slots=slots, frames=(DraftFrame(line, 0, ""),)))
     joined: list[int] = []
-    monkeypatch.setattr(expansion, "_Side", lambda *parts: joined.append(len(parts)))
+    monkeypatch.setattr(sentences, "Side", lambda *parts: joined.append(len(parts)))
     with pytest.raises(DeclarationError, match=r"x\.j2:4:1: E108 a sentence has 100000 characters, at most 10000"):
         _expand(config, lists)
     assert joined == []

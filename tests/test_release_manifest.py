@@ -20,7 +20,7 @@ from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release import reading
 from senseprobe.release.freeze import ConfigPlan, Plan, freeze
 from senseprobe.release.manifest import read_manifest
-from senseprobe.release.schema import contrast_schema
+from senseprobe.release.schema import row_schema
 
 Facts = dict[str, Any]
 
@@ -43,7 +43,7 @@ CARD = {
 
 
 def _plan(name: str = "noun") -> Plan:
-    schema = contrast_schema(("job",))
+    schema = row_schema("contrast", ("job",))
     words = ["judge", "nurse", "guide"]
     rows = [{**dict.fromkeys(schema.names), "id": f"noun.{word}", "job": word, "minimal": True} for word in words]
     return Plan(
@@ -162,8 +162,8 @@ def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None
 
 def test_a_newer_form_is_told(forged: Path, facts: Facts) -> None:
     """A manifest of a later senseprobe is no damage: the message says what to do, and the exit code is 2."""
-    _seal(forged, {**facts, "schema": 2, "new": []})
-    with pytest.raises(ReleaseError, match=r"is of form 2, this senseprobe reads up to 1: upgrade it") as caught:
+    _seal(forged, {**facts, "schema": 3, "new": []})
+    with pytest.raises(ReleaseError, match=r"is of form 3, this senseprobe reads up to 2: upgrade it") as caught:
         api.verify(str(forged))
     assert caught.value.exit_code == 2
     assert not isinstance(caught.value, DamagedRelease)

@@ -11,11 +11,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from senseprobe.generator.blocks import resolve
 from senseprobe.generator.catalogue import Catalogue, lists_of, open_dataset
 from senseprobe.generator.english import English
 from senseprobe.generator.expansion import expand
 from senseprobe.generator.segments import environment
+from senseprobe.generator.resolving import resolve
 from senseprobe.generator.templates import read_template
 from senseprobe.generator.wordlists import WordLists
 from senseprobe.project import built_in

@@ -81,20 +81,20 @@ def _own_releases() -> Path:
 def _plan(catalogue: Catalogue, version: str) -> Plan:
     from senseprobe.generator.recipe import recipe_files
     from senseprobe.release.freeze import ConfigPlan, Plan
-    from senseprobe.release.schema import contrast_schema
+    from senseprobe.release.schema import design_schema
 
     configs = []
     for config in catalogue.configs:
-        first = config.blocks[0]
+        front, design = config.blocks[0].block.front, catalogue.design(config)
         plan = ConfigPlan(
             name=config.name,
             size=config.size,
-            schema=contrast_schema(tuple(first.slots)),
+            schema=design_schema(design),
             rows=lambda config=config: catalogue.rows(config),  # type: ignore[misc]
-            design=catalogue.design(config),
+            design=design,
             levels=catalogue.levels(config),
-            description=first.block.front.description,
-            expect=first.block.front.expect.model_dump(),
+            description=front.description,
+            expect=front.expect.model_dump(),
         )
         configs.append(plan)
     card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})

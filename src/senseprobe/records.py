@@ -46,8 +46,10 @@ class Factor:
 class Design:
     """What evaluation needs to know of a config, frozen with the release.
 
-    - `differs`: in what the two sentences of a pair differ: ``pronoun``, ``evaluative`` (a word of praise or blame) or
-      ``group`` (the name of a group).
+    - `roles`: the sentences of a row, each with its bindings as ``slot`` or ``list/word``.
+    - `columns`: columns that the template adds to those of its kind, as name to type (``string`` or ``boolean``).
+    - `differs`: in what the two sentences of a contrast differ: ``pronoun``, ``evaluative`` (a word of praise or blame)
+      or ``group`` (the name of a group); empty for the other kinds.
     - `group`: the slot whose levels are compared with one another by `relative`; None where there is none.
     - `reference`: the level of `group` that stands for the sentence that names none ("People are …"); None without one.
     - `words`: for ``evaluative``, the slot of the differing word by role, as ``{"stereo": "bad", "anti": "good"}``.
@@ -61,8 +63,9 @@ class Design:
     bias_type: str
     slots: tuple[str, ...]
     roles: Mapping[str, Mapping[str, str]]
-    differs: str
     factors: tuple[Factor, ...]
+    differs: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
     group: str | None = None
     reference: str | None = None
     words: Mapping[str, str] = field(default_factory=dict)

@@ -7,16 +7,16 @@ from typing import Any
 
 import jinja2
 
-from senseprobe.release.schema import describe
+from senseprobe.records import Design
+from senseprobe.release.schema import meanings
 
 __all__ = ["render"]
 
 
 def render(facts: Mapping[str, Any]) -> str:
     """The card of a release, from the facts of its manifest."""
-    slots = {name: config["design"]["slots"] for name, config in facts["configs"].items()}
-    all_slots = list(dict.fromkeys(slot for names in slots.values() for slot in names))
-    return _template().render(**facts, columns=describe(all_slots), rows=_rows(facts), size=_size_category(facts))
+    columns = meanings(Design.from_dict(facts["configs"][name]["design"]) for name in facts["order"])
+    return _template().render(**facts, columns=columns.items(), rows=_rows(facts), size=_size_category(facts))
 
 
 @cache

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from senseprobe.errors import ReleaseError
 from senseprobe.files import whole_folder
@@ -15,11 +13,9 @@ from senseprobe.records import Contrast, Design
 from senseprobe.release import card
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
 from senseprobe.release.manifest import NAME, Manifest, read_manifest, record
+from senseprobe.release.parquet import write_rows
 
-__all__ = ["ROWS_PER_FILE", "ConfigPlan", "Plan", "freeze"]
-
-ROWS_PER_GROUP = 65_536
-ROWS_PER_FILE = 16 * ROWS_PER_GROUP
+__all__ = ["ConfigPlan", "Plan", "freeze"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,29 +104,11 @@ def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
 
 def _write_rows(config: ConfigPlan, folder: Path, metadata: Mapping[str, str], progress: Callable[[int], None]) -> str:
     """Write a config's Parquet files; returns its content hash."""
-    target = folder / config.name
-    target.mkdir()
-    shards = -(-config.size // ROWS_PER_FILE)
-    schema = config.schema.with_metadata(dict(metadata))
-    content, groups = ContentHash(config.schema), _groups(config.rows())
-    for shard in range(shards):
-        path = target / f"test-{shard:05d}-of-{shards:05d}.parquet"
-        with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-            for group in islice(groups, ROWS_PER_FILE // ROWS_PER_GROUP):
-                writer.write_batch(group.replace_schema_metadata(schema.metadata))
-                content.update(group)
-                progress(group.num_rows)
+    content = ContentHash(config.schema)
+
+    def told(group: pa.RecordBatch) -> None:
+        content.update(group)
+        progress(group.num_rows)
+
+    write_rows(folder / config.name, config.schema.with_metadata(dict(metadata)), config.size, config.rows(), told)
     return content.hexdigest()
-
-
-def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows in groups of ROWS_PER_GROUP, however they came: bytes must not depend on how rows were made."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        while sum(part.num_rows for part in waiting) + batch.num_rows >= ROWS_PER_GROUP:
-            room = ROWS_PER_GROUP - sum(part.num_rows for part in waiting)
-            yield pa.concat_batches([*waiting, batch.slice(0, room)])
-            waiting, batch = [], batch.slice(room)
-        waiting.append(batch)
-    if any(part.num_rows for part in waiting):
-        yield pa.concat_batches(waiting)

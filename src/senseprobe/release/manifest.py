@@ -14,8 +14,8 @@ from senseprobe.release.form import mistake
 __all__ = ["NAME", "SCHEMA", "Manifest", "read_manifest"]
 
 NAME = "release.json"
-SCHEMA = 1
-"""Version of the manifest's own form; readers accept every older one."""
+SCHEMA = 2
+"""Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design."""
 
 MAX_BYTES = 8 * 2**20
 """Room for some 50,000 files: a larger manifest is a mistake or an attack."""

@@ -12,7 +12,7 @@ from senseprobe.errors import DamagedRelease
 from senseprobe.records import Design, Finding
 from senseprobe.release.form import printable
 from senseprobe.release.manifest import Manifest, read_manifest
-from senseprobe.release.schema import contrast_schema
+from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ class Release:
 
         Counts and sizes are compared with what is allowed before rows are read.
         """
-        schema, left = contrast_schema(self.design(config).slots), int(self.manifest.config(config)["rows"])
+        schema, left = design_schema(self.design(config)), int(self.manifest.config(config)["rows"])
         for path in self.files(config):
             shown = path.relative_to(self.folder).as_posix()
             try:
@@ -64,7 +64,7 @@ class Release:
 
     def table(self, config: str) -> "pd.DataFrame":
         """The rows of a config as a pandas table."""
-        schema = contrast_schema(self.design(config).slots)
+        schema = design_schema(self.design(config))
         table: pd.DataFrame = pa.Table.from_batches(self.batches(config), schema).to_pandas()
         return table
 

@@ -1,15 +1,23 @@
 """The schemas of rows, fixed, in one place; the card documents what is written here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import pyarrow as pa
 
-__all__ = ["CONTRAST", "contrast_schema", "describe"]
+from senseprobe.records import Design
+
+__all__ = ["KINDS", "Kind", "design_schema", "meanings", "plain", "row_schema"]
+
+Kind = Literal["contrast", "inference", "association"]
 
 _SPAN = pa.struct([pa.field("start", pa.int32()), pa.field("end", pa.int32())])
 _TEXT, _FLAG = pa.string(), pa.bool_()
+_TYPES = {"string": _TEXT, "boolean": _FLAG}
 
-CONTRAST: tuple[tuple[str, pa.DataType, str], ...] = (
+Columns = tuple[tuple[str, pa.DataType, str], ...]
+
+_CONTRAST: Columns = (
     ("stereo", _TEXT, "the sentence that states the stereotype; where `label_basis` is none, only the first of two"),
     ("anti", _TEXT, "its counterpart"),
     ("stereo_span", _SPAN, "where the target is in `stereo`: half-open, in code points, without its article"),
@@ -28,16 +36,50 @@ CONTRAST: tuple[tuple[str, pa.DataType, str], ...] = (
     ("stereotype", _TEXT, "the gender that the occupation is stereotyped as"),
     ("minimal", _FLAG, "exactly one binding differs, and nothing outside the word that it prints"),
 )
-"""Name, type and meaning of the columns of a contrast config, after `id`, `frame` and one column per slot."""
+
+_INFERENCE: Columns = (
+    ("premise", _TEXT, "the sentence that is given"),
+    ("hypothesis", _TEXT, "the sentence of which a model says whether it follows"),
+    ("premise_span", _SPAN, "where the target is in `premise`: half-open, in code points, without its article"),
+    ("hypothesis_span", _SPAN, "where the target is in `hypothesis`"),
+    ("gold", _TEXT, "what a right answer is: entailment, neutral or contradiction"),
+)
+
+_ASSOCIATION: Columns = (
+    ("test", _TEXT, "the association test"),
+    ("role", _TEXT, "the word's set: X or Y (targets), A or B (attributes)"),
+    ("word", _TEXT, "the word as published"),
+    ("word_class", _TEXT, "the class of word that the frame is made for"),
+    ("sentence", _TEXT, "the word in its frame"),
+    ("span", _SPAN, "where the word is in `sentence`: half-open, in code points, without its article"),
+)
+
+KINDS: Mapping[str, Columns] = {"contrast": _CONTRAST, "inference": _INFERENCE, "association": _ASSOCIATION}
+"""Name, type and meaning of each kind's columns, after `id`, `frame` and one column per slot."""
 
 
-def contrast_schema(slots: Sequence[str]) -> pa.Schema:
-    """The schema of a contrast config with these slots."""
-    head = [pa.field("id", _TEXT), pa.field("frame", _TEXT), *(pa.field(slot, _TEXT) for slot in slots)]
-    return pa.schema([*head, *(pa.field(name, kind) for name, kind, _ in CONTRAST)])
+def row_schema(kind: str, slots: Sequence[str], columns: Mapping[str, str] | None = None) -> pa.Schema:
+    """The schema of a config's rows; `columns` names those that the template adds, with their types."""
+    head = [pa.field(name, _TEXT) for name in ("id", "frame", *slots)]
+    own = [pa.field(name, _TYPES[type_]) for name, type_ in (columns or {}).items()]
+    return pa.schema([*head, *(pa.field(name, type_) for name, type_, _ in KINDS[kind]), *own])
 
 
-def describe(slots: Sequence[str]) -> list[tuple[str, str]]:
-    """Name and meaning of every column of a contrast config."""
-    head = [("id", "readable and permanent: config, frame, words"), ("frame", "the frame's code, or its own id")]
-    return [*head, *((slot, f"the word in slot `{slot}`") for slot in slots), *((n, text) for n, _, text in CONTRAST)]
+def design_schema(design: Design) -> pa.Schema:
+    """The schema of the rows that a design describes."""
+    return row_schema(design.kind, design.slots, design.columns)
+
+
+def meanings(designs: Iterable[Design]) -> dict[str, str]:
+    """The meaning of every column of some configs, in order."""
+    told = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
+    listed = list(designs)
+    told |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
+    told |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in told}
+    return told | {name: f"what the lists say: `{name}`" for design in listed for name in design.columns}
+
+
+def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with every dictionary written out."""
+    columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns]
+    return pa.record_batch(columns, names=batch.schema.names)

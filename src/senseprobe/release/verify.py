@@ -12,7 +12,7 @@ from senseprobe.release.form import printable
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.reading import Release
-from senseprobe.release.schema import contrast_schema
+from senseprobe.release.schema import design_schema, plain
 
 __all__ = ["FOREIGN", "verify_rebuild", "verify_release"]
 
@@ -77,7 +77,7 @@ def _foreign(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 
 def _rows(release: Release, config: str) -> Iterator[Finding]:
     facts = release.manifest.config(config)
-    content, rows = ContentHash(contrast_schema(release.design(config).slots)), 0
+    content, rows = ContentHash(design_schema(release.design(config))), 0
     try:
         for batch in release.batches(config):
             content.update(batch)
@@ -97,7 +97,7 @@ def verify_rebuild(release: Release, config: str, rebuilt: Iterator[pa.RecordBat
     Stops at the first difference: a recipe may have been changed into one that never ends.
     """
     try:
-        pairs = _aligned(release.batches(config), rebuilt)
+        pairs = _aligned(release.batches(config), map(plain, rebuilt))
         told = next((_first_difference(old, new) for old, new in pairs if old is None or old != new), None)
     except (DamagedRelease, DeclarationError) as error:
         return list(error.findings)

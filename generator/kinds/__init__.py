@@ -1,0 +1,1 @@
+"""What a row is, by kind: the columns that follow id, frame and slots."""

@@ -1,0 +1,192 @@
+"""Resolves a template against word lists, and finds everything that is wrong with it without expanding it.
+
+All mistakes of a file are told at once.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import jinja2
+
+from senseprobe.errors import DeclarationError
+from senseprobe.generator.blocks import Bound, Config, ResolvedBlock, ResolvedFrame, nearest, reference
+from senseprobe.generator.declarations import Binding, Fixed, Slot, Text
+from senseprobe.generator.references import Complaints, check_names, check_references
+from senseprobe.generator.segments import CompiledFrame, Mistake, Segment, compile_frame
+from senseprobe.generator.templates import Frame, Template
+from senseprobe.generator.wordlists import Word, WordLists
+from senseprobe.records import Finding
+
+__all__ = ["resolve"]
+
+
+def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
+    """The config of a template; DeclarationError with every mistake of the file."""
+    findings: list[Finding] = []
+    resolvers = [_Resolver(Complaints(template, block, findings), lists) for block in template.blocks]
+    blocks = tuple(found for resolver in resolvers if (found := resolver.block_of(env)))
+    first = template.blocks[0].front
+    for resolver in resolvers:
+        front, find = resolver.front, resolver.complaints.find
+        if list(front.slots) != list(first.slots):
+            find(("slots",), "E102", "every block has the slots of the first one")
+        if front.kind != first.kind:
+            find(("kind",), "E102", "every block is of the kind of the first one")
+        if list(front.columns) != list(first.columns):
+            find(("columns",), "E102", "every block has the columns of the first one")
+    if not findings:
+        findings.extend(_repeated_ids(template, blocks))
+    if findings:
+        raise DeclarationError(findings)
+    return Config(template.config, template, blocks, resolvers[0].columns())
+
+
+def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iterator[Finding]:
+    """Two frames with one code, whose slots have words in common, would give two rows one id."""
+    seen: dict[str, list[tuple[int, list[set[str]]]]] = {}
+    for block in blocks:
+        slugs = [{word.slug for word in words} for words in block.slots.values()]
+        for resolved in block.frames:
+            frame, others = resolved.frame, seen.setdefault(resolved.frame.code, [])
+            for line, theirs in others:
+                if all(mine & other for mine, other in zip(slugs, theirs, strict=True)):
+                    message = f"the frame on line {line} makes the same ids ({frame.code})"
+                    yield Finding(path=template.shown, line=frame.line, column=1, code="E114", message=message)
+                    break
+            others.append((frame.line, slugs))
+
+
+class _Resolver:
+    """The work of resolving one block."""
+
+    def __init__(self, complaints: Complaints, lists: WordLists) -> None:
+        self.complaints, self.lists = complaints, lists
+        self.block, self.front = complaints.block, complaints.block.front
+
+    def block_of(self, env: jinja2.Environment) -> ResolvedBlock | None:
+        """The block, or None where something that frames depend on is missing."""
+        before = len(self.complaints.findings)
+        slots = {name: self._slot(name, slot) for name, slot in self.front.slots.items()}
+        roles = {
+            role: {name: self._binding(role, name, value) for name, value in bindings.items()}
+            for role, bindings in self.front.roles.items()
+        }
+        check_names(self.complaints)
+        if len(self.complaints.findings) > before:
+            return None
+        resolved: dict[str, dict[str, Bound]] = {
+            role: {name: bound for name, bound in names.items() if bound is not None} for role, names in roles.items()
+        }
+        draft = ResolvedBlock(self.block, slots, resolved, ())
+        check_references(self.complaints, draft)
+        self._check_columns(draft)
+        frames = tuple(frame for source in self.block.frames if (frame := self._frame(draft, source, env)))
+        return ResolvedBlock(self.block, slots, resolved, frames)
+
+    def columns(self) -> dict[str, str]:
+        """The types of the columns that the template adds, once the block is resolved."""
+        return {name: self._type(text) for name, text in self.front.columns.items()}
+
+    def _type(self, text: str) -> str:
+        found = reference(text, self.front.slots)
+        words = self.lists.get(self.front.slots[found[0]].list) if found else None
+        return words.columns[found[1]].type if found and words else ""
+
+    def _check_columns(self, draft: ResolvedBlock) -> None:
+        for name, text in self.front.columns.items():
+            found = reference(text, draft.slots)
+            if found and found[1] in draft.slots[found[0]][0].columns:
+                if (type_ := self._type(text)) not in ("string", "boolean"):
+                    message = f"{text} is of type {type_}: a row's own columns are string or boolean"
+                    self.complaints.find(("columns", name), "E102", message)
+
+    def _words(self, name: str, location: tuple[str | int, ...]) -> tuple[Word, ...]:
+        found = self.lists.get(name)
+        if found is None:
+            self.complaints.find(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
+        elif not found.words:
+            self.complaints.find(location, "E111", f"{name} has no words")
+        return found.words if found else ()
+
+    def _slot(self, name: str, slot: Slot) -> tuple[Word, ...]:
+        find, location = self.complaints.find, ("slots", name, "list")
+        words = self._words(slot.list, location)
+        if not words:
+            return ()
+        for column in slot.where:
+            if column not in words[0].columns:
+                hint = nearest(column, words[0].columns)
+                find(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
+                return words
+        kept = tuple(word for word in words if all(_holds(word, c, v) for c, v in slot.where.items()))
+        if not kept:
+            find(("slots", name, "where"), "E111", f"no word of {slot.list} fits")
+        slugs = Counter(word.slug for word in kept)
+        for twice in sorted(slug for slug, times in slugs.items() if times > 1):
+            find(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
+        return kept
+
+    def _binding(self, role: str, name: str, value: Binding) -> Bound | None:
+        location: tuple[str | int, ...] = ("roles", role, name)
+        if isinstance(value, Text):
+            return Word.of({"word": value.text})
+        if isinstance(value, str):
+            if value not in self.front.slots:
+                self.complaints.find(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
+                return None
+            return value
+        assert isinstance(value, Fixed)  # noqa: S101 - the form has no fourth kind of binding
+        words = self._words(value.list, location)
+        found = next((word for word in words if word == value.word), None)
+        if words and found is None:
+            message = f"{value.list} has no word {value.word!r}"
+            self.complaints.find(location, "E111", message, nearest(value.word, words))
+        return found
+
+    def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
+        try:
+            compiled = compile_frame(env, frame.source)
+        except Mistake as mistake:
+            self.complaints.find_in(frame, mistake)
+            return None
+        mistakes = [*_unknown_names(draft, compiled)]
+        target = None
+        known = {None, *draft.names(next(iter(draft.roles)))}
+        if not mistakes and self.front.target in known:
+            target, more = _target(self.front.target, compiled)
+            mistakes.extend(more)
+        for each in mistakes:
+            self.complaints.find_in(frame, each)
+        return None if mistakes else ResolvedFrame(frame, compiled, target)
+
+
+def _holds(word: Word, column: str, value: object) -> bool:
+    wanted = value if isinstance(value, list) else [value]
+    return word.columns[column] in wanted
+
+
+def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[Mistake]:
+    for name, column, position in compiled.references:
+        for role in draft.roles:
+            names = draft.names(role)
+            if name not in names:
+                yield Mistake("E105", f"{name!r} is not defined", position, nearest(name, names))
+                break
+            bound = names[name]
+            columns = (bound if isinstance(bound, Word) else draft.slots[bound][0]).columns
+            if column is not None and column not in columns:
+                yield Mistake("E104", f"{name} has no column {column!r}", position, nearest(column, columns))
+                break
+
+
+def _target(name: str | None, compiled: CompiledFrame) -> tuple[Segment | None, list[Mistake]]:
+    if name is None:
+        return None, []
+    printing = [segment for segment in compiled.segments if name in segment.prints]
+    if len(printing) != 1:
+        times = "not printed" if not printing else f"printed {len(printing)} times"
+        return None, [Mistake("E112", f"target {name!r} is {times}", hint="a frame prints its target once")]
+    if printing[0].block:
+        hint = "an `{% if %}` may print more than the target: use an inline if"
+        return None, [Mistake("E112", f"target {name!r} is printed inside an if", hint=hint)]
+    return printing[0], []

@@ -1,0 +1,168 @@
+"""The sentences of a frame: each segment is evaluated once for each combination of what it reads, then gathered."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import jinja2
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from senseprobe.errors import DeclarationError
+from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame, reference
+from senseprobe.generator.product import Flags, Indices, Picked
+from senseprobe.generator.segments import MAX_SENTENCE, Segment
+from senseprobe.generator.wordlists import Word
+from senseprobe.records import Finding
+
+__all__ = ["FrameRows", "Side", "constant", "flags", "join", "take"]
+
+
+Made = Callable[[Picked], Mapping[str, pa.Array]]
+"""Makes columns of the rows that were picked."""
+
+
+@dataclass(slots=True)
+class Side:
+    """One role's sentences: text, span of the target, and each segment's texts and lengths of articles."""
+
+    text: pa.Array
+    start: Indices
+    end: Indices
+    pieces: list[pa.Array]
+    articles: list[Indices]
+
+
+@dataclass(slots=True)
+class FrameRows:
+    """The rows of one frame of a block: every column is made from the few slots that it reads."""
+
+    config: Config
+    block: ResolvedBlock
+    frame: ResolvedFrame
+    _done: dict[tuple[int, str], dict[int, tuple[str, int]]] = field(default_factory=dict)
+
+    def gather(self, picked: Picked, slots: Sequence[str], make: Made) -> dict[str, pa.Array]:
+        """Columns that depend on `slots`: made once for each combination of their words, then gathered.
+
+        Texts come as a dictionary of the distinct ones, of which Parquet writes its own.
+        """
+        distinct, rows = picked.distinct(slots, self.block)
+        at = pa.array(rows)
+        return {name: _gathered(column, at) for name, column in make(distinct).items()}
+
+    def reads(self, role: str) -> tuple[str, ...]:
+        """The slots on which the sentence of a role depends, in declared order."""
+        return self.block.reads(role, (name for segment in self.frame.compiled.segments for name in segment.reads))
+
+    def side(self, role: str, picked: Picked) -> Side:
+        """The sentences of a role."""
+        start, end, length = (np.zeros(picked.n, dtype=np.int64) for _ in range(3))
+        pieces, articles = [], []
+        for segment in self.frame.compiled.segments:
+            texts, rows, lengths, article = self._evaluate(segment, role, picked)
+            if segment is self.frame.target:
+                start, end = length + article, length + lengths
+            length = length + lengths
+            self._check_length(int(length.max(initial=0)))
+            pieces.append(texts.take(rows))
+            articles.append(article)
+        return Side(join(pieces, picked.n), start, end, pieces, articles)
+
+    def spans(self, side: Side) -> pa.Array:
+        """The target's spans; null where the block has no target."""
+        parts = [pa.array(side.start, pa.int32()), pa.array(side.end, pa.int32())]
+        missing = pa.array(np.full(len(side.start), self.frame.target is None))
+        return pa.StructArray.from_arrays(parts, names=["start", "end"], mask=missing)
+
+    def bound(self, role: str, name: str, picked: Picked) -> pa.Array:
+        """The words that a name stands for in a role."""
+        bound = self.block.names(role)[name]
+        return constant(str(bound), picked.n) if isinstance(bound, Word) else self.words(bound, picked)
+
+    def words(self, slot: str, picked: Picked) -> pa.Array:
+        """The words of a slot."""
+        return take([str(word) for word in self.block.slots[slot]], picked.at[slot])
+
+    def cell(self, text: str | None, picked: Picked) -> pa.Array:
+        """What front matter says as ``slot.column``, or as a literal: as text."""
+        found = reference(text, self.block.slots)
+        if found is None:
+            return constant(text, picked.n)
+        slot, column = found
+        cells = [word.columns[column] for word in self.block.slots[slot]]
+        return take([None if cell is None else str(cell) for cell in cells], picked.at[slot])
+
+    def _check_length(self, longest: int) -> None:
+        if longest > MAX_SENTENCE:
+            message = f"a sentence has {longest} characters, at most {MAX_SENTENCE} are allowed"
+            raise DeclarationError([self._finding("E108", message)])
+
+    def _evaluate(self, segment: Segment, role: str, picked: Picked) -> tuple[pa.Array, pa.Array, Indices, Indices]:
+        """The distinct texts of a segment; and for each row which of them it has, its length and its article's."""
+        slots = self.block.reads(role, segment.reads)
+        distinct, rows = picked.distinct(slots, self.block)
+        done = self._done.setdefault((id(segment), role), {})
+        found = []
+        for code, chosen in _combinations(distinct, slots, self.block):
+            if code not in done:
+                done[code] = self._render(segment, role, chosen)
+            found.append(done[code])
+        texts, articles = zip(*found, strict=True)
+        lengths = np.array([len(text) for text in texts])
+        return pa.array(texts, pa.string()), pa.array(rows), lengths[rows], np.array(articles)[rows]
+
+    def _render(self, segment: Segment, role: str, chosen: Mapping[str, Word]) -> tuple[str, int]:
+        bound = self.block.names(role)
+        values = {n: b if isinstance(b, Word) else chosen[b] for n in segment.reads if (b := bound[n]) is not None}
+        try:
+            return segment.render(values)
+        except (jinja2.TemplateError, TypeError) as error:
+            shown = ", ".join(f"{name}={word!s}" for name, word in values.items())
+            raise DeclarationError([self._finding("E105", f"cannot be rendered with {shown}: {error}")]) from None
+
+    def _finding(self, code: str, message: str) -> Finding:
+        path = self.config.template.shown
+        return Finding(path=path, line=self.frame.frame.line, column=1, code=code, message=message)
+
+
+def _gathered(column: pa.Array, rows: pa.Array) -> pa.Array:
+    if not pa.types.is_string(column.type):
+        return column.take(rows)
+    coded = column.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(coded.indices.take(rows), coded.dictionary)
+
+
+def _combinations(
+    distinct: Picked, slots: Sequence[str], block: ResolvedBlock
+) -> Iterator[tuple[int, Mapping[str, Word]]]:
+    """Each combination with a number of its own among all of them."""
+    columns = [distinct.at[slot].tolist() for slot in slots]
+    for row in range(distinct.n):
+        code, chosen = 0, {}
+        for slot, column in zip(slots, columns, strict=True):
+            code = code * len(block.slots[slot]) + column[row]
+            chosen[slot] = block.slots[slot][column[row]]
+        yield code, chosen
+
+
+def take(texts: list[str] | list[str | None], at: Indices) -> pa.Array:
+    """The texts at these places."""
+    return pa.array(texts, pa.string()).take(pa.array(at))
+
+
+def constant(text: str | None, n: int) -> pa.Array:
+    """One text, `n` times."""
+    return pa.repeat(pa.scalar(text, pa.string()), n)
+
+
+def flags(array: pa.Array) -> Flags:
+    """A column of booleans as numpy has it."""
+    found: Flags = array.to_numpy(zero_copy_only=False).astype(bool)
+    return found
+
+
+def join(parts: list[pa.Array] | list[str | pa.Array], n: int, between: str = "") -> pa.Array:
+    """The parts of each row in one text; missing parts are left out."""
+    columns = [constant(part, n) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*columns, between, null_handling="skip")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.estimands import contrast_figure, figures
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import get
@@ -34,7 +35,10 @@ class Job:
     version: str
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """The rows by config."""
+        """The rows by config; SenseprobeError where a config holds no pairs to contrast."""
+        for name in [self.config] if self.config else self.release.configs:
+            if (kind := self.release.design(name).kind) != "contrast":
+                raise SenseprobeError(f"{name} holds {kind} rows, and nothing here scores those yet: name another config")
         return {name: self.release.table(name) for name in ([self.config] if self.config else self.release.configs)}
 
     def run(self, model: "MaskedLM", scorer: str, progress: Callable[[int], None] | None = None) -> Result:

@@ -108,6 +108,7 @@ class Resource(_Open):
     description: str = ""
     sources: tuple[Source, ...]
     licenses: tuple[Licence, ...]
+    accept: dict[str, str] = Field(default_factory=dict)
     table: Schema = Field(alias="schema")
 
 

@@ -2,18 +2,18 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
 from senseprobe.errors import ReleaseError
 from senseprobe.generator.catalogue import Catalogue, open_dataset
-from senseprobe.generator.english import Guess
 from senseprobe.generator.declarations import Fixed
+from senseprobe.generator.english import Guess
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
 
-__all__ = ["open_recipe", "recipe_files"]
+__all__ = ["open_recipe", "recipe_files", "recipe_of_parts"]
 
 _HEADER = ["asked", "text", "answer"]
 _SUFFIXES = (".j2", ".yaml", ".csv")
@@ -69,14 +69,38 @@ def _english(guesses: Mapping[Guess, str]) -> bytes:
     return text.getvalue().encode()
 
 
+def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
+    """The recipe of a release whose rows were made in parts: theirs is the same but for the answers in `english.csv`.
+
+    Raises ReleaseError where two parts had different answers.
+    """
+    first, answers = folders[0], dict[Guess, str]()
+    for folder in folders:
+        for guess, answer in _frozen(folder).items():
+            if answers.setdefault(guess, answer) != answer:
+                message = (
+                    f"{folder} was made with {guess[0]} {answer!r} of {guess[1]!r}, another with {answers[guess]!r}"
+                )
+                raise ReleaseError(f"{message}: make the shards with one version of inflect")
+    paths = sorted(path for path in first.rglob("*") if path.is_file())
+    return {
+        **{path.relative_to(first).as_posix(): path.read_bytes() for path in paths},
+        "english.csv": _english(answers),
+    }
+
+
 def open_recipe(folder: Path, dataset: str) -> Catalogue:
     """The dataset as a release's recipe has it, with its English; ReleaseError where the recipe cannot be read."""
+    return open_dataset(folder / "templates" / dataset, WordLists((folder / "wordlists",)), _frozen(folder))
+
+
+def _frozen(folder: Path) -> dict[Guess, str]:
+    """The answers that a recipe holds."""
     try:
         rows = list(_read_english((folder / "english.csv").read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
         raise ReleaseError(f"{folder / 'english.csv'} cannot be read: {error}") from None
-    frozen = {(asked, text): answer for asked, text, answer in rows}
-    return open_dataset(folder / "templates" / dataset, WordLists((folder / "wordlists",)), frozen)
+    return {(asked, text): answer for asked, text, answer in rows}
 
 
 def _read_english(text: str) -> Iterator[tuple[str, str, str]]:

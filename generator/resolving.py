@@ -95,10 +95,10 @@ class _Resolver:
     def _check_columns(self, draft: ResolvedBlock) -> None:
         for name, text in self.front.columns.items():
             found = reference(text, draft.slots)
-            if found and found[1] in draft.slots[found[0]][0].columns:
-                if (type_ := self._type(text)) not in ("string", "boolean"):
-                    message = f"{text} is of type {type_}: a row's own columns are string or boolean"
-                    self.complaints.find(("columns", name), "E102", message)
+            there = found and found[1] in draft.slots[found[0]][0].columns
+            if there and (type_ := self._type(text)) not in ("string", "boolean"):
+                message = f"{text} is of type {type_}: a row's own columns are string or boolean"
+                self.complaints.find(("columns", name), "E102", message)
 
     def _words(self, name: str, location: tuple[str | int, ...]) -> tuple[Word, ...]:
         found = self.lists.get(name)

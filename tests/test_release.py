@@ -189,7 +189,7 @@ def test_a_file_that_cannot_be_read_is_named(copy: Path, monkeypatch: pytest.Mon
     def fail(path: Path) -> str:
         raise OSError(5, "Input/output error", str(path))
 
-    monkeypatch.setattr("senseprobe.release.verify.file_sha256", fail)
+    monkeypatch.setattr("senseprobe.release.restoring.file_sha256", fail)
     told = api.verify(str(copy))
     assert {finding.message for finding in told} == {"cannot be read (Input/output error)"}
     assert len(told) == len(_files(copy)) - 1

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from hypothesis import strategies as st
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.records import Contrast, Design, Factor
-from senseprobe.release import reading
+from senseprobe.release import parquet
 from senseprobe.release.freeze import ConfigPlan, Plan, freeze
 from senseprobe.release.manifest import read_manifest
+from senseprobe.release.parquet import write_rows
 from senseprobe.release.schema import row_schema
 
 Facts = dict[str, Any]
@@ -45,7 +47,11 @@ CARD = {
 def _plan(name: str = "noun") -> Plan:
     schema = row_schema("contrast", ("job",))
     words = ["judge", "nurse", "guide"]
-    rows = [{**dict.fromkeys(schema.names), "id": f"noun.{word}", "job": word, "minimal": True} for word in words]
+    told = [{**dict.fromkeys(schema.names), "id": f"noun.{word}", "job": word, "minimal": True} for word in words]
+
+    def rows(start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pylist(told[start:stop], schema)
+
     return Plan(
         dataset="tiny",
         version="1.0.0",
@@ -55,7 +61,7 @@ def _plan(name: str = "noun") -> Plan:
                 name=name,
                 size=3,
                 schema=schema,
-                rows=lambda: iter([pa.RecordBatch.from_pylist(rows, schema)]),
+                write=lambda folder, marked, told: write_rows(folder, marked, 3, rows, told),
                 design=DESIGN,
                 levels={"noun": 3},
                 description="Tiny.",
@@ -212,7 +218,7 @@ def test_names_that_are_no_text_are_told(forged: Path) -> None:
 
 def test_a_row_group_that_claims_too_much_is_not_read(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes are read from the file's footer and held against a bound before rows are."""
-    monkeypatch.setattr(reading, "MAX_GROUP_BYTES", 100)
+    monkeypatch.setattr(parquet, "MAX_GROUP_BYTES", 100)
     (finding,) = api.verify(str(tiny))
     assert (finding.path, finding.code) == ("noun/test-00000-of-00001.parquet", "E404")
     assert "row group of more than" in finding.message

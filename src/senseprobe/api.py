@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,15 +15,19 @@ from senseprobe import project
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
 
 if TYPE_CHECKING:
+    from pyarrow import Schema
+
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.run import Job
+    from senseprobe.generator.blocks import Config
     from senseprobe.generator.catalogue import Catalogue
     from senseprobe.records import Finding
     from senseprobe.release.freeze import Plan
     from senseprobe.release.manifest import Manifest
+    from senseprobe.release.parquet import Rows, Told
     from senseprobe.release.reading import Release
 
-__all__ = ["build", "load", "open_catalogue", "plant", "score", "verified", "verify"]
+__all__ = ["build", "build_shard", "join", "load", "open_catalogue", "plant", "restore", "score", "verified", "verify"]
 
 Progress = Callable[[int], None]
 
@@ -63,12 +69,79 @@ def build(dataset: str, version: str, out: Path | None = None, progress: Progres
     from senseprobe.release.freeze import freeze
     from senseprobe.release.reading import Release
 
+    folder, catalogue = _to_build(dataset, version, out)
+    return Release(folder, freeze(_plan(catalogue, version), folder, progress))
+
+
+def build_shard(
+    dataset: str, version: str, shard: int, shards: int, out: Path | None = None, progress: Progress | None = None
+) -> Path:
+    """Make shard `shard` (from 0) of `shards` of a release alone, in a folder of its own, which is returned.
+
+    Raises as `build` does.
+    """
+    from senseprobe.release.shards import ShardPlan, write_shard
+
+    if not 0 <= shard < shards:
+        raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
+    final, catalogue = _to_build(dataset, version, out)
+    rows: dict[str, Rows] = {c.name: partial(catalogue.rows, c) for c in catalogue.configs}
+    part = ShardPlan(plan=_plan(catalogue, version), rows=rows, shard=shard, shards=shards)
+    folder = final.with_name(part.folder)
+    write_shard(part, folder, progress)
+    return folder
+
+
+def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | None = None) -> Release:
+    """Join all shards of a release into it, beside the first of them or in `out`/DATASET/VERSION.
+
+    Raises ReleaseError where a shard is missing, damaged or of another release, and as `build` does.
+    """
+    from senseprobe.generator.recipe import open_recipe, recipe_of_parts
+    from senseprobe.release.freeze import freeze
+    from senseprobe.release.reading import Release
+    from senseprobe.release.shards import copy_rows, read_shards
+
+    found = read_shards(shards)
+    form = found[0].form
+    catalogue = open_recipe(found[0].folder / "recipe", form.dataset)
+    plan = _plan(catalogue, form.version)
+    configs = [replace(config, write=copy_rows(found, config.name, config.size)) for config in plan.configs]
+    recipe = recipe_of_parts([shard.folder / "recipe" for shard in found])
+    whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
+    folder = out / form.dataset / form.version if out else found[0].folder.with_name(form.version)
+    return Release(folder, freeze(whole, folder, progress))
+
+
+def restore(release: str, out: Path | None = None, progress: Progress | None = None) -> Release:
+    """Make again, from its recipe, the rows of a release that keeps only manifest and recipe; where it is, or in `out`.
+
+    Raises DamagedRelease where the recipe is not what was frozen or makes other rows, and ReleaseError where nothing
+    can be written there.
+    """
+    from senseprobe.generator.recipe import open_recipe
+    from senseprobe.release.reading import open_release
+    from senseprobe.release.restoring import restore_rows
+
+    folder, _ = project.find_release(release)
+    frozen = open_release(folder)
+    dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
+    target = out / dataset / version if out else folder
+
+    def rows_of(recipe: Path) -> dict[str, Rows]:
+        catalogue = open_recipe(recipe, dataset)
+        return {config.name: partial(catalogue.rows, config) for config in catalogue.configs}
+
+    return restore_rows(frozen, target, rows_of, progress)
+
+
+def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catalogue]:
+    """Where a release goes, and what it is made of."""
     if not _VERSION.fullmatch(version):
         raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
     if "/" in dataset:
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
-    folder = (out or _own_releases()) / dataset / version
-    return Release(folder, freeze(_plan(open_catalogue(dataset), version), folder, progress))
+    return (out or _own_releases()) / dataset / version, open_catalogue(dataset)
 
 
 def _own_releases() -> Path:
@@ -90,7 +163,7 @@ def _plan(catalogue: Catalogue, version: str) -> Plan:
             name=config.name,
             size=config.size,
             schema=design_schema(design),
-            rows=lambda config=config: catalogue.rows(config),  # type: ignore[misc]
+            write=partial(_write_rows, catalogue, config),
             design=design,
             levels=catalogue.levels(config),
             description=front.description,
@@ -107,6 +180,12 @@ def _plan(catalogue: Catalogue, version: str) -> Plan:
         recipe=lambda: recipe_files(catalogue),
         senseprobe=installed_version("senseprobe"),
     )
+
+
+def _write_rows(catalogue: Catalogue, config: Config, folder: Path, schema: Schema, told: Told) -> None:
+    from senseprobe.release.parquet import write_rows
+
+    write_rows(folder, schema, config.size, partial(catalogue.rows, config), told)
 
 
 def verify(release: str, rebuild: bool = False, progress: Progress | None = None) -> list[Finding]:

@@ -1,14 +1,18 @@
 """Commands of those who freeze and check releases."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_findings, print_json, print_line, progress
+from senseprobe.errors import SenseprobeError
 
-__all__ = ["build", "verify"]
+if TYPE_CHECKING:
+    from senseprobe.release.reading import Release as Frozen
+
+__all__ = ["build", "join", "restore", "verify"]
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, or the path of a release.")]
 
@@ -19,13 +23,53 @@ def build(
     out: Annotated[
         Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
     ] = None,
+    shards: Annotated[
+        int | None, typer.Option(min=1, help="Make one of so many parts alone; `join` puts them together.")
+    ] = None,
+    shard: Annotated[int | None, typer.Option(min=0, help="Which part, from 0.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Freeze a dataset at a version: rows, card, recipe and manifest."""
     from senseprobe import api
 
+    if (shards is None) != (shard is None):
+        raise SenseprobeError("--shards N and --shard I go together")
     with progress(f"building {dataset} {version}", None) as step:
+        if shards is not None and shard is not None:
+            folder = api.build_shard(dataset, version, shard, shards, out, step)
+            print_json({"shard": str(folder)}) if as_json else print_line(f"shard {shard} of {shards} in {folder}")
+            return
         release = api.build(dataset, version, out, step)
+    _tell(release, as_json)
+
+
+def join(
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="The folders that build --shard made.")],
+    out: Annotated[Path | None, typer.Option(help="Folder of releases.", show_default="beside the shards")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put the shards of a release together: the same release that one machine would have made."""
+    from senseprobe import api
+
+    with progress("joining", None) as step:
+        release = api.join(shards, out, step)
+    _tell(release, as_json)
+
+
+def restore(
+    release: Release,
+    out: Annotated[Path | None, typer.Option(help="Folder of releases.", show_default="where the release is")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make again the rows of a release that keeps only manifest and recipe, and check them."""
+    from senseprobe import api
+
+    with progress(f"restoring {release}", None) as step:
+        restored = api.restore(release, out, step)
+    _tell(restored, as_json)
+
+
+def _tell(release: "Frozen", as_json: bool) -> None:
     manifest = release.manifest
     rows = {name: manifest.config(name)["rows"] for name in manifest.configs}
     if as_json:

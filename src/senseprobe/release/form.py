@@ -14,7 +14,7 @@ from pydantic import (
 
 from senseprobe.records import Contrast, Design
 
-__all__ = ["mistake", "printable"]
+__all__ = ["FileEntry", "Name", "Sha256", "Version", "mistake", "printable"]
 
 
 def printable(text: str) -> str:
@@ -36,25 +36,27 @@ def _inside(path: str) -> str:
 
 
 _Path = Annotated[str, AfterValidator(_inside)]
-_Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
-_Version = Annotated[
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
+Version = Annotated[
     str, StringConstraints(pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$", max_length=100)
 ]
-_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-class _File(_Strict):
+class FileEntry(_Strict):
+    """Size in bytes and sha256 of a file."""
+
     bytes: NonNegativeInt
-    sha256: _Sha256
+    sha256: Sha256
 
 
 class _Config(_Strict):
     rows: NonNegativeInt
-    content: _Sha256
+    content: Sha256
     design: Design
     levels: dict[str, NonNegativeInt]
     description: str
@@ -62,17 +64,17 @@ class _Config(_Strict):
 
 
 class _Manifest(_Strict):
-    dataset: _Name
-    version: _Version
+    dataset: Name
+    version: Version
     senseprobe: str
     writer: dict[str, str]
     card: dict[str, Any]
-    order: list[_Name]
-    configs: dict[_Name, _Config]
+    order: list[Name]
+    configs: dict[Name, _Config]
     contrasts: list[Contrast]
-    content: _Sha256
-    files: dict[_Path, _File]
-    recipe: _Sha256
+    content: Sha256
+    files: dict[_Path, FileEntry]
+    recipe: Sha256
 
     @model_validator(mode="after")
     def _configs_agree(self) -> Self:

@@ -1,6 +1,7 @@
 """Writes a release: rows, card, recipe, manifest; beside its final name, and renamed when whole."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,19 +14,23 @@ from senseprobe.records import Contrast, Design
 from senseprobe.release import card
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
 from senseprobe.release.manifest import NAME, Manifest, read_manifest, record
-from senseprobe.release.parquet import write_rows
+from senseprobe.release.parquet import Told
 
-__all__ = ["ConfigPlan", "Plan", "freeze"]
+__all__ = ["ConfigPlan", "Plan", "file_entries", "freeze", "metadata", "whole_release", "write_recipe"]
+
+
+Write = Callable[[Path, pa.Schema, Told], None]
+"""Writes a config's files into a folder, with the schema's metadata, and tells of its rows in order."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfigPlan:
-    """A config to be frozen: its rows, made when asked for, and what is known of them."""
+    """A config to be frozen: its rows, written when asked for, and what is known of them."""
 
     name: str
     size: int
     schema: pa.Schema
-    rows: Callable[[], Iterator[pa.RecordBatch]]
+    write: Write
     design: Design
     levels: Mapping[str, int]
     description: str
@@ -50,13 +55,20 @@ def freeze(plan: Plan, folder: Path, progress: Callable[[int], None] | None = No
 
     Raises ReleaseError where the version exists or cannot be written; nothing is left behind then.
     """
+    with whole_release(folder, f"{plan.dataset} {plan.version}") as partial:
+        return _write(plan, partial, progress or (lambda rows: None))
+
+
+@contextmanager
+def whole_release(folder: Path, name: str) -> Iterator[Path]:
+    """`whole_folder` for a release, or a part of one; what goes wrong is a ReleaseError."""
     try:
         with whole_folder(folder) as partial:
-            return _write(plan, partial, progress or (lambda rows: None))
+            yield partial
     except FileExistsError as error:
         if not folder.is_dir():
             raise ReleaseError(f"cannot write {folder}: {error.strerror}; nothing was changed") from error
-        message = f"{plan.dataset} {plan.version} exists in {folder}: a release is never overwritten, raise the version"
+        message = f"{name} exists in {folder}: a release is never overwritten, raise the version"
         raise ReleaseError(message) from error
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
@@ -64,12 +76,9 @@ def freeze(plan: Plan, folder: Path, progress: Callable[[int], None] | None = No
 
 
 def _write(plan: Plan, folder: Path, progress: Callable[[int], None]) -> Manifest:
-    metadata = {"canary": plan.card["canary"], "release": f"{plan.dataset}@{plan.version}"}
-    contents = {config.name: _write_rows(config, folder, metadata, progress) for config in plan.configs}
-    for path, data in plan.recipe().items():
-        target = folder / "recipe" / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+    marks = metadata(plan.dataset, plan.version, plan.card)
+    contents = {config.name: _write_rows(config, folder, marks, progress) for config in plan.configs}
+    write_recipe(plan, folder)
     configs = {config.name: _facts(config, contents[config.name]) for config in plan.configs}
     facts = {
         "dataset": plan.dataset,
@@ -83,12 +92,30 @@ def _write(plan: Plan, folder: Path, progress: Callable[[int], None]) -> Manifes
         "content": combine(contents),
     }
     (folder / "README.md").write_text(card.render(facts), encoding="utf-8")
-    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    entries = {name: {"bytes": path.stat().st_size, "sha256": file_sha256(path)} for name, path in files.items()}
+    entries = file_entries(folder)
     recipe = {name: entry["sha256"] for name, entry in entries.items() if name.startswith("recipe/")}
     manifest = Manifest.of({**facts, "files": entries, "recipe": combine({k: str(v) for k, v in recipe.items()})})
     (folder / NAME).write_bytes(manifest.dump())
     return read_manifest(folder)  # nothing is frozen that readers would refuse
+
+
+def write_recipe(plan: Plan, folder: Path) -> None:
+    """Write the recipe's files below `folder`; after all rows were made."""
+    for path, data in plan.recipe().items():
+        target = folder / "recipe" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+
+
+def file_entries(folder: Path) -> dict[str, dict[str, int | str]]:
+    """Size in bytes and sha256 of every file below a folder, by path."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: {"bytes": path.stat().st_size, "sha256": file_sha256(path)} for name, path in files.items()}
+
+
+def metadata(dataset: str, version: str, card: Mapping[str, Any]) -> dict[str, str]:
+    """What every Parquet file of a release holds beside its rows."""
+    return {"canary": card["canary"], "release": f"{dataset}@{version}"}
 
 
 def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
@@ -102,7 +129,7 @@ def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
     }
 
 
-def _write_rows(config: ConfigPlan, folder: Path, metadata: Mapping[str, str], progress: Callable[[int], None]) -> str:
+def _write_rows(config: ConfigPlan, folder: Path, marks: Mapping[str, str], progress: Callable[[int], None]) -> str:
     """Write a config's Parquet files; returns its content hash."""
     content = ContentHash(config.schema)
 
@@ -110,5 +137,6 @@ def _write_rows(config: ConfigPlan, folder: Path, metadata: Mapping[str, str], p
         content.update(group)
         progress(group.num_rows)
 
-    write_rows(folder / config.name, config.schema.with_metadata(dict(metadata)), config.size, config.rows(), told)
+    (folder / config.name).mkdir()
+    config.write(folder / config.name, config.schema.with_metadata(dict(marks)), told)
     return content.hexdigest()

@@ -1,21 +1,31 @@
 """How rows lie in Parquet: small files, small dictionaries, ids that share their beginnings."""
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Container, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from senseprobe.errors import DamagedRelease
+from senseprobe.records import Finding
+from senseprobe.release.form import printable
 from senseprobe.release.schema import plain
 
-__all__ = ["ROWS_PER_FILE", "ROWS_PER_GROUP", "file_names", "write_rows"]
+__all__ = ["ROWS_PER_FILE", "ROWS_PER_GROUP", "Rows", "Told", "file_names", "read_rows", "write_rows"]
 
 ROWS_PER_GROUP = 65_536
 ROWS_PER_FILE = 4 * ROWS_PER_GROUP
 
-Rows = Iterator[pa.RecordBatch]
+MAX_GROUP_BYTES = 2**30
+"""A row group of 65,536 rows has some 20 MB; one that claims to hold more than this is not read."""
+
+Batches = Iterator[pa.RecordBatch]
+Rows = Callable[[int, int], Batches]
+"""Makes the rows of a half-open range of their numbers."""
+
+Told = Callable[[pa.RecordBatch], None]
 
 
 def file_names(size: int) -> list[str]:
@@ -25,18 +35,31 @@ def file_names(size: int) -> list[str]:
 
 
 def write_rows(
-    folder: Path, schema: pa.Schema, size: int, rows: Rows, told: Callable[[pa.RecordBatch], None] | None = None
+    folder: Path, schema: pa.Schema, size: int, rows: Rows, told: Told | None = None, only: Container[str] | None = None
 ) -> None:
-    """Write the `size` rows of a config as files of ROWS_PER_FILE; `told` hears of each group that was written."""
-    folder.mkdir()
-    groups = _groups(rows)
-    for name in file_names(size):
-        with _writer(folder / name, schema) as writer:
-            writer.add_key_value_metadata(schema.metadata)  # which goes with the schema that is not stored
-            for group in islice(groups, ROWS_PER_FILE // ROWS_PER_GROUP):
-                writer.write_batch(_coded(group, schema))
-                if told:
-                    told(group)
+    """Write the `size` rows of a config as files of ROWS_PER_FILE into `folder`; `only` names the files to write.
+
+    `rows` makes a range of rows; `told` hears of each group of them, in order. While one group is made, the one before
+    it is written and told: no more than two are in memory.
+    """
+    with ThreadPoolExecutor(2) as pool:
+        for number, name in enumerate(file_names(size)):
+            if only is not None and name not in only:
+                continue
+            start = number * ROWS_PER_FILE
+            with _writer(folder / name, schema) as writer:
+                writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
+                pending: list[Future[None]] = []
+                for group in _groups(rows(start, min(start + ROWS_PER_FILE, size))):
+                    _finish(pending)
+                    pending = [pool.submit(writer.write_batch, _coded(group, schema))]
+                    pending += [pool.submit(told, group)] if told else []
+                _finish(pending)
+
+
+def _finish(pending: list[Future[None]]) -> None:
+    for work in pending:
+        work.result()
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -85,7 +108,7 @@ def _as(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - Arrow's arrays
     return column
 
 
-def _groups(batches: Rows) -> Rows:
+def _groups(batches: Batches) -> Batches:
     """The rows in groups of ROWS_PER_GROUP, however they came: bytes must not depend on how rows were made."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
@@ -102,3 +125,33 @@ def _groups(batches: Rows) -> Rows:
 def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     """One batch of several, each of which has dictionaries of its own."""
     return parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
+
+
+def read_rows(path: Path, schema: pa.Schema, shown: str, most: int) -> Batches:
+    """The rows of a file, `shown` in messages; DamagedRelease where it is not Parquet of these columns.
+
+    Sizes and counts, of which there may be `most`, are compared with what is allowed before rows are read.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            _check(file, schema, most, shown)
+            for batch in file.iter_batches():
+                batch.validate(full=True)  # a column of text may hold what is no UTF-8
+                yield batch
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
+        reason = printable(str(error).partition("\n")[0])
+        raise _damaged(shown, "E404", f"cannot be read as Parquet: {reason}") from None
+
+
+def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, shown: str) -> None:
+    if file.schema_arrow.remove_metadata() != schema.remove_metadata():
+        raise _damaged(shown, "E407", "its columns are not those of the config")
+    if (rows := file.metadata.num_rows) > most:
+        raise _damaged(shown, "E405", f"has {rows - most} rows more than the manifest says")
+    groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+    if any(group.total_byte_size > MAX_GROUP_BYTES for group in groups):
+        raise _damaged(shown, "E404", f"has a row group of more than {MAX_GROUP_BYTES >> 20} MiB")
+
+
+def _damaged(path: str, code: str, message: str) -> DamagedRelease:
+    return DamagedRelease([Finding(path=path, code=code, message=message)])

@@ -6,21 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from senseprobe.errors import DamagedRelease
-from senseprobe.records import Design, Finding
-from senseprobe.release.form import printable
+from senseprobe.records import Design
 from senseprobe.release.manifest import Manifest, read_manifest
+from senseprobe.release.parquet import read_rows
 from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Release", "open_release"]
-
-MAX_GROUP_BYTES = 2**30
-"""A row group of 65,536 rows has some 20 MB; one that claims to hold more than this is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +45,9 @@ class Release:
         """
         schema, left = design_schema(self.design(config)), int(self.manifest.config(config)["rows"])
         for path in self.files(config):
-            shown = path.relative_to(self.folder).as_posix()
-            try:
-                with pq.ParquetFile(path) as file:
-                    left -= file.metadata.num_rows
-                    _check(file, schema, left, shown)
-                    for batch in file.iter_batches():
-                        batch.validate(full=True)  # a column of text may hold what is no UTF-8
-                        yield batch
-            except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
-                reason = printable(str(error).partition("\n")[0])
-                raise _damaged(shown, "E404", f"cannot be read as Parquet: {reason}") from None
+            for batch in read_rows(path, schema, path.relative_to(self.folder).as_posix(), left):
+                left -= batch.num_rows
+                yield batch
 
     def table(self, config: str) -> "pd.DataFrame":
         """The rows of a config as a pandas table."""
@@ -72,17 +59,3 @@ class Release:
 def open_release(folder: Path) -> Release:
     """The release in `folder`, unverified; ReleaseError where there is none."""
     return Release(folder, read_manifest(folder))
-
-
-def _check(file: pq.ParquetFile, schema: pa.Schema, left: int, shown: str) -> None:
-    if file.schema_arrow.remove_metadata() != schema:
-        raise _damaged(shown, "E407", "its columns are not those of the config")
-    if left < 0:
-        raise _damaged(shown, "E405", f"has {-left} rows more than the manifest says")
-    groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
-    if any(group.total_byte_size > MAX_GROUP_BYTES for group in groups):
-        raise _damaged(shown, "E404", f"has a row group of more than {MAX_GROUP_BYTES >> 20} MiB")
-
-
-def _damaged(path: str, code: str, message: str) -> DamagedRelease:
-    return DamagedRelease([Finding(path=path, code=code, message=message)])

@@ -81,5 +81,7 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch with every dictionary written out."""
-    columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns]
+    columns = [
+        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns
+    ]
     return pa.record_batch(columns, names=batch.schema.names)

@@ -9,9 +9,10 @@ import pyarrow as pa
 from senseprobe.errors import DamagedRelease, DeclarationError
 from senseprobe.records import Finding
 from senseprobe.release.form import printable
-from senseprobe.release.hashing import ContentHash, combine, file_sha256
+from senseprobe.release.hashing import ContentHash, combine
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.reading import Release
+from senseprobe.release.restoring import RESTORED, difference, read_restored
 from senseprobe.release.schema import design_schema, plain
 
 __all__ = ["FOREIGN", "verify_rebuild", "verify_release"]
@@ -35,9 +36,9 @@ def verify_release(
     recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
     if combine(recipe) != manifest.data["recipe"]:
         findings.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
-    damaged = {finding.path for finding in findings}
+    damaged = {finding.path.partition("/")[0] for finding in findings}
     for config in manifest.configs:
-        if not any(path.startswith(f"{config}/") for path in damaged):
+        if config not in damaged:
             findings.extend(_rows(Release(folder, manifest), config))
     contents = {config: str(manifest.config(config)["content"]) for config in manifest.configs}
     if combine(contents) != manifest.content:
@@ -46,28 +47,22 @@ def verify_release(
 
 
 def _files(folder: Path, manifest: Manifest, progress: Callable[[int], None]) -> Iterator[Finding]:
+    restored = read_restored(folder, manifest)
+    away = {config for config in manifest.configs if manifest.config(config)["rows"] and not (folder / config).exists()}
+    for config in sorted(away):
+        hint = f"`senseprobe restore {manifest.name}` makes its rows again"
+        yield Finding(path=config, code="E402", message="has no rows here", hint=hint)
     for name, (size, sha256) in sorted(manifest.files.items()):
-        if difference := _difference(folder, name, size, sha256):
-            yield Finding(path=name, code=difference[0], message=difference[1])
+        if name.partition("/")[0] in away:
+            continue
+        found = difference(folder, name, size, sha256)
+        if found and not (name in restored and difference(folder, name, *restored[name]) is None):
+            yield Finding(path=name, code=found[0], message=found[1])
         progress(size)
 
 
-def _difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:
-    path = folder / name
-    # A link on the way would lead out of the folder.
-    below = [path, *path.parents][: name.count("/") + 1]
-    if any(part.is_symlink() for part in below) or not path.is_file():
-        return "E402", "is no plain file" if path.exists() or path.is_symlink() else "is missing"
-    try:
-        if (found := path.stat().st_size) != size:
-            return "E404", f"has {found} bytes, the manifest says {size}"
-        return None if file_sha256(path) == sha256 else ("E404", "differs from what was frozen (sha256)")
-    except OSError as error:
-        return "E404", f"cannot be read ({error.strerror})"
-
-
 def _foreign(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    known = {*manifest.files, NAME}
+    known = {*manifest.files, NAME, RESTORED}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         in_the_way = path.is_symlink() or not path.is_dir()

@@ -1,0 +1,129 @@
+"""Makes again the rows of a release that keeps only manifest and recipe.
+
+Two versions of pyarrow write the same rows as different bytes, so restored files may differ from those that were
+frozen. Their rows may not: each config is held against its content hash before its folder gets its name.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from senseprobe.errors import DamagedRelease
+from senseprobe.files import write_whole
+from senseprobe.records import Finding
+from senseprobe.release.form import FileEntry
+from senseprobe.release.freeze import file_entries, metadata, whole_release
+from senseprobe.release.hashing import ContentHash, file_sha256
+from senseprobe.release.manifest import NAME, Manifest
+from senseprobe.release.parquet import Rows, file_names, write_rows
+from senseprobe.release.reading import Release
+from senseprobe.release.schema import design_schema
+
+__all__ = ["RESTORED", "difference", "read_restored", "restore_rows"]
+
+RESTORED = "restored.json"
+"""Where a release notes the bytes of files that were restored and are not those that were frozen."""
+
+
+class _Restored(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    files: dict[str, FileEntry]
+
+
+def restore_rows(
+    release: Release,
+    target: Path,
+    rows_of: Callable[[Path], Mapping[str, Rows]],
+    progress: Callable[[int], None] | None = None,
+) -> Release:
+    """Make the configs that `target` lacks; a run that was interrupted goes on with the next config.
+
+    `rows_of` maps a recipe's folder to what makes the rows of each config; `progress` hears how many were written.
+    Raises DamagedRelease where the recipe is not what was frozen, or makes other rows, and ReleaseError.
+    """
+    manifest = release.manifest
+    if findings := [*_recipe_damage(release)]:
+        raise DamagedRelease(findings)
+    if target.resolve() != release.folder.resolve():
+        for name in (*_kept(manifest), NAME):
+            write_whole(target / name, (release.folder / name).read_bytes())
+    rows = rows_of(target / "recipe")
+    for config in manifest.configs:
+        if not (target / config).is_dir():
+            _restore(Release(target, manifest), config, rows.get(config), progress or (lambda n: None))
+    _note(target, manifest)
+    return Release(target, manifest)
+
+
+def _kept(manifest: Manifest) -> list[str]:
+    """The files that are no rows."""
+    return [name for name in manifest.files if name.partition("/")[0] not in manifest.configs]
+
+
+def _recipe_damage(release: Release) -> Iterator[Finding]:
+    for name in sorted(_kept(release.manifest)):
+        if found := difference(release.folder, name, *release.manifest.files[name]):
+            yield Finding(path=name, code=found[0], message=found[1])
+
+
+def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
+    manifest, facts = release.manifest, release.manifest.config(config)
+    marks = metadata(str(manifest.data["dataset"]), str(manifest.data["version"]), manifest.data["card"])
+    schema, size = design_schema(release.design(config)), int(facts["rows"])
+    content = ContentHash(schema)
+    with whole_release(release.folder / config, config) as folder:
+        if rows is not None:
+            tell = partial(_tell, content, progress)
+            write_rows(folder, schema.with_metadata(marks), size, rows, tell)
+        if content.hexdigest() != facts["content"]:
+            message = "the recipe makes other rows than were frozen: `senseprobe verify --rebuild` says which"
+            raise DamagedRelease([Finding(path=config, code="E408", message=message)])
+
+
+def _tell(content: ContentHash, progress: Callable[[int], None], group: pa.RecordBatch) -> None:
+    content.update(group)
+    progress(group.num_rows)
+
+
+def _note(folder: Path, manifest: Manifest) -> None:
+    files = {
+        f"{config}/{name}": entry
+        for config in manifest.configs
+        for name, entry in file_entries(folder / config).items()
+        if (entry["bytes"], entry["sha256"]) != manifest.files.get(f"{config}/{name}")
+    }
+    if files:
+        write_whole(folder / RESTORED, (json.dumps({"files": files}, indent=2, sort_keys=True) + "\n").encode())
+
+
+def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]]:
+    """Size and sha256 of the restored files of rows, by path; what is no note of ours is as if it were not there."""
+    path = folder / RESTORED
+    try:
+        if path.is_symlink() or path.stat().st_size > 8 * 2**20:
+            return {}
+        noted = _Restored.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return {}
+    rows = {f"{config}/{name}" for config in manifest.configs for name in file_names(manifest.config(config)["rows"])}
+    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if name in rows}
+
+
+def difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:
+    """Code and message where a file is not there, no plain file, or not of this size and sha256."""
+    path = folder / name
+    # A link on the way would lead out of the folder.
+    below = [path, *path.parents][: name.count("/") + 1]
+    if any(part.is_symlink() for part in below) or not path.is_file():
+        return "E402", "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+    try:
+        if (found := path.stat().st_size) != size:
+            return "E404", f"has {found} bytes, the manifest says {size}"
+        return None if file_sha256(path) == sha256 else ("E404", "differs from what was frozen (sha256)")
+    except OSError as error:
+        return "E404", f"cannot be read ({error.strerror})"

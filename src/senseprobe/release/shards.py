@@ -1,0 +1,177 @@
+"""A release made in parts: each shard holds some of the files, and all of them together make the release.
+
+Which files belong to which shard follows from the declarations alone, so shards need no coordination. Joined, they are
+the release that one machine would have made, with the same content hash; with the same pyarrow, also the same bytes.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError
+
+from senseprobe.errors import ReleaseError
+from senseprobe.release.form import FileEntry, Name, Sha256, Version, printable
+from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
+from senseprobe.release.hashing import combine, file_sha256
+from senseprobe.release.parquet import Rows, Told, file_names, read_rows, write_rows
+
+__all__ = ["ENGLISH", "Shard", "ShardPlan", "copy_rows", "read_shards", "write_shard"]
+
+NAME = "shard.json"
+ENGLISH = "recipe/english.csv"
+"""The one file of a recipe in which shards differ: each holds the answers that its own rows asked for."""
+
+MAX_BYTES = 8 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardPlan:
+    """Shard `shard` (from 0) of `shards`; `rows` makes ranges of a config's rows."""
+
+    plan: Plan
+    rows: Mapping[str, Rows]
+    shard: int
+    shards: int
+
+    @property
+    def folder(self) -> str:
+        """The name of the shard's folder."""
+        return f"{self.plan.version}.shard-{self.shard:05d}-of-{self.shards:05d}"
+
+
+class _Form(BaseModel):
+    """What a shard says of itself: whoever wrote it may have meant harm, so nothing is taken on trust."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    dataset: Name
+    version: Version
+    senseprobe: str
+    shard: NonNegativeInt
+    shards: PositiveInt
+    recipe: Sha256
+    files: dict[str, FileEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard in a folder, whose files are those that were written."""
+
+    folder: Path
+    form: _Form
+
+    @property
+    def told(self) -> tuple[object, ...]:
+        """What all shards of a release have in common."""
+        return self.form.dataset, self.form.version, self.form.senseprobe, self.form.shards, self.form.recipe
+
+
+def dealt(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, list[str]]:
+    """The files of a shard by config: files are dealt out in order, one to each shard in turn."""
+    files = [(config, name) for config, size in sizes.items() for name in file_names(size)]
+    return {config: [name for owner, name in files[shard::shards] if owner == config] for config in sizes}
+
+
+def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] | None = None) -> None:
+    """Write a shard into `folder`, which must not exist; ReleaseError where it cannot be written."""
+    plan, name = shard.plan, f"shard {shard.shard} of {shard.plan.dataset} {shard.plan.version}"
+    marks = metadata(plan.dataset, plan.version, plan.card)
+    mine = dealt({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
+    with whole_release(folder, name) as partial:
+        for config in plan.configs:
+            schema = config.schema.with_metadata(dict(marks))
+            (partial / config.name).mkdir()
+            told = (lambda group: progress(group.num_rows)) if progress else None
+            rows, only = shard.rows[config.name], mine[config.name]
+            write_rows(partial / config.name, schema, config.size, rows, told, only)
+        write_recipe(plan, partial)
+        entries = file_entries(partial)
+        facts = {
+            "dataset": plan.dataset,
+            "version": plan.version,
+            "senseprobe": plan.senseprobe,
+            "shard": shard.shard,
+            "shards": shard.shards,
+            "recipe": _recipe(entries),
+            "files": entries,
+        }
+        (partial / NAME).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _recipe(entries: Mapping[str, Mapping[str, int | str]]) -> str:
+    """The hash of what the rows are made of, without the answers that this shard asked for."""
+    parts = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
+    parts.pop(ENGLISH, None)
+    return combine(parts)
+
+
+def read_shards(folders: Iterable[Path]) -> list[Shard]:
+    """All shards of one release in order; ReleaseError where one is missing, damaged, or of another release."""
+    found = sorted((_read(folder) for folder in folders), key=lambda shard: shard.form.shard)
+    if not found:
+        raise ReleaseError("no shards to join")
+    first = found[0]
+    for shard in found:
+        if shard.told != first.told:
+            message = f"{shard.folder} is not of the same release, senseprobe and recipe as {first.folder}"
+            raise ReleaseError(message)
+    numbers, wanted = [shard.form.shard for shard in found], range(first.form.shards)
+    if missing := sorted({*wanted} - {*numbers}):
+        raise ReleaseError(f"of {first.form.shards} shards, {', '.join(map(str, missing[:20]))} are not there")
+    if numbers != [*wanted]:
+        raise ReleaseError(f"shard {next(n for n in numbers if numbers.count(n) > 1)} is there twice")
+    return found
+
+
+def _read(folder: Path) -> Shard:
+    path = folder / NAME
+    try:
+        if path.is_symlink() or path.stat().st_size > MAX_BYTES:
+            raise ReleaseError(f"{path} is no file that a shard has")
+        form = _Form.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ReleaseError(f"no shard in {folder}: {NAME} cannot be read ({error.strerror})") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(step) for step in first["loc"])
+        raise ReleaseError(f"{path}: {printable(place)[:200]}: {first['msg']}") from None
+    _check_files(folder, form)
+    return Shard(folder, form)
+
+
+def _check_files(folder: Path, form: _Form) -> None:
+    there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if not path.is_dir()}
+    there.pop(NAME)
+    if any(path.is_symlink() for path in (*there.values(), *folder.rglob("*"))):
+        raise ReleaseError(f"{folder} holds links: a shard holds plain files")
+    for name in sorted({*there} ^ {*form.files}):
+        raise ReleaseError(f"{folder / printable(name)}: {'is missing' if name in form.files else 'is no part of it'}")
+    for name, entry in sorted(form.files.items()):
+        if there[name].stat().st_size != entry.bytes or file_sha256(there[name]) != entry.sha256:
+            raise ReleaseError(f"{there[name]} is not what was written: make shard {form.shard} again")
+
+
+def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, Told], None]:
+    """Writes a config's files by copying those of the shards; ReleaseError where they are not all of them."""
+    where = {name: shard.folder / config / name for shard in shards for name in _names(shard, config)}
+    if sorted(where) != file_names(size):
+        raise ReleaseError(f"the shards hold {len(where)} files of {config}, and it has {len(file_names(size))}")
+
+    def write(folder: Path, schema: pa.Schema, told: Told) -> None:
+        for name in file_names(size):
+            shutil.copyfile(where[name], folder / name)
+            for batch in read_rows(folder / name, schema, f"{config}/{name}", size):
+                told(batch)
+
+    return write
+
+
+def _names(shard: Shard, config: str) -> Iterator[str]:
+    for path in shard.form.files:
+        owner, _, name = path.partition("/")
+        if owner == config:
+            yield name

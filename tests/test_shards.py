@@ -1,0 +1,205 @@
+"""Releases made in parts and joined, and releases whose rows are made again."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from senseprobe import api
+from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.release import parquet
+
+SHARDS = 4
+
+
+@pytest.fixture
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of 100 rows, so that sssb has 45 of them and a shard has some."""
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 50)
+    monkeypatch.setattr(parquet, "ROWS_PER_FILE", 100)
+
+
+@pytest.fixture
+def whole(tmp_path: Path, small_files: None) -> Path:
+    """Sssb as one machine makes it."""
+    return api.build("sssb", "1.0.0", tmp_path / "whole").folder
+
+
+@pytest.fixture
+def parts(tmp_path: Path, small_files: None) -> list[Path]:
+    """Its shards, each made on its own, in an order of their own."""
+    order = [2, 0, 3, 1]
+    return [api.build_shard("sssb", "1.0.0", shard, SHARDS, tmp_path / f"machine-{shard}") for shard in order]
+
+
+def _bytes(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_shards_join_into_the_same_release(whole: Path, parts: list[Path], tmp_path: Path) -> None:
+    """Every byte of it, whatever the order; and each shard holds a fair share of the files."""
+    joined = api.join(parts, tmp_path / "joined")
+    assert _bytes(joined.folder) == _bytes(whole)
+    assert (
+        len([*whole.glob("*/*.parquet")]) == 44
+    )  # by hand: 18 + 6 + 2 + 1 + 6 + 7 + 2 + 1 + 2 files of 100 rows or less
+    assert sorted(len([*part.glob("*/*.parquet")]) for part in parts) == [11, 11, 11, 12]
+    assert api.verify(str(joined.folder), rebuild=True) == []
+
+
+def test_more_shards_than_files(tmp_path: Path) -> None:
+    """Sssb has nine files: the tenth shard is empty, and no harm is done."""
+    parts = [api.build_shard("sssb", "1.0.0", shard, 10, tmp_path) for shard in range(10)]
+    assert [*parts[9].glob("*/*.parquet")] == []
+    assert api.join(parts).folder == tmp_path / "sssb" / "1.0.0"
+    assert api.verify(str(tmp_path / "sssb" / "1.0.0")) == []
+
+
+def test_no_such_shard() -> None:
+    """Shards count from 0."""
+    with pytest.raises(SenseprobeError, match="no shard 4 of 4: they are 0 to 3"):
+        api.build_shard("sssb", "1.0.0", 4, 4)
+
+
+def test_a_missing_shard_is_named(parts: list[Path], tmp_path: Path) -> None:
+    """And nothing is written."""
+    left = [part for part in parts if "shard-00002" not in part.name]
+    with pytest.raises(ReleaseError, match="of 4 shards, 2 are not there"):
+        api.join(left, tmp_path / "joined")
+    assert not (tmp_path / "joined").exists()
+
+
+def test_a_shard_twice(parts: list[Path]) -> None:
+    """The same shard may have been copied to two places."""
+    with pytest.raises(ReleaseError, match="is there twice"):
+        api.join([*parts, parts[0]])
+
+
+@pytest.mark.parametrize("what", ["flip", "cut", "add", "remove", "link"])
+def test_a_damaged_shard_is_named(parts: list[Path], what: str) -> None:
+    """A byte that flipped on the way, a file too many, a file too few, a link out of the folder."""
+    file = sorted(parts[0].glob("*/*.parquet"))[0]
+    data = file.read_bytes()
+    match what:
+        case "flip":
+            file.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
+        case "cut":
+            file.write_bytes(data[:-1])
+        case "add":
+            (file.parent / "more.parquet").write_bytes(data)
+        case "remove":
+            file.unlink()
+        case "link":
+            file.unlink()
+            file.symlink_to("/etc/passwd")
+    with pytest.raises(ReleaseError, match=str(parts[0])):
+        api.join(parts)
+
+
+def test_shards_of_two_recipes(parts: list[Path], tmp_path: Path) -> None:
+    """A template was edited between two machines: the rows would be of two minds."""
+    template = parts[0] / "recipe" / "templates" / "sssb" / "race.j2"
+    template.write_text(template.read_text() + "\n")
+    told = json.loads((parts[0] / "shard.json").read_text())
+    with pytest.raises(ReleaseError, match="is not what was written"):
+        api.join(parts)
+    told["recipe"] = "0" * 64
+    told["files"]["recipe/templates/sssb/race.j2"] = _entry(template)
+    (parts[0] / "shard.json").write_text(json.dumps(told))
+    with pytest.raises(ReleaseError, match="is not of the same release, senseprobe and recipe"):
+        api.join(parts)
+
+
+def test_shards_of_two_inflects(parts: list[Path]) -> None:
+    """Two machines answered one question of English in two ways."""
+    asking = sorted(part for part in parts if len((part / "recipe" / "english.csv").read_text().splitlines()) > 1)
+    english = asking[0] / "recipe" / "english.csv"
+    lines = english.read_text().splitlines()
+    flipped = [line[:-1] + "an" if line.endswith(",a") else line for line in lines]
+    english.write_text("\n".join(flipped) + "\n")
+    told = json.loads((asking[0] / "shard.json").read_text())
+    told["files"]["recipe/english.csv"] = _entry(english)
+    (asking[0] / "shard.json").write_text(json.dumps(told))
+    with pytest.raises(ReleaseError, match="make the shards with one version of inflect"):
+        api.join(parts)
+
+
+def _entry(path: Path) -> dict[str, int | str]:
+    import hashlib
+
+    return {"bytes": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"shard": 1e400}', "\ud800", '{"files": {"../x": 1}}'])
+def test_odd_shard_files(parts: list[Path], text: str) -> None:
+    """One message, no traceback."""
+    (parts[0] / "shard.json").write_bytes(text.encode(errors="surrogatepass"))
+    with pytest.raises(ReleaseError, match=r"shard\.json"):
+        api.join(parts)
+
+
+def test_rows_are_restored(whole: Path) -> None:
+    """A release that keeps only manifest and recipe gets the same bytes back, here and elsewhere."""
+    before = _bytes(whole)
+    for folder in whole.iterdir():
+        if folder.is_dir() and folder.name != "recipe":
+            shutil.rmtree(folder)
+    told = api.verify(str(whole))
+    assert {finding.code for finding in told} == {"E402"}
+    assert len(told) == 9
+    assert all("senseprobe restore sssb@1.0.0" in finding.hint for finding in told)
+    elsewhere = api.restore(str(whole), whole.parent.parent / "elsewhere")
+    assert _bytes(elsewhere.folder) == before
+    assert _bytes(api.restore(str(whole)).folder) == before
+
+
+def test_an_interrupted_restoration_goes_on(whole: Path) -> None:
+    """Configs that are there are left alone."""
+    shutil.rmtree(whole / "race")
+    stamps = {path: path.stat().st_mtime_ns for path in whole.glob("*/*.parquet")}
+    api.restore(str(whole))
+    assert {path: path.stat().st_mtime_ns for path in stamps} == stamps
+    assert api.verify(str(whole)) == []
+
+
+def test_other_bytes_with_the_same_rows(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer makes other bytes: they are noted, and rows are still held against the content hash."""
+    frozen = (whole / "race" / "test-00000-of-00002.parquet").read_bytes()
+    shutil.rmtree(whole / "race")
+    real = pq.ParquetWriter
+
+    def other(*arguments: object, **options: object) -> pq.ParquetWriter:
+        return real(*arguments, **{**options, "compression": "gzip"})
+
+    monkeypatch.setattr(parquet.pq, "ParquetWriter", other)
+    api.restore(str(whole))
+    path = whole / "race" / "test-00000-of-00002.parquet"
+    assert path.read_bytes() != frozen
+    assert api.verify(str(whole)) == []
+    data = path.read_bytes()
+    path.write_bytes(data[:60] + bytes([data[60] ^ 1]) + data[61:])
+    assert [(finding.path, finding.code) for finding in api.verify(str(whole))] == [
+        ("race/test-00000-of-00002.parquet", "E404")
+    ]
+
+
+def test_a_note_does_not_excuse_other_rows(whole: Path) -> None:
+    """Whoever edits rows and notes their bytes as restored is found by the content hash."""
+    path = whole / "race" / "test-00000-of-00002.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(table.schema.names.index("stereo"), "stereo", table["anti"]), path)
+    note = {"files": {"race/test-00000-of-00002.parquet": _entry(path)}}
+    (whole / "restored.json").write_text(json.dumps(note))
+    assert {finding.code for finding in api.verify(str(whole))} == {"E405"}
+
+
+def test_a_recipe_that_was_changed_restores_nothing(whole: Path) -> None:
+    """The message names the file."""
+    shutil.rmtree(whole / "race")
+    template = whole / "recipe" / "templates" / "sssb" / "race.j2"
+    template.write_text(template.read_text() + "\n")
+    with pytest.raises(DamagedRelease, match=r"recipe/templates/sssb/race\.j2"):
+        api.restore(str(whole))
+    assert not (whole / "race").exists()

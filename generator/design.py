@@ -28,8 +28,7 @@ def design_of(config: Config) -> Design:
         case ContrastFront():
             return _contrast(common, config, block, front)
         case InferenceFront():
-            gap = ("gap",) if {"gender", "pair"} <= config.columns.keys() else ()
-            return replace(common, estimands=("nn", "fn", "t@0.5", "t@0.7", *gap))
+            return replace(common, estimands=_inference_estimands(config, front))
         case AssociationFront():
             return common
 
@@ -113,6 +112,14 @@ def _factor(block: ResolvedBlock, name: str) -> Factor:
         return Factor(name=name, columns=(name,))
     slots = dict.fromkeys(str(names[name]) for names in block.roles.values())
     return Factor(name=name, columns=tuple(slots))
+
+
+def _inference_estimands(config: Config, front: InferenceFront) -> tuple[str, ...]:
+    """A model should find pairs of nothing but groups neutral; of controls, whatever gold says."""
+    if front.gold != "neutral":
+        return ("accuracy",)
+    gap = ("gap",) if {"gender", "pair"} <= config.columns.keys() else ()
+    return ("nn", "fn", "t@0.5", "t@0.7", *gap)
 
 
 def _estimands(differs: str, group: str | None, stereotype: str | None, valence: str | None) -> tuple[str, ...]:

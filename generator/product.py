@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +11,11 @@ from senseprobe.generator.blocks import ResolvedBlock
 
 __all__ = ["Flags", "Indices", "Picked"]
 
-Indices = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.signedinteger]
 Flags = npt.NDArray[np.bool_]
+
+FEW = 256
+"""So many combinations are all made rather than looked for among the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +29,37 @@ class Picked:
     def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "Picked":
         """Rows `start` to `stop` of the product of a block's slots; numbers may be as large as they like."""
         stride, at = block.product, {}
-        steps = np.arange(stop - start)
         for slot, words in block.slots.items():
             stride //= len(words)
-            quotient, rest = divmod(start, stride)
-            # A stride that is longer than the range is crossed once at most, and may be no number that numpy has.
-            crossed = steps >= stride - rest if stride >= stop - start else (steps + rest) // stride
-            at[slot] = (crossed + quotient % len(words)) % len(words)
+            at[slot] = _cycle(len(words), stride, start, stop - start)
         return cls(at, stop - start)
 
     def distinct(self, slots: Sequence[str], block: ResolvedBlock) -> tuple["Picked", Indices]:
-        """The distinct combinations of the words in `slots`, and for each row which of them it has."""
-        codes, sizes = np.zeros(self.n, dtype=np.int64), [len(block.slots[slot]) for slot in slots]
+        """Combinations of the words in `slots`, each once, and for each row which of them it has.
+
+        Where there are few of them, all are there, whether a row has them or not.
+        """
+        sizes = [len(block.slots[slot]) for slot in slots]
+        kind: type[np.signedinteger] = np.int32 if prod(sizes) < 2**31 else np.int64
+        codes: Indices = np.zeros(self.n, dtype=kind)
         for slot, size in zip(slots, sizes, strict=True):
-            codes = codes * size + self.at[slot]
-        found, rows = _distinct(codes)
+            codes = codes * size + self.at[slot] if size > 1 else codes
+        found, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
         at = dict(zip(slots, np.unravel_index(found, sizes), strict=True)) if slots else {}
         return Picked(at, len(found)), rows
+
+
+def _cycle(length: int, stride: int, start: int, n: int) -> Indices:
+    """Which of `length` words rows `start` to ``start + n`` have, if each word stays for `stride` rows in turn."""
+    offset = start % (length * stride)
+    if length * stride <= n:
+        turn = np.repeat(np.arange(length, dtype=np.int32), stride)
+        return np.tile(turn, n // len(turn) + 2)[offset : offset + n]
+    # A stride may be no number that numpy has, but no word stays for longer than there are rows.
+    first, stay = min(stride - offset % stride, n), min(stride, max(n, 1))
+    words = np.arange((n - first) // stay + 2, dtype=np.int32)
+    words = ((words + offset // stride) % length).astype(np.int32)
+    return np.concatenate([np.full(first, words[0]), np.repeat(words[1:], stay)[: n - first]])
 
 
 def _distinct(codes: Indices) -> tuple[Indices, Indices]:
@@ -53,5 +71,5 @@ def _distinct(codes: Indices) -> tuple[Indices, Indices]:
         return found, rows
     seen = np.zeros(span, dtype=np.bool_)
     seen[codes - low] = True
-    ranks = np.cumsum(seen) - 1
+    ranks = np.cumsum(seen, dtype=np.int32) - 1
     return np.flatnonzero(seen) + low, ranks[codes - low]

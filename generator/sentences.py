@@ -40,7 +40,7 @@ class FrameRows:
     config: Config
     block: ResolvedBlock
     frame: ResolvedFrame
-    _done: dict[tuple[int, str], dict[int, tuple[str, int]]] = field(default_factory=dict)
+    _done: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = field(default_factory=dict)
 
     def gather(self, picked: Picked, slots: Sequence[str], make: Made) -> dict[str, pa.Array]:
         """Columns that depend on `slots`: made once for each combination of their words, then gathered.
@@ -48,8 +48,7 @@ class FrameRows:
         Texts come as a dictionary of the distinct ones, of which Parquet writes its own.
         """
         distinct, rows = picked.distinct(slots, self.block)
-        at = pa.array(rows)
-        return {name: _gathered(column, at) for name, column in make(distinct).items()}
+        return {name: _gathered(column, rows) for name, column in make(distinct).items()}
 
     def reads(self, role: str) -> tuple[str, ...]:
         """The slots on which the sentence of a role depends, in declared order."""
@@ -57,7 +56,7 @@ class FrameRows:
 
     def side(self, role: str, picked: Picked) -> Side:
         """The sentences of a role."""
-        start, end, length = (np.zeros(picked.n, dtype=np.int64) for _ in range(3))
+        start, end, length = (np.zeros(picked.n, dtype=np.int32) for _ in range(3))
         pieces, articles = [], []
         for segment in self.frame.compiled.segments:
             texts, rows, lengths, article = self._evaluate(segment, role, picked)
@@ -109,8 +108,8 @@ class FrameRows:
                 done[code] = self._render(segment, role, chosen)
             found.append(done[code])
         texts, articles = zip(*found, strict=True)
-        lengths = np.array([len(text) for text in texts])
-        return pa.array(texts, pa.string()), pa.array(rows), lengths[rows], np.array(articles)[rows]
+        lengths = np.array([len(text) for text in texts], dtype=np.int32)
+        return pa.array(texts, pa.string()), pa.array(rows), lengths[rows], np.array(articles, dtype=np.int32)[rows]
 
     def _render(self, segment: Segment, role: str, chosen: Mapping[str, Word]) -> tuple[str, int]:
         bound = self.block.names(role)
@@ -126,24 +125,23 @@ class FrameRows:
         return Finding(path=path, line=self.frame.frame.line, column=1, code=code, message=message)
 
 
-def _gathered(column: pa.Array, rows: pa.Array) -> pa.Array:
+def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
+    at = pa.array(rows)
     if not pa.types.is_string(column.type):
-        return column.take(rows)
+        return column.take(at)
     coded = column.dictionary_encode()
-    return pa.DictionaryArray.from_arrays(coded.indices.take(rows), coded.dictionary)
+    all_differ = len(coded.dictionary) == len(column)
+    # The places are right by construction: Arrow need not look at each of them.
+    return pa.DictionaryArray.from_arrays(at if all_differ else coded.indices.take(at), coded.dictionary, safe=False)
 
 
 def _combinations(
     distinct: Picked, slots: Sequence[str], block: ResolvedBlock
-) -> Iterator[tuple[int, Mapping[str, Word]]]:
-    """Each combination with a number of its own among all of them."""
-    columns = [distinct.at[slot].tolist() for slot in slots]
-    for row in range(distinct.n):
-        code, chosen = 0, {}
-        for slot, column in zip(slots, columns, strict=True):
-            code = code * len(block.slots[slot]) + column[row]
-            chosen[slot] = block.slots[slot][column[row]]
-        yield code, chosen
+) -> Iterator[tuple[tuple[int, ...], Mapping[str, Word]]]:
+    """Each combination as places in the slots, and as words."""
+    words = [block.slots[slot] for slot in slots]
+    for places in zip(*(distinct.at[slot].tolist() for slot in slots), strict=True) if slots else [()]:
+        yield places, {slot: choice[place] for slot, choice, place in zip(slots, words, places, strict=True)}
 
 
 def take(texts: list[str] | list[str | None], at: Indices) -> pa.Array:

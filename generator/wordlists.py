@@ -26,12 +26,14 @@ Value = str | bool | int | float | None
 class Word(str):
     """A word as it prints, with the columns of its row.
 
-    `columns` maps every column of the list to its typed value (None where the cell is empty); `line` is the row's line.
+    `columns` maps every column of the list to its typed value (None where the cell is empty); `line` is the row's line;
+    `slug` is the word in a row's id: the list's own `slug` column, else made from the word.
     """
 
-    __slots__ = ("columns", "line", "source")
+    __slots__ = ("columns", "line", "slug", "source")
     columns: Mapping[str, Value]
     line: int
+    slug: str
     source: str
 
     @classmethod
@@ -39,13 +41,8 @@ class Word(str):
         """The word of a row; `source` is the name of its list."""
         word = cls(columns["word"])
         word.columns, word.line, word.source = columns, line, source
+        word.slug = str(columns.get("slug") or slug(word))
         return word
-
-    @property
-    def slug(self) -> str:
-        """The word in a row's id: the list's own `slug` column, else made from the word."""
-        own = self.columns.get("slug")
-        return str(own) if own else slug(self)
 
 
 def slug(text: str) -> str:

@@ -1,16 +1,32 @@
-"""Shared fixtures: tiny random masked language models of three families, with tokenizers trained on the spot."""
+"""Shared fixtures: a folder of the user; tiny random masked language models, with tokenizers trained on the spot."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from senseprobe.lexicon.folder import wordnet_in
 
 CORPUS = [
     f"{nation} people are {quality}."
     for nation in ("Japanese", "Chinese", "English", "Arabic", "German", "French", "Norwegian", "Vietnamese")
     for quality in ("nice", "kind", "clever", "uppish", "good looking", "unfriendly", "arrogant", "easy to understand")
 ] + ["She is a talented engineer.", "He judges the horses at the county fair.", "The black dress is beautiful."]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Another folder than the real user's, for what senseprobe keeps there, with a copy of their WordNet if any."""
+    folder = tmp_path_factory.mktemp("nltk_data")
+    _, wordnet = wordnet_in(None)
+    if wordnet.is_dir():
+        shutil.copytree(wordnet, folder / "corpora" / "wordnet")  # NLTK reads nothing through a link
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENSEPROBE_WORDNET", str(folder))
+        yield
+    shutil.rmtree(folder, ignore_errors=True)  # 35 MB, which pytest would keep for three runs
 
 
 @pytest.fixture(scope="session")

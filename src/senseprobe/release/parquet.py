@@ -1,7 +1,10 @@
 """How rows lie in Parquet: small files, small dictionaries, ids that share their beginnings."""
 
+import os
+from collections import deque
 from collections.abc import Callable, Container, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ ROWS_PER_FILE = 4 * ROWS_PER_GROUP
 MAX_GROUP_BYTES = 2**30
 """A row group of 65,536 rows has some 20 MB; one that claims to hold more than this is not read."""
 
+THREADS = min(os.cpu_count() or 1, 8)
+
 Batches = Iterator[pa.RecordBatch]
 Rows = Callable[[int, int], Batches]
 """Makes the rows of a half-open range of their numbers."""
@@ -39,27 +44,38 @@ def write_rows(
 ) -> None:
     """Write the `size` rows of a config as files of ROWS_PER_FILE into `folder`; `only` names the files to write.
 
-    `rows` makes a range of rows; `told` hears of each group of them, in order. While one group is made, the one before
-    it is written and told: no more than two are in memory.
+    `rows` makes a range of rows, in several threads at once; `told` hears of each group of them, in order and in this
+    thread. Files are written side by side, and few are ahead of what was told, so that memory does not grow with size.
     """
-    with ThreadPoolExecutor(2) as pool:
+    waiting: deque[Future[list[pa.RecordBatch]]] = deque()
+    with ThreadPoolExecutor(THREADS) as pool:
         for number, name in enumerate(file_names(size)):
-            if only is not None and name not in only:
-                continue
-            start = number * ROWS_PER_FILE
-            with _writer(folder / name, schema) as writer:
-                writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
-                pending: list[Future[None]] = []
-                for group in _groups(rows(start, min(start + ROWS_PER_FILE, size))):
-                    _finish(pending)
-                    pending = [pool.submit(writer.write_batch, _coded(group, schema))]
-                    pending += [pool.submit(told, group)] if told else []
-                _finish(pending)
+            if only is None or name in only:
+                start = number * ROWS_PER_FILE
+                made = partial(rows, start, min(start + ROWS_PER_FILE, size))
+                waiting.append(pool.submit(_write_file, folder / name, schema, made, keep=told is not None))
+            if len(waiting) > THREADS:
+                _tell(waiting.popleft(), told)
+        while waiting:
+            _tell(waiting.popleft(), told)
 
 
-def _finish(pending: list[Future[None]]) -> None:
-    for work in pending:
-        work.result()
+def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool) -> list[pa.RecordBatch]:
+    """Write one file; its groups, if they are to be kept."""
+    kept = []
+    with _writer(path, schema) as writer:
+        writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
+        for group in _groups(rows()):
+            writer.write_batch(_coded(group, schema))
+            if keep:
+                kept.append(group)
+    return kept
+
+
+def _tell(written: Future[list[pa.RecordBatch]], told: Told | None) -> None:
+    for group in written.result():
+        if told:
+            told(group)
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -75,6 +91,7 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         use_dictionary=coded,
         column_encoding={"id": "DELTA_BYTE_ARRAY"},
         store_schema=False,
+        write_statistics=False,  # they cost more than all else, and within a group there is every word of most slots
     )
 
 

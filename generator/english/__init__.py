@@ -1,0 +1,93 @@
+"""English in templates: articles, plurals, verbs, capitals. The row's own columns first, then a table, then a library.
+
+Whatever was not stated by a row is a guess; guesses are recorded, and a release freezes them in its recipe, so that an
+upgrade of the library cannot change it. Spelling is American where the two differ (traveled).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import jinja2
+
+from senseprobe.generator.english.articles import article_of
+from senseprobe.generator.english.nouns import no_article, plural_of
+from senseprobe.generator.english.verbs import past_of, third_of
+from senseprobe.generator.wordlists import Word
+
+__all__ = ["MARK", "English", "Guess", "no_article"]
+
+MARK = "\x1f"
+"""Stands between an article and its word until the sentence is whole: the target's span leaves the article out."""
+
+Guess = tuple[str, str]
+"""What was asked (`a`, `plural`, `past` or `third`) and of which text."""
+
+_ARTICLES = ("a", "an", "the", "none")
+
+
+@dataclass(slots=True)
+class English:
+    """The filters of templates, and every guess that they made.
+
+    `frozen` holds the guesses of a release: they win over table and library.
+    """
+
+    frozen: Mapping[Guess, str] = field(default_factory=dict)
+    guesses: dict[Guess, str] = field(default_factory=dict)
+
+    def filters(self) -> dict[str, Callable[[str], str]]:
+        """The filters by the name that templates use."""
+        return {"a": self.a, "plural": self.plural, "past": self.past, "third": self.third, "upfirst": self.upfirst}
+
+    def a(self, text: str) -> str:
+        """The text with its indefinite article; a row's column `article` overrides.
+
+        The column holds ``a``, ``an``, ``the`` or ``none``; jinja2.TemplateRuntimeError where it holds anything else.
+        """
+        article = _stated(text, "article") or self._guess("a", text, article_of)
+        if article not in _ARTICLES:
+            message = f"the article of {str(text)[:40]!r} is {article[:40]!r}, expected {', '.join(_ARTICLES)}"
+            raise jinja2.TemplateRuntimeError(message)
+        return text if article == "none" else f"{article}{MARK} {text}"
+
+    def plural(self, text: str) -> str:
+        """The plural of a noun, also of one with words around it (women of color); a row's column `plural` overrides.
+
+        What is plural already stays as it is.
+        """
+        return _stated(text, "plural") or self._guess("plural", text, plural_of)
+
+    def past(self, text: str) -> str:
+        """The simple past (after *she*) of an infinitive, words after it kept; a row's column `past` overrides.
+
+        Raises jinja2.TemplateRuntimeError for a verb whose past depends on its sense (lie, hang) or that has none.
+        """
+        return _stated(text, "past") or self._guess("past", text, past_of)
+
+    def third(self, text: str) -> str:
+        """The verb after *she*, in the present; a row's column `third` overrides."""
+        return _stated(text, "third") or self._guess("third", text, third_of)
+
+    def unfrozen(self) -> list[Guess]:
+        """Guesses that were made although a release's answers were given, sorted."""
+        return sorted(self.guesses.keys() - self.frozen.keys())
+
+    @staticmethod
+    def upfirst(text: str) -> str:
+        """The text with its first letter in upper case and the others as they were.
+
+        >>> English.upfirst("an Iraqi")
+        'An Iraqi'
+        """
+        return text[:1].upper() + text[1:]
+
+    def _guess(self, kind: str, text: str, rule: Callable[[str], str]) -> str:
+        asked = (kind, str(text))
+        if asked not in self.guesses:
+            self.guesses[asked] = self.frozen.get(asked) or rule(str(text))
+        return self.guesses[asked]
+
+
+def _stated(text: str, column: str) -> str:
+    cell = text.columns.get(column) if isinstance(text, Word) else None
+    return "" if cell is None else str(cell)

@@ -1,0 +1,118 @@
+"""Nouns: which word of a phrase is its head, whether it is plural or uncountable, and its plural."""
+
+import re
+
+from senseprobe.generator.english.library import library_plural
+from senseprobe.generator.english.tables import words
+
+__all__ = ["no_article", "plural_of"]
+
+_AFTER_HEAD = re.compile(r"(?<=\w)\s+(?:of|in|with|without|for|from|at|on|who|whose)\s")
+# The part that takes the ending stands first: passers-by, runners-up, sisters-in-law.
+_FIRST_PART = re.compile(
+    r"(?i)(\w+ers?(?=-by|-on)|passers?(?=by)|runners?(?=-up)|\w+(?=-in-law)|\w*(?:s|men)(?=-(?:in|of|at|de)-))(.+)"
+)
+# Ending in s, yet singular.
+_SINGULAR_S = words(
+    """
+    alias always as asbestos atlas barracks bias biceps canvas chaos charles christmas contretemps corps
+    cosmos crossroads cyclops does ethos forceps fracas gallows gas gasworks has headquarters herpes
+    hers his honduras innings its james kansas lazybones lens mars means mercedes mrs
+    netherlands overseas pancreas pathos perhaps philippines quadriceps rhinoceros sassafras schnapps series sometimes
+    species steelworks subspecies summons sweepstakes texas theirs thermos thomas triceps triceratops tripos upstairs
+    wales was whereas xmas yes
+    """
+)
+_PLURAL_IS_US = words(
+    """
+    alibis beaus bikinis emiratis emus gurus hindus iraqis israelis khakis kiwis maoris menus nazis pakistanis qataris
+    rabbis safaris saudis skis somalis sunnis swamis taxis thais tsunamis uzbekistanis yemenis zulus
+    """
+)
+_PLURAL = re.compile(
+    # Singular although they end like it.
+    r"(?!(?:abdo|acu|a|albu|bitu|catechu|cogno|cycla|dol|hy|lu|o|ra|regi|ru|se|speci|sta|turk|ye)men$)"
+    r"(?!norfolk|suffolk)"
+    r"(?:.*men|.*children|brethren|.*(?:people|folk)|police|cattle|oxen|.*(?:feet|teeth)|geese|(?:dor)?mice|lice|dice"
+    r"|data|media|criteria|phenomena|bacteria|alumni|alumnae|vertebrae|fungi|nuclei|stimuli)"
+)
+_MASS = words(
+    """
+    advice aids applause asbestos asparagus bacon baggage brass bravery bread broccoli butter cash chaos citrus
+    clothing courage crockery cutlery debris dirt dust electricity equipment evidence flour footwear fun furniture
+    garbage garlic gasoline gravel happiness hardware harm hiv homework honey housework hummus humus information
+    jewellery jewelry knowledge laundry luck luggage machinery mail makeup merchandise money mud music nonsense oxygen
+    pasta patience permission petrol popcorn pork poverty progress rice rubbish salt sand scenery seafood shopping
+    silverware software spaghetti stuff sugar tennis toast tofu traffic transportation trash underwear unemployment
+    violence water wealth weather
+    """
+)
+_MEALS = words("breakfast brunch dinner lunch supper")  # but: a late lunch
+_OES = words(
+    """
+    archipelago buffalo cargo domino echo embargo hero innuendo mango mosquito motto negro potato superhero tomato
+    tornado torpedo veto volcano
+    """
+)
+# Ending of the noun, letters to drop, letters to add.
+_ENDINGS = (
+    ("child", 0, "ren"), ("thief", 1, "ves"), ("brahman", 0, "s"), ("chairperson", 0, "s"), ("larva", 0, "e"),
+    ("swiss", 0, ""), ("bison", 0, ""), ("swine", 0, ""), ("french", 0, ""), ("dutch", 0, ""), ("welsh", 0, ""),
+)  # fmt: skip
+
+
+def no_article(text: str) -> bool:
+    """Whether the text looks plural or uncountable (jeans, advice), so that *a* before it is probably a mistake.
+
+    By its head noun: *a pair of jeans* and *a news anchor* are right. Words that are often countable too (soup) are not
+    counted as uncountable.
+
+    >>> no_article("headphones"), no_article("bus")
+    (True, False)
+    """
+    before, head, _ = _split(text)
+    word = head.lower()
+    return word in _MASS or (word in _MEALS and not before.strip()) or _is_plural(head)
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """What stands before the head noun, the noun, and what stands after it; the noun is empty where there is none."""
+    after = _AFTER_HEAD.search(text)
+    phrase = text[: after.start()] if after else text
+    end = next((n for n in range(len(phrase), 0, -1) if phrase[n - 1].isalnum()), 0)
+    words = phrase[:end].split()
+    head = re.sub(r"^[\W_]+", "", words[-1]) if words else ""
+    return text[: end - len(head)], head, text[end:]
+
+
+def _is_plural(noun: str) -> bool:
+    word = noun.lower()
+    if compound := _FIRST_PART.fullmatch(word):
+        return _is_plural(compound[1])
+    if not word.endswith("s"):
+        return bool(_PLURAL.fullmatch(word))
+    if re.search(r"(?:ss|us|is|['\u2019]s)$", word):
+        return word in _PLURAL_IS_US
+    return not noun.isupper() and word not in _SINGULAR_S and len(word) > 2  # GPS and SOS end in a letter of their own
+
+
+def plural_of(text: str) -> str:
+    """The text with its head noun in the plural; one that is plural stays."""
+    before, noun, after = _split(text)
+    return before + _plural_noun(noun) + after if noun else text
+
+
+def _plural_noun(noun: str) -> str:
+    word = noun.lower()
+    if _is_plural(noun) or re.fullmatch(r"[A-Z]\w+ish", noun):
+        return noun
+    if compound := _FIRST_PART.fullmatch(noun):
+        return _plural_noun(compound[1]) + compound[2]
+    for ending, dropped, added in _ENDINGS:
+        if word.endswith(ending):
+            return noun[: len(noun) - dropped] + added
+    if re.fullmatch(r"[A-Z0-9]+", noun):
+        return noun + "s"
+    if re.search(r"[^aeiou]o$", word):
+        return noun + ("es" if word.split("-")[-1] in _OES else "s")
+    return library_plural(noun)

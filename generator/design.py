@@ -22,7 +22,7 @@ def design_of(config: Config) -> Design:
         slots=tuple(block.slots),
         roles={role: {name: _shown(value) for name, value in names.items()} for role, names in block.roles.items()},
         factors=tuple(_factor(block, name) for name in front.generalise),
-        columns=config.columns,
+        columns=tuple(config.columns.items()),
     )
     match front:
         case ContrastFront():

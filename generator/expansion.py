@@ -59,7 +59,7 @@ def _batch(rows: FrameRows, picked: Picked, lists: WordLists) -> pa.RecordBatch:
         columns |= rows.gather(picked, (slot,), lambda one, slot=slot: {slot: rows.words(slot, one)})  # type: ignore[misc]
     for name, text in block.block.front.columns.items():
         columns |= _own(rows, picked, name, text)
-    names = row_schema(config.kind, tuple(block.slots), config.columns).names
+    names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
     return pa.record_batch([columns[name] for name in names], names=names)
 
 

@@ -47,7 +47,7 @@ class Design:
     """What evaluation needs to know of a config, frozen with the release.
 
     - `roles`: the sentences of a row, each with its bindings as ``slot`` or ``list/word``.
-    - `columns`: columns that the template adds to those of its kind, as name to type (``string`` or ``boolean``).
+    - `columns`: columns that the template adds to those of its kind: pairs of name and type (``string``, ``boolean``).
     - `differs`: in what the two sentences of a contrast differ: ``pronoun``, ``evaluative`` (a word of praise or blame)
       or ``group`` (the name of a group); empty for the other kinds.
     - `group`: the slot whose levels are compared with one another by `relative`; None where there is none.
@@ -65,7 +65,7 @@ class Design:
     roles: Mapping[str, Mapping[str, str]]
     factors: tuple[Factor, ...]
     differs: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[tuple[str, str], ...] = ()
     group: str | None = None
     reference: str | None = None
     words: Mapping[str, str] = field(default_factory=dict)
@@ -78,7 +78,8 @@ class Design:
         """The design as a manifest holds it; unknown keys are a TypeError."""
         factors = tuple(Factor(name=f["name"], columns=tuple(f["columns"])) for f in data["factors"])
         lists = {key: tuple(data[key]) for key in ("slots", "estimands")}
-        return cls(**{**data, **lists, "factors": factors})
+        columns = tuple((name, kind) for name, kind in data.get("columns", ()))
+        return cls(**{**data, **lists, "factors": factors, "columns": columns})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

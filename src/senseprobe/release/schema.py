@@ -58,10 +58,10 @@ KINDS: Mapping[str, Columns] = {"contrast": _CONTRAST, "inference": _INFERENCE, 
 """Name, type and meaning of each kind's columns, after `id`, `frame` and one column per slot."""
 
 
-def row_schema(kind: str, slots: Sequence[str], columns: Mapping[str, str] | None = None) -> pa.Schema:
+def row_schema(kind: str, slots: Sequence[str], columns: Iterable[tuple[str, str]] = ()) -> pa.Schema:
     """The schema of a config's rows; `columns` names those that the template adds, with their types."""
     head = [pa.field(name, _TEXT) for name in ("id", "frame", *slots)]
-    own = [pa.field(name, _TYPES[type_]) for name, type_ in (columns or {}).items()]
+    own = [pa.field(name, _TYPES[type_]) for name, type_ in columns]
     return pa.schema([*head, *(pa.field(name, type_) for name, type_, _ in KINDS[kind]), *own])
 
 
@@ -76,7 +76,7 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     listed = list(designs)
     told |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     told |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in told}
-    return told | {name: f"what the lists say: `{name}`" for design in listed for name in design.columns}
+    return told | {name: f"what the lists say: `{name}`" for design in listed for name, _ in design.columns}
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -24,6 +24,7 @@ BELOW |= {leaf: {"records", "errors"} for leaf in ("files", "project")}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}
 BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}
+BELOW |= {"scaffold": {"records", "errors", "files", "project", "generator"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api"}}  # "" is senseprobe/__init__.py

@@ -1,4 +1,4 @@
-"""`senseprobe lint` and `count`, bad input (one clear message, exit code 1 or 2), and builds everywhere."""
+"""`senseprobe lint`, `count` and `preview`, bad input (one clear message, exit code 1 or 2), and builds everywhere."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def test_lint_of_a_clean_project_exits_0(project: Path, run: Run) -> None:
     """And says how much it could not check, which --strict does not forgive."""
     clean = run("lint")
     assert clean.code == 0
-    assert re.search(r"0 findings in \d+ word lists and 1 configs; 0 sense keys checked, \d+ not checked", clean.out)
+    assert re.search(r"0 findings in \d+ word lists and 1 config; 0 sense keys checked, \d+ not checked", clean.out)
     assert run("lint", "--strict").code == 1
 
 
@@ -85,7 +85,9 @@ def test_lint_as_json_has_stable_keys(project: Path, run: Run) -> None:
     _use(project, "E104-column-in-frame.j2", "templates/x/x.j2")
     found = run("lint", "--json")
     told = json.loads(found.out)
-    assert list(told) == ["findings", "lists", "configs", "keys_checked", "keys_not_checked"]
+    assert list(told) == [
+        *("findings", "accepted", "guesses", "lists", "configs", "keys_checked", "keys_not_checked", "not_checked"),
+    ]
     assert told["findings"] == [
         {
             "path": "templates/x/x.j2",
@@ -112,19 +114,125 @@ def test_count_of_sssb_tells_ours_and_theirs(project: Path, run: Run) -> None:
     configs = {config["config"]: config for config in told["configs"]}
     assert {n: c["published"] for n, c in configs.items() if c["published"]} == PUBLISHED
     for config in configs.values():
-        assert list(config) == ["config", "rows", "published", "cite", "frames", "reason"]
+        assert list(config) == [
+            *("config", "rows", "published", "cite", "frames", "reason"),
+            *("sentences", "tokens", "distinct_tokens", "exact", "tokenizer_tokens"),
+        ]
         assert config["reason"] or config["rows"] == config["published"]
     assert told["rows"] == sum(config["rows"] for config in configs.values())
     assert (configs["noun"]["rows"], configs["race-matched"]["rows"]) == (186, 25)
 
 
 def test_count_prints_a_table(project: Path, run: Run) -> None:
-    """Of one config where one is named."""
+    """Of one config where one is named: 2 x 186 sentences, in which no pronoun is twice with the same words."""
     table = run("count", "sssb/noun")
     assert table.code == 0
-    assert re.search(r"noun +186 +192 +1 +the published data has cunning twice", table.out)
+    assert re.search(r"noun +186 +192 +1 +372 +1872 +1872\nnoun: the published data has cunning twice", table.out)
     assert table.out.rstrip().endswith("186 rows")
     assert "verb" not in table.out
+
+
+def test_count_without_a_name_tells_every_dataset_of_the_project(project: Path, run: Run) -> None:
+    """And none of the built-in ones: a dog (four words, wild or tame) and a guinea pig (five)."""
+    told = json.loads(run("count", "--json").out)
+    assert list(told) == ["datasets", "rows"]
+    (dataset,) = told["datasets"]
+    assert (dataset["dataset"], dataset["rows"], told["rows"]) == ("x", 2, 2)
+    sizes = {key: dataset["configs"][0][key] for key in ("sentences", "tokens", "distinct_tokens", "exact")}
+    assert sizes == {"sentences": 4, "tokens": 18, "distinct_tokens": 18, "exact": True}
+    assert re.search(r"^x *\n.*\nx +2 +1 +4 +18 +18\n2 rows\n$", run("count").out)
+
+
+def test_what_is_a_bound_is_called_one(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are too many sentences to make each."""
+    monkeypatch.setattr("senseprobe.generator.counting.MOST_SENTENCES", 3)
+    table = run("count", "x").out
+    assert re.search(r"x +2 +1 +\u2264 4 +\u2264 18 +\u2264 18\n\u2264 at most: ", table)
+    assert json.loads(run("count", "x", "--json").out)["configs"][0]["exact"] is False
+
+
+def test_count_asks_a_tokenizer(
+    project: Path, run: Run, tiny_models: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a folder, whose own library says how many tokens the four sentences have."""
+    import tokenizers
+
+    raw = tokenizers.Tokenizer.from_file(str(tiny_models["bert"] / "tokenizer.json"))
+    sentences = [f"The {thing} is {quality}." for thing in ("dog", "guinea pig") for quality in ("wild", "tame")]
+    expected = sum(len(raw.encode(text, add_special_tokens=False).ids) for text in sentences)
+    ran = run("count", "x", "--tokenizer", str(tiny_models["bert"]), "--json")
+    assert json.loads(ran.out)["configs"][0]["tokenizer_tokens"] == expected
+    table = run("count", "x", "--tokenizer", str(tiny_models["bert"])).out
+    assert re.search(rf"by bert *\nx +2 +1 +4 +18 +18 +{expected}\n", table)
+    monkeypatch.setattr("senseprobe.generator.counting.MOST_SENTENCES", 3)
+    assert "not counted" in run("count", "x", "--tokenizer", str(tiny_models["bert"])).out
+
+
+def test_a_tokenizer_that_is_none_is_one_message(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is not there, or what would load it."""
+    (project / "empty").mkdir()
+    ran = run("count", "x", "--tokenizer", "empty")
+    assert ran.code == 2
+    assert ran.err.startswith("cannot load the tokenizer empty: ")
+    assert len(ran.err.strip().splitlines()) == 1
+    monkeypatch.setattr("senseprobe.cli.look.find_spec", lambda _: None)
+    ran = run("count", "x", "--tokenizer", "empty")
+    assert (ran.code, ran.err) == (2, "transformers not installed: pip install 'senseprobe[models]'\n")
+
+
+# --- preview --------------------------------------------------------------------------------------------------------
+
+
+def test_preview_names_slots_where_there_are_no_colours(project: Path, run: Run) -> None:
+    """Of the only config of a dataset, if it has one: things by their file, with the labels swapped for size 3."""
+    shown = run("preview", "x")
+    assert shown.code == 0
+    title, *rows = shown.out.split("\n\n")
+    assert title == "x/x: 2 of 2 rows, seed 0"
+    assert [row.splitlines()[1:] for row in rows] == [
+        ["  stereo  The [dog:thing] is [tame:quality].", "  anti    The [dog:thing] is [wild:quality]."],
+        ["  stereo  The [guinea pig:thing] is [wild:quality].", "  anti    The [guinea pig:thing] is [tame:quality]."],
+    ]
+    assert shown.out.endswith(".\n")
+
+
+def test_preview_colours_words_by_slot(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, with a legend; but not where NO_COLOR is set."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = run("preview", "x").out
+    assert "The \x1b[1;36mdog\x1b[0m is \x1b[1;35mtame\x1b[0m." in shown
+    assert shown.endswith("\n\x1b[1;36mthing\x1b[0m \x1b[1;35mquality\x1b[0m\n")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "The [dog:thing] is [tame:quality]." in run("preview", "x").out
+    assert "\x1b" not in run("preview", "x").out
+
+
+def test_preview_marks_what_was_guessed(project: Path, run: Run) -> None:
+    """With a star and a line that says what it means; what a list states has none."""
+    template = project / TEMPLATE
+    template.write_text(template.read_text().replace("The {{ thing }} is", "{{ thing | a | upfirst }} is"))
+    shown = run("preview", "x", "-n", "1", "--seed", "5").out
+    assert re.search(r"  stereo  A\* \[(dog|guinea pig):thing\] is ", shown)
+    assert shown.splitlines()[-1].startswith("* guessed: ")
+
+
+def test_preview_as_json_has_stable_keys(project: Path, run: Run) -> None:
+    """What a program reads must not change its name."""
+    told = json.loads(run("preview", "x/x", "-n", "1", "--seed", "1", "--json").out)
+    assert list(told) == ["dataset", "config", "rows", "seed", "sample"]
+    (row,) = told["sample"]
+    assert (list(row), list(row["sentences"])) == (["row", "id", "sentences"], ["stereo", "anti"])
+    assert list(row["sentences"]["anti"][1]) == ["text", "slot", "guessed"]
+    assert told["rows"] == 2
+
+
+def test_preview_of_several_configs_asks_for_one(project: Path, run: Run) -> None:
+    """Exit code 2, and their names."""
+    ran = run("preview", "sssb")
+    assert ran.code == 2
+    assert "name one as sssb/CONFIG (nationality, language, race, " in ran.err.replace("\n", " ")
 
 
 # --- bad input: one test each ---------------------------------------------------------------------------------------
@@ -160,7 +268,7 @@ def test_bad_input_is_one_message_with_its_place(project: Path, run: Run, kind: 
     """From each command that reads it, with exit code 1, and without a release."""
     case, place, message = BAD[kind]
     _use(project, case, place)
-    for arguments in (("count", "x"), ("build", "x", "1.0.0"), ("lint",)):
+    for arguments in (("count", "x"), ("preview", "x"), ("build", "x", "1.0.0"), ("lint",)):
         ran = run(*arguments)
         assert ran.code == 1
         told = (ran.out if arguments == ("lint",) else ran.err).strip().splitlines()
@@ -192,9 +300,9 @@ def test_a_template_that_renders_10_megabytes_is_one_message(project: Path, run:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("count", "sssbb"), "no dataset 'sssbb': there is sssb, x"),
+        (("count", "sssbb"), "no dataset 'sssbb': there is "),
         (("count", "x/y"), "x has no config 'y': there is x"),
-        (("build", "y", "1.0.0"), "no dataset 'y': there is sssb, x"),
+        (("build", "y", "1.0.0"), "no dataset 'y': there is "),
         (("build", "x", "1.0"), "'1.0' is no version: expected MAJOR.MINOR.PATCH"),
         (("build", "x", "../1.0.0"), "'../1.0.0' is no version"),
         (("count", "../x"), "no dataset '..'"),

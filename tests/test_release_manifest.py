@@ -39,7 +39,7 @@ DESIGN = Design(
 )
 CARD = {
     "title": "Tiny", "summary": "Tiny.", "license": "MIT", "languages": ["en"], "citation": "nobody", "canary": "c",
-    "content_warning": "None.", "measured": "Nothing.", "intended_use": "Tests.", "out_of_scope": "All else.",
+    "content_warning": "None.", "measured": "Nothing.", "groups": [], "intended_use": "Tests.", "out_of_scope": "All else.",
     "who_could_be_harmed": "Nobody.", "equivalence": {"margin": 5.0, "reason": "None."},
 }  # fmt: skip
 
@@ -66,6 +66,7 @@ def _plan(name: str = "noun") -> Plan:
                 levels={"noun": 3},
                 description="Tiny.",
                 expect={"pairs": 3, "published": None, "cite": None, "reason": None},
+                accept={},
             ),
         ),
         contrasts=(Contrast(name="c", estimand="preference", a=name, b=name),),

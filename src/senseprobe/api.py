@@ -168,6 +168,7 @@ def _plan(catalogue: Catalogue, version: str) -> Plan:
             levels=catalogue.levels(config),
             description=front.description,
             expect=front.expect.model_dump(),
+            accept={**catalogue.dataset.card.accept, **front.accept},
         )
         configs.append(plan)
     card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})

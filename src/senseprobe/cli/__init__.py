@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from senseprobe.cli import author, release, score
+from senseprobe.cli import author, look, project, release, score
 from senseprobe.cli.console import complain
 from senseprobe.errors import SenseprobeError
 
@@ -23,7 +23,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _room, _names in ((author, "lint count wordnet"), (release, "build verify"), (score, "score report plant")):
+for _room, _names in (
+    (project, "init new"),
+    (author, "lint"),
+    (look, "count preview"),
+    (author, "wordnet"),
+    (release, "build join restore verify"),
+    (score, "score report plant"),
+):
     for _name in _names.split():
         app.command()(getattr(_room, _name))
 

@@ -12,11 +12,29 @@ from senseprobe.release.schema import meanings
 
 __all__ = ["render"]
 
+_TASKS = {
+    "contrast": ("fill-mask", "text-generation"),
+    "inference": ("text-classification",),
+    "association": ("feature-extraction", "sentence-similarity"),
+}
+"""The Hub's names for what a kind of rows is put to."""
+
 
 def render(facts: Mapping[str, Any]) -> str:
     """The card of a release, from the facts of its manifest."""
     columns = meanings(Design.from_dict(facts["configs"][name]["design"]) for name in facts["order"])
-    return _template().render(**facts, columns=columns.items(), rows=_rows(facts), size=_size_category(facts))
+    configs = [facts["configs"][name] for name in facts["order"]]
+    kinds = list(dict.fromkeys(config["design"]["kind"] for config in configs))
+    about = {
+        "columns": columns.items(),
+        "accepted": {name: facts["configs"][name]["accept"] for name in facts["order"]},
+        "kinds": kinds,
+        "tasks": [task for kind in kinds for task in _TASKS[kind]],
+        "genders": any("gender" in config["design"]["bias_type"] for config in configs),
+        "rows": _rows(facts),
+        "size": _size_category(facts),
+    }
+    return _template().render(**facts, **about)
 
 
 @cache

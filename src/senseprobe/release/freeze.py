@@ -35,6 +35,7 @@ class ConfigPlan:
     levels: Mapping[str, int]
     description: str
     expect: Mapping[str, Any]
+    accept: Mapping[str, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,6 +127,7 @@ def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
         "levels": dict(config.levels),
         "description": config.description,
         "expect": dict(config.expect),
+        "accept": dict(config.accept),
     }
 
 

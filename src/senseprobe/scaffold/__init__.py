@@ -1,0 +1,6 @@
+"""What `senseprobe init` and `senseprobe new` write: a project, and templates with comments that lint clean."""
+
+from senseprobe.scaffold.project import start
+from senseprobe.scaffold.template import add
+
+__all__ = ["add", "start"]

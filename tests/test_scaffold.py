@@ -1,0 +1,361 @@
+"""`senseprobe init` and `new`: what they write works at once, and they write all of it or nothing."""
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from senseprobe import scaffold
+from senseprobe.cli import main
+from senseprobe.files import write_whole
+from senseprobe.generator.wordlists import WordLists
+from senseprobe.project import Layer, built_in
+from senseprobe.scaffold import template, writing
+from senseprobe.scaffold.yamltext import append
+
+Run = Callable[..., str]
+KINDS = ("contrast", "inference", "association")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the real command line in this process, and hold its exit code against `code`; what it printed."""
+
+    def command(*arguments: str, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["senseprobe", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert (int(ended.value.code or 0), "Traceback" in out + err) == (code, False), out + err
+        return out + err
+
+    return command
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Path:
+    """A new project, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    run("init", "mine")
+    monkeypatch.chdir(tmp_path / "mine")
+    return tmp_path / "mine"
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Everything below a folder; None for folders."""
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+# --- init -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_project_lints_clean_counts_and_shows(project: Path, run: Run) -> None:
+    """6 people x 5 good x 5 bad words in 5 frames; 6 x 10 x 5 sentences."""
+    assert run("lint").startswith("0 findings in 2 word lists and 1 config;")
+    assert re.search(r"hobbies +750 +5 +300 ", run("count"))
+    assert "example/hobbies: 20 of 750 rows, seed 0" in run("preview", "example/hobbies")
+
+
+def test_a_new_project_builds_verifies_and_scores(project: Path, run: Run, tiny_models: dict[str, Path]) -> None:
+    """From the build to a figure, all 750 rows of it."""
+    run("build", "example", "1.0.0")
+    assert "as it was frozen, and its recipe makes the same rows" in run("verify", "example@1.0.0", "--rebuild")
+    assert " 750/750 " in run("score", str(tiny_models["bert"]), "example@1.0.0")
+    assert (project / "results" / "example@1.0.0").is_dir()
+
+
+def test_the_workflow_of_a_new_project_runs(project: Path, run: Run, tmp_path: Path) -> None:
+    """Each step but the installation, in the shell in which it will run, with a frozen release and without."""
+    flow = YAML(typ="safe").load((project / ".github" / "workflows" / "senseprobe.yml").read_text())
+    steps = {step["name"]: step["run"] for step in flow["jobs"]["check"]["steps"] if "run" in step}
+    assert list(steps) == ["Install", "Lint", "Build and verify", "Verify what was frozen"]
+    assert re.fullmatch(r'pip install "senseprobe>=\d+\.\d+\.\d+"', steps.pop("Install"))
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path)}
+    for round_ in ("without", "with"):
+        told = [_step(script, project, {**env, "RUNNER_TEMP": str(tmp_path / round_)}) for script in steps.values()]
+        assert "as it was frozen" in told[1]
+        assert ("as it was frozen" in told[2]) is (round_ == "with")
+        if round_ == "without":
+            run("build", "example", "1.0.0")
+
+
+def _step(script: str, folder: Path, env: dict[str, str]) -> str:
+    """As GitHub runs it: bash, until the first failure."""
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_readme_of_a_new_project_is_right(project: Path, run: Run) -> None:
+    """Every command that it shows in its block works, in its order, and every path that it names is there."""
+    text = (project / "README.md").read_text()
+    for line in re.findall(r"^    senseprobe (.*?) +#", text, re.M):
+        run(*line.split())
+    for name in re.findall(r"`([a-z./]+/|\.github[^`]+|[a-z]+\.(?:yaml|bib))`", text):
+        assert (project / name).exists() or (project / "wordlists" / name).exists(), name
+
+
+def test_the_example_is_balanced() -> None:
+    """As many words of praise as of blame, with as many letters."""
+    with Path(str(files("senseprobe") / "scaffold" / "files" / "lists" / "traits.csv")).open() as file:
+        rows = list(csv.DictReader(file))
+    sides = [[row["word"] for row in rows if row["polarity"] == side] for side in ("pleasant", "unpleasant")]
+    assert [len(side) for side in sides] == [5, 5]
+    assert len("".join(sides[0])) == len("".join(sides[1]))
+
+
+def test_a_canary_is_of_one_project_only(tmp_path: Path) -> None:
+    """A canary that two datasets share tells nobody which of them leaked."""
+    canaries = set()
+    for name in ("a", "b"):
+        scaffold.start(tmp_path / name)
+        found = re.search(
+            r"senseprobe:example:([0-9a-f-]{36})", (tmp_path / name / "templates/example/dataset.yaml").read_text()
+        )
+        assert found
+        canaries.add(found[1])
+    assert len(canaries) == 2
+
+
+def test_init_beside_other_files_leaves_them(tmp_path: Path, run: Run) -> None:
+    """A repository that has been made, and holds a licence."""
+    (tmp_path / "LICENSE").write_text("mine")
+    run("init", str(tmp_path))
+    assert (tmp_path / "LICENSE").read_text() == "mine"
+    assert (tmp_path / "senseprobe.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    "name", ["README.md", ".gitignore", "wordlists/references.bib", "templates/example/hobbies.j2"]
+)
+def test_init_writes_nothing_where_a_file_is_in_the_way(tmp_path: Path, run: Run, name: str) -> None:
+    """And says which one."""
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("mine\n")
+    before = tree(tmp_path)
+    assert name in run("init", str(tmp_path), code=2)
+    assert tree(tmp_path) == before
+
+
+def test_init_of_a_project_is_refused(project: Path, run: Run) -> None:
+    """In one line that names the command that was perhaps meant."""
+    assert run("init", ".", code=2) == ". is a project already: `senseprobe new DATASET/CONFIG` adds to it\n"
+
+
+def _failing(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Writing fails at the file with this number, as on a disk that is full; undoing is possible."""
+    calls = iter(range(10**6))
+
+    def write(path: Path, data: bytes) -> None:
+        if next(calls) == at:
+            raise OSError(28, "No space left on device", str(path))
+        write_whole(path, data)
+
+    monkeypatch.setattr(writing, "write_whole", write)
+
+
+@pytest.mark.parametrize("at", range(11))
+def test_init_leaves_nothing_where_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Whichever of the eleven files it was."""
+    (tmp_path / "other").write_text("kept")
+    _failing(monkeypatch, at + 2)  # two are a draft elsewhere, from which rows are counted
+    with pytest.raises(OSError, match="No space left"):
+        scaffold.start(tmp_path)
+    assert tree(tmp_path) == {"other": b"kept"}
+
+
+# --- new ------------------------------------------------------------------------------------------------------------
+
+# 6 people x 5 x 5 words x 5 frames; 5 deeds x 5 things x 5 trades x 6 people x 5 frames; (10 + 10) words x 5 frames.
+ROWS = {"contrast": 750, "inference": 3750, "association": 100}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_template_lints_clean_and_works(project: Path, run: Run, kind: str) -> None:
+    """In a dataset of its own, from lint to a release that makes its rows again."""
+    told = run("new", "my-data/first_1", "--kind", kind)
+    assert "wrote templates/my-data/first_1.j2\n" in told
+    assert run("lint").startswith("0 findings")
+    assert re.search(rf"first_1 +{ROWS[kind]} ", run("count", "my-data/first_1"))
+    assert f"20 of {ROWS[kind]} rows" in run("preview", "my-data")
+    run("build", "my-data", "0.1.0")
+    assert "makes the same rows" in run("verify", "my-data@0.1.0", "--rebuild")
+
+
+def test_a_dataset_may_have_all_kinds(project: Path, run: Run) -> None:
+    """Each is added to its dataset and to the lists that are there, which are written once."""
+    lists = (project / "wordlists" / "traits.csv").read_bytes()
+    for kind in KINDS:
+        run("new", f"all/{kind}", "--kind", kind)
+    assert run("lint").startswith("0 findings in 6 word lists and 4 configs;")
+    assert YAML(typ="safe").load((project / "templates/all/dataset.yaml").read_text())["configs"] == list(KINDS)
+    assert (project / "wordlists" / "traits.csv").read_bytes() == lists
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_key_of_a_template_has_a_comment(project: Path, run: Run, kind: str) -> None:
+    """Above it, or above the keys that it belongs to; and nothing is left to be filled in."""
+    run("new", "a/b", "--kind", kind)
+    lines = (project / "templates/a/b.j2").read_text().splitlines()
+    keys = [number for number, line in enumerate(lines) if re.match(r"[a-z_]+:", line)]
+    together = {"role", "word", "word_class"}
+    for number in keys:
+        assert lines[number - 1].startswith("#") or lines[number].partition(":")[0] in together, lines[number]
+    for path in ("templates/a/b.j2", "templates/a/dataset.yaml", "wordlists/datapackage.yaml", "README.md"):
+        assert not re.search(r"TODO|FIXME|TBD|XXX|\$", (project / path).read_text())
+
+
+def test_rows_are_those_of_the_words_that_are_there(project: Path, run: Run) -> None:
+    """Who has added people to the list gets a template that expects them."""
+    with (project / "wordlists" / "hobbyists.csv").open("a") as file:
+        file.write("chess player\nbirder\n")
+    run("new", "a/b", "--kind", "contrast")
+    assert "expect: {pairs: 1000}" in (project / "templates/a/b.j2").read_text()
+
+
+def test_lists_that_are_gone_are_written_again(project: Path, run: Run) -> None:
+    """A project without lists is still a project."""
+    for path in (project / "wordlists").iterdir():
+        path.unlink()
+    run("new", "a/b", "--kind", "contrast")
+    assert {path.name for path in (project / "wordlists").iterdir()} == {
+        *("datapackage.yaml", "hobbyists.csv", "references.bib", "traits.csv")
+    }
+    assert run("lint").startswith("0 findings")
+
+
+def test_a_bibliography_is_added_to(project: Path, run: Run) -> None:
+    """Where the entry that the files name is missing, and only there."""
+    path = project / "wordlists" / "references.bib"
+    mine = "@book{mine,\n  title = {A Book},\n}\n"
+    path.write_text(mine)
+    run("new", "a/b", "--kind", "contrast")
+    added = path.read_text()
+    run("new", "a/c", "--kind", "contrast")
+    assert added.startswith(mine + "\n@misc{project,\n")
+    assert path.read_text() == added
+
+
+WRONG = {
+    "a/B": "cannot be the name of a config",
+    "A/b": "cannot be the name of a config",
+    "a": "cannot be the name of a config",
+    "a/b/c": "cannot be the name of a config",
+    "../a/b": "cannot be the name of a config",
+    "1/2": "cannot be the name of a config",
+    "example/hobbies": "templates/example/hobbies.j2 is there already",
+    "sssb/mine": "sssb is a built-in dataset, which yours would hide",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_name_that_cannot_be_one_is_misuse(project: Path, run: Run, name: str) -> None:
+    """In one line, and nothing is written."""
+    before = tree(project)
+    told = run("new", name, "--kind", "contrast", code=2)
+    assert WRONG[name] in told
+    assert told.count("\n") == 1
+    assert tree(project) == before
+
+
+def test_new_without_a_project_says_how_to_make_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """Rather than to write into the installed package."""
+    monkeypatch.chdir(tmp_path)
+    assert "make one with `senseprobe init DIR`" in run("new", "a/b", "--kind", "contrast", code=2)
+
+
+SPOILT = {
+    "a list of another form": ("wordlists/traits.csv", "word,polarity", "word,kind", 1, "traits.csv:1:1: E202"),
+    "a list that no longer fits": ("wordlists/traits.csv", ",pleasant", ",unpleasant", 2, "no word of traits fits"),
+    "a descriptor that is none": ("wordlists/datapackage.yaml", "resources:", "resources: [", 1, "datapackage.yaml"),
+    "a dataset that is none": ("templates/example/dataset.yaml", "configs: [", "configs: [[", 1, "dataset.yaml"),
+    "configs that are no list": ("templates/example/dataset.yaml", "configs: [hobbies]", "configs: a", 2, "`configs`"),
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+def test_nothing_is_written_where_something_is_in_the_way(project: Path, run: Run, how: str) -> None:
+    """One message that names what it is; the project stays as it was."""
+    name, old, spoilt, code, message = SPOILT[how]
+    text = (project / name).read_text()
+    assert old in text
+    (project / name).write_text(text.replace(old, spoilt))
+    before = tree(project)
+    told = run("new", "example/more", "--kind", "contrast", code=code)
+    assert message in told
+    assert told.count("\n") == 1
+    assert tree(project) == before
+
+
+def test_a_file_that_no_descriptor_knows_is_left_alone(project: Path, run: Run) -> None:
+    """It may be somebody's work."""
+    (project / "wordlists" / "foods.csv").write_text("word\nbread\n")
+    before = tree(project)
+    assert "foods.csv is there and not in datapackage.yaml" in run("new", "a/b", "--kind", "association", code=2)
+    assert tree(project) == before
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_new_leaves_nothing_where_the_disk_is_full(project: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Neither new files nor half of a descriptor: three lists, the descriptor, the template, the dataset."""
+    before = tree(project)
+    _failing(monkeypatch, at + 5)  # five are the draft
+    with pytest.raises(OSError, match="No space left"):
+        scaffold.add(Layer(project), "example/more", "inference")
+    assert tree(project) == before
+
+
+def test_lists_of_the_examples_hide_no_built_in_list() -> None:
+    """A built-in template that a user copies into a project must find the words that it had."""
+    ours = {name for names in template.LISTS.values() for name in names}
+    assert not ours & {*WordLists((built_in().wordlists,)).names()}
+
+
+# --- lists in YAML --------------------------------------------------------------------------------------------------
+
+# A file, and what of it is replaced by what.
+ADDED = {
+    "in a line": ("a: 1  # one\nconfigs: [x, y]  # in order\nb: 2\n", "y]", "y, new]"),
+    "with a comma at its end": ("configs: [x,]\n", "x,", "x, new,"),
+    "in a line of several": ("configs: [\n  x,  # first\n  y   # last\n]\n", "  y ", "  y, new "),
+    "below": ("configs:\n  - x\n  - y  # last\n\n# then\nb: 2\n", "# last\n", "# last\n  - new\n"),
+    "below, not indented": ("configs:\n- x\nb: 2\n", "x\n", "x\n- new\n"),
+    "at the end, without a line feed": ("configs:\n  - x", "x", "x\n  - new\n"),
+    "after a quoted text": ("configs:\n  - 'x # y'\n", "y'\n", "y'\n  - new\n"),
+    "after a mapping": ("configs:\n  - n: x\n    s: {f: [1]}  # c\nb: 2\n", "# c\n", "# c\n  - new\n"),
+    "after a folded text": ("configs:\n  - n: >-\n      x\n      y\nb: 2\n", "y\n", "y\n  - new\n"),
+    "empty": ("a: 1\nconfigs: []  # none\nb: 2\n", " []", "\n  - new"),
+}
+
+
+@pytest.mark.parametrize("how", ADDED)
+def test_an_item_is_added_and_all_else_stays(how: str) -> None:
+    """As one would write it by hand."""
+    before, old, new = ADDED[how]
+    after = append(before, "configs", "new")
+    assert after == before.replace(old, new)
+    read = {**YAML(typ="safe").load(before)}
+    assert YAML(typ="safe").load(after) == {**read, "configs": [*read["configs"], "new"]}
+
+
+@pytest.mark.parametrize("text", ["configs: x\n", "a: 1\n", "configs:\n", "", "[configs]\n"])
+def test_what_is_no_list_is_not_added_to(text: str) -> None:
+    """The author is told instead."""
+    assert append(text, "configs", "new") is None
+
+
+def test_line_ends_of_other_systems_stay(project: Path, run: Run) -> None:
+    """A file that was saved on Windows does not change in every line."""
+    path = project / "templates" / "example" / "dataset.yaml"
+    lines = path.read_bytes().replace(b"\n", b"\r\n")
+    path.write_bytes(lines)
+    run("new", "example/more", "--kind", "contrast")
+    assert path.read_bytes() == lines.replace(b"[hobbies]", b"[hobbies, more]")

@@ -40,6 +40,8 @@ class Picked:
         Where there are few of them, all are there, whether a row has them or not.
         """
         sizes = [len(block.slots[slot]) for slot in slots]
+        if prod(sizes) >= 2**62:  # no number that numpy has stands for one of these: each row is taken for another
+            return Picked({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
         kind: type[np.signedinteger] = np.int32 if prod(sizes) < 2**31 else np.int64
         codes: Indices = np.zeros(self.n, dtype=kind)
         for slot, size in zip(slots, sizes, strict=True):

@@ -1,16 +1,21 @@
 """Every sense key that lists and templates claim, held against its lexicon."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.blocks import Config, ResolvedBlock, reference
+from senseprobe.generator.cells import Cells
 from senseprobe.generator.declarations import ContrastFront
 from senseprobe.generator.wordlists import WordList
-from senseprobe.lexicon import Lexicon, Problem
+from senseprobe.lexicon import Lexicon
+from senseprobe.lexicon.folder import DATA_FILES, damage, wordnet_in
+from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.records import Finding
 
-__all__ = ["Claim", "check", "claims_of_config", "claims_of_list"]
+__all__ = ["Claim", "check", "claims_of_config", "claims_of_list", "identity"]
 
 _CODES = {"malformed": "E301", "missing": "E302", "pos": "E303", "lemma": "E304"}
 _POS = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
@@ -31,14 +36,15 @@ class Claim:
 
 def claims_of_list(words: WordList) -> Iterator[Claim]:
     """The claims of a list's `sense_*` fields; `lemma_*` overrides the word."""
-    for spec in words.columns.values():
-        if not spec.name.startswith("sense_"):
-            continue
+    specs = [spec for spec in words.columns.values() if spec.name.startswith("sense_")]
+    cells = Cells(words) if specs else None
+    for spec in specs:
         lemma = spec.name.replace("sense_", "lemma_", 1)
         for word in words.words:
-            if key := word.columns[spec.name]:
+            if (key := word.columns[spec.name]) and cells:
                 said = str(word.columns.get(lemma) or word)
-                yield Claim(str(key), said, spec.pos or "", spec.lexicon or "", words.shown, word.line)
+                column = cells.column(word, spec.name)
+                yield Claim(str(key), said, spec.pos or "", spec.lexicon or "", words.shown, word.line, column)
 
 
 def claims_of_config(config: Config) -> Iterator[Claim]:
@@ -64,35 +70,70 @@ def _targets(block: ResolvedBlock) -> tuple[str, ...]:
     return tuple(str(word) for word in bound)
 
 
-def check(claims: Iterable[Claim]) -> tuple[list[Finding], int, int]:
-    """Findings, and how many claims were checked, and how many could not be because their lexicon is not there."""
-    findings, checked, unchecked = [], 0, 0
-    opened: dict[str, Lexicon | None] = {}
-    for claim in dict.fromkeys(claims):
-        lexicon = _open(claim.lexicon, opened)
-        if not claim.lexicon or not claim.pos:
-            message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
-            findings.append(Finding(path=claim.path, line=1, column=1, code="E305", message=message))
-        elif lexicon is None:
-            unchecked += 1
-        else:
-            checked += 1
-            findings.extend(_finding(claim, _CODES[p.kind], p.message, p.hint) for p in _problems(lexicon, claim))
+Recall = Callable[[tuple[object, ...], Callable[[], Iterable[Finding]]], Iterable[Finding]]
+"""The findings that depend on these things: those of an earlier run, or those that are found now."""
+
+
+def check(
+    claims: Iterable[Claim],
+    recall: Recall = lambda parts, find: find(),
+    opened: dict[str, Lexicon] | None = None,
+) -> tuple[list[Finding], int, int]:
+    """Findings, and how many claims were checked, and how many could not be because their lexicon is not there.
+
+    A lexicon is opened, which takes seconds, only where `recall` does not know what it says of a file's claims; it is
+    then put among those that are `opened`.
+    """
+    findings: list[Finding] = []
+    checked = unchecked = 0
+    opened = {} if opened is None else opened
+    for (name, _), group in _by_file(claims).items():
+        try:
+            if not name:
+                findings.extend(map(_homeless, group))
+            elif known := identity(name):
+                findings.extend(recall((known, *group), partial(_wrong, group, name, opened)))
+                checked += len(group)
+            else:
+                unchecked += len(group)
+        except LexiconError:
+            unchecked += len(group)
     return list(dict.fromkeys(findings)), checked, unchecked
 
 
-def _problems(lexicon: Lexicon, claim: Claim) -> tuple[Problem, ...]:
-    return lexicon.check(claim.key, lemma=claim.lemma, pos=claim.pos)
+def _by_file(claims: Iterable[Claim]) -> dict[tuple[str, str], list[Claim]]:
+    """The claims by lexicon, which is empty where nothing can be looked up, and by file."""
+    found: dict[tuple[str, str], list[Claim]] = {}
+    for claim in dict.fromkeys(claims):
+        found.setdefault((claim.lexicon if claim.pos else "", claim.path), []).append(claim)
+    return found
 
 
-def _open(name: str, opened: dict[str, Lexicon | None]) -> Lexicon | None:
-    if name not in opened:
-        try:
-            opened[name] = Lexicon.open(name)
-        except LexiconError:
-            opened[name] = None
-    return opened[name]
+def identity(name: str) -> str | None:
+    """What tells a lexicon from others of its name, found without opening it; None where it is not there."""
+    _, wordnet = wordnet_in(None)
+    if name not in LEXICONS or damage(wordnet):
+        return None
+    return _identity(name, wordnet, tuple((wordnet / file).stat().st_mtime_ns for file in DATA_FILES))
 
 
-def _finding(claim: Claim, code: str, message: str, hint: str = "") -> Finding:
-    return Finding(path=claim.path, line=claim.line, column=claim.column, code=code, message=message, hint=hint)
+@cache
+def _identity(name: str, wordnet: Path, changed: tuple[int, ...]) -> str:
+    """As the lexicon itself says it; the files are read once while nobody changes them."""
+    return Lexicon(name, wordnet, None).identity
+
+
+def _wrong(claims: Iterable[Claim], name: str, opened: dict[str, Lexicon]) -> Iterator[Finding]:
+    lexicon = opened[name] = opened.get(name) or Lexicon.open(name)
+    for claim in claims:
+        for problem in lexicon.check(claim.key, lemma=claim.lemma, pos=claim.pos):
+            yield _finding(claim, claim.line, claim.column, _CODES[problem.kind], problem.message, problem.hint)
+
+
+def _homeless(claim: Claim) -> Finding:
+    message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
+    return _finding(claim, 1, 1, "E305", message, "lexicon: wordnet-3.0, pos: noun")
+
+
+def _finding(claim: Claim, line: int, column: int, code: str, message: str, hint: str) -> Finding:
+    return Finding(path=claim.path, line=line, column=column, code=code, message=message, hint=hint)

@@ -536,3 +536,18 @@ def test_a_sentence_that_is_too_long_is_a_finding_before_it_is_made(monkeypatch:
     with pytest.raises(DeclarationError, match=r"x\.j2:4:1: E108 a sentence has 100000 characters, at most 10000"):
         _expand(config, lists)
     assert joined == []
+
+
+def test_more_rows_than_numbers_that_machines_count_with() -> None:
+    """3 to the power of 45 rows, some 3e21: any of them can be asked for. Its words are the digits of its number."""
+    rows = tuple(Row(f"word{n}", "x", True, 0, "one", "", "") for n in range(3))
+    slots = tuple(f"slot{n}" for n in range(45))
+    pieces_ = tuple(Piece(f"{{{{ {name} }}}} ") for name in (*slots, "bound0"))
+    draft = replace(SIMPLE, lists=(rows,) * 45, slots=slots, frames=(DraftFrame(pieces_, 0, ""),))
+    config, lists = _config(draft)
+    assert config.size == 3**45
+    number = 3**45 * 5 // 7
+    for row, at in zip(_expand(config, lists, number, number + 5), range(number, number + 5), strict=True):
+        digits = [at // 3**place % 3 for place in reversed(range(45))]
+        assert [row[slot] for slot in slots] == [f"word{digit}" for digit in digits]
+        assert row["stereo"] == "".join(f"word{digit} " for digit in digits) + "kind"

@@ -1,81 +1,120 @@
 """The checks of `senseprobe lint`, by their codes: a function for each, whose docstring says what is wrong and why."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeVar
 
-from senseprobe.generator.blocks import Config
+from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame
+from senseprobe.generator.checks.rendering import covering, too_long
+from senseprobe.generator.english import English
+from senseprobe.generator.sentences import FrameRows, Side
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import WordList, WordLists
 from senseprobe.records import Finding
 
-__all__ = ["Check", "ConfigCheck", "DatasetCheck", "ListCheck", "Subject", "checks", "on_config", "on_dataset", "on_list"]
+__all__ = [
+    "Check",
+    "ConfigCheck",
+    "DatasetCheck",
+    "Folder",
+    "FolderCheck",
+    "ListCheck",
+    "Subject",
+    "checks",
+    "on_config",
+    "on_dataset",
+    "on_folder",
+    "on_list",
+]
 
-Kind = Literal["list", "config", "dataset"]
+Kind = Literal["folder", "list", "config", "dataset"]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A config in its dataset, with the lists that it sees."""
+    """A config in its dataset, with the lists that it sees; `english` answers what a check asks, not what frames do."""
 
     dataset: Dataset
     config: Config
     lists: WordLists
+    english: English = field(default_factory=English)
+    _sides: dict[tuple[int, int, str], Side] = field(default_factory=dict)
+
+    def side(self, block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Side:
+        """Sentences of a role in which each segment of the frame says all that it can; `covering` says which rows.
+
+        Raises DeclarationError where one cannot be made.
+        """
+        key = id(block), id(frame), role
+        if key not in self._sides:
+            rows, picked = FrameRows(self.config, block, frame), covering(block, frame, role)
+            self._sides[key] = rows.side(role, picked)
+            too_long(rows, role, self._sides[key], picked)
+        return self._sides[key]
 
 
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder of word lists; `declared` are the files that its descriptor names, as messages show them."""
+
+    path: Path
+    declared: frozenset[str]
+
+
+FolderCheck = Callable[[Folder], Iterator[Finding]]
 ListCheck = Callable[[WordList], Iterator[Finding]]
 ConfigCheck = Callable[[Subject], Iterator[Finding]]
 DatasetCheck = Callable[[Dataset], Iterator[Finding]]
+RunT = TypeVar("RunT", bound=Callable[..., Iterator[Finding]])
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A code, and the function that finds it; its docstring is what the page of codes says."""
+    """A code, and the function that finds it; its docstring is what the page of codes says.
+
+    `lexicon` names the lexicon without which the check cannot run.
+    """
 
     code: str
     on: Kind
     run: Callable[..., Iterator[Finding]]
+    lexicon: str = ""
 
 
-_CHECKS: dict[str, Check] = {}
+_CHECKS: dict[tuple[str, Kind], Check] = {}
 
 
-def _register(code: str, on: Kind, run: Callable[..., Iterator[Finding]]) -> None:
-    if code in _CHECKS:
-        raise ValueError(f"two checks with code {code}")
-    _CHECKS[code] = Check(code, on, run)
-
-
-def on_list(code: str) -> Callable[[ListCheck], ListCheck]:
-    """Register a check of a word list."""
-
-    def decorate(run: ListCheck) -> ListCheck:
-        _register(code, "list", run)
+def _register(code: str, on: Kind, lexicon: str = "") -> Callable[[RunT], RunT]:
+    def decorate(run: RunT) -> RunT:
+        if (code, on) in _CHECKS:
+            raise ValueError(f"two checks with code {code}")
+        _CHECKS[code, on] = Check(code, on, run, lexicon)
         return run
 
     return decorate
 
 
-def on_config(code: str) -> Callable[[ConfigCheck], ConfigCheck]:
-    """Register a check of a config."""
+def on_folder(code: str) -> Callable[[FolderCheck], FolderCheck]:
+    """Register a check of a folder of word lists."""
+    return _register(code, "folder")
 
-    def decorate(run: ConfigCheck) -> ConfigCheck:
-        _register(code, "config", run)
-        return run
 
-    return decorate
+def on_list(code: str, lexicon: str = "") -> Callable[[ListCheck], ListCheck]:
+    """Register a check of a word list; one that needs a lexicon is not run without it, and remembered by its list."""
+    return _register(code, "list", lexicon)
+
+
+def on_config(code: str, lexicon: str = "") -> Callable[[ConfigCheck], ConfigCheck]:
+    """Register a check of a config; one that needs a lexicon is not run without it, and remembered by what it reads."""
+    return _register(code, "config", lexicon)
 
 
 def on_dataset(code: str) -> Callable[[DatasetCheck], DatasetCheck]:
     """Register a check of `dataset.yaml`."""
-
-    def decorate(run: DatasetCheck) -> DatasetCheck:
-        _register(code, "dataset", run)
-        return run
-
-    return decorate
+    return _register(code, "dataset")
 
 
-def checks(on: Kind) -> Iterator[Check]:
-    """The checks of one kind of subject, by code."""
-    yield from (check for _, check in sorted(_CHECKS.items()) if check.on == on)
+def checks(on: Kind | None = None) -> Iterator[Check]:
+    """The checks of one kind of subject, or all, by code."""
+    yield from (check for _, check in sorted(_CHECKS.items()) if on in (None, check.on))

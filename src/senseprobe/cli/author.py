@@ -1,63 +1,104 @@
 """Commands of those who write templates and word lists."""
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senseprobe.cli.console import print_findings, print_json, print_line, print_table
 
-__all__ = ["AsJson", "count", "lint", "wordnet"]
+if TYPE_CHECKING:
+    from senseprobe.generator.checks import Report
+
+__all__ = ["AsJson", "lint", "wordnet"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
 
 
+class Format(StrEnum):
+    """How findings are printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+
+
 def lint(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            show_default=False,
+            help="Templates, datasets, lists, or folders of them; default: the whole nearest project.",
+        ),
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Count what could not be checked as a finding.")] = False,
+    guesses: Annotated[bool, typer.Option("--guesses", help="Also print articles, plurals and verbs guessed.")] = False,
+    codes: Annotated[bool, typer.Option("--codes", help="Print what each code means, and check nothing.")] = False,
+    form: Annotated[Format, typer.Option("--format", help="How to print; github is for its workflows.")] = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
     """Check every word list and template: what is wrong, where, and what to do."""
-    from senseprobe.generator.checks import Report
-    from senseprobe.generator.checks import lint as run
-    from senseprobe.project import layers
+    from senseprobe.generator.checks import lint_paths, page
 
-    report: Report = run(layers()[0])
-    if as_json:
-        told = {key: getattr(report, key) for key in ("lists", "configs", "keys_checked", "keys_not_checked")}
-        print_json({"findings": [finding.as_dict() for finding in report.findings], **told})
-    else:
-        print_findings(report.findings)
-        print_line(
-            f"{len(report.findings)} findings in {report.lists} word lists and {report.configs} configs; "
-            f"{report.keys_checked} sense keys checked"
-            + (f", {report.keys_not_checked} not checked (run `senseprobe wordnet`)" if report.keys_not_checked else "")
-            + (": a finding under --strict" if strict and report.keys_not_checked else "")
-        )
-    raise typer.Exit(1 if report.findings or (strict and report.keys_not_checked) else 0)
-
-
-def count(
-    name: Annotated[str, typer.Argument(metavar="DATASET[/CONFIG]")],
-    as_json: AsJson = False,
-) -> None:
-    """Say how many rows a dataset makes, without making them."""
-    from senseprobe.api import open_catalogue
-
-    rows = []
-    for config in open_catalogue(name).configs:
-        first = config.blocks[0]
-        expect = first.block.front.expect
-        told = {"config": config.name, "rows": config.size, "published": expect.published, "cite": expect.cite}
-        told["frames"] = sum(len(block.frames) for block in config.blocks)
-        told["reason"] = expect.reason
-        rows.append(told)
-    total = sum(config["rows"] for config in rows)  # type: ignore[misc]
-    if as_json:
-        print_json({"dataset": name.partition("/")[0], "configs": rows, "rows": total})
+    if codes:
+        print_line(page().rstrip("\n"))
         return
-    columns = {"config": "left", "rows": "right", "published": "right", "frames": "right", "reason": "left"}
-    print_table(columns, [[row[column] for column in columns] for row in rows])
-    print_line(f"{total} rows")
+    report = lint_paths(paths or [])
+    if as_json or form is Format.JSON:
+        print_json(report.as_dict())
+    else:
+        (_annotate if form is Format.GITHUB else _tell)(report, guesses=guesses)
+        print_line(_summary(report, strict=strict))
+    raise typer.Exit(1 if report.findings or (strict and not report.complete) else 0)
+
+
+def _tell(report: "Report", *, guesses: bool) -> None:
+    print_findings(report.findings)
+    if guesses and report.guesses:
+        columns = {"guessed": "left", "of": "left", "as": "left"}
+        print_table(
+            columns, [("article" if asked == "a" else asked, text, said) for asked, text, said in report.guesses]
+        )
+
+
+def _annotate(report: "Report", *, guesses: bool) -> None:
+    """GitHub's workflow commands, of which it makes notes beside the lines of a pull request."""
+    for finding in report.findings:
+        level = "warning" if finding.code.startswith("W") else "error"
+        place = {"file": finding.path, "line": finding.line, "col": finding.column, "title": finding.code}
+        told = ",".join(f"{key}={_property(str(value))}" for key, value in place.items() if value)
+        message = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
+        print_line(f"::{level} {told}::{_data(message)}")
+    for asked, text, said in report.guesses if guesses else ():
+        print_line(f"::notice title=guess::{_data(f'{asked} of {text}: {said}')}")
+
+
+def _data(text: str) -> str:
+    """What may stand in a workflow command's message: its own signs would end it."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _summary(report: "Report", *, strict: bool) -> str:
+    counts = (_count(report.lists, "word list"), _count(report.configs, "config"))
+    told = f"{_count(len(report.findings), 'finding')} in {' and '.join(counts)}; "
+    told += f"{_count(report.keys_checked, 'sense key')} checked"
+    missing = [f"{report.keys_not_checked} not checked"] if report.keys_not_checked else []
+    missing += [f"no check for {', '.join(report.not_checked)}"] if report.not_checked else []
+    if missing:
+        told += f", {', '.join(missing)} (run `senseprobe wordnet`)" + (": a finding under --strict" if strict else "")
+    if accepted := sum(each.findings for each in report.accepted):
+        told += f"; {_count(accepted, 'warning')} accepted"
+    return told
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def wordnet(

@@ -24,7 +24,7 @@ ROWS_PER_FILE = 4 * ROWS_PER_GROUP
 MAX_GROUP_BYTES = 2**30
 """A row group of 65,536 rows has some 20 MB; one that claims to hold more than this is not read."""
 
-THREADS = min(os.cpu_count() or 1, 8)
+THREADS = min(os.cpu_count() or 1, 4)  # each takes some 30 MB
 
 Batches = Iterator[pa.RecordBatch]
 Rows = Callable[[int, int], Batches]

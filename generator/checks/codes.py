@@ -1,0 +1,137 @@
+"""What the codes mean that no check of the registry finds: mistakes that reading, resolving or verifying runs into."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["CODES", "Code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What is wrong, in a sentence; and why that matters, or what to do."""
+
+    title: str
+    advice: str
+
+
+CODES: Mapping[str, Code] = {
+    "E100": Code(
+        "A file cannot be read, is too large, or is not UTF-8.",
+        "Save it as UTF-8. No declaration is larger than 16 MiB.",
+    ),
+    "E101": Code(
+        "Malformed YAML, or sections that are not front matter and frames in turn.",
+        "A template is front matter between two lines of `---`, then frames, then the next front matter. A sense key "
+        "needs quotes, since YAML has a meaning for `%` and `:`. Anchors, aliases, tags and merge keys are refused.",
+    ),
+    "E102": Code(
+        "Front matter or `dataset.yaml` lacks something, or holds something that it may not.",
+        "The message names the key. Unknown keys are mistakes, so that a misspelt one is not silently ignored.",
+    ),
+    "E103": Code(
+        "A block has no frames.",
+        "Write one sentence on a line under its front matter. Only later blocks inherit the first one's frames.",
+    ),
+    "E104": Code(
+        "A column that the list does not have.",
+        "Columns are those of the list's fields in `datapackage.yaml`.",
+    ),
+    "E105": Code(
+        "A slot, binding or name that is not defined, or a frame that cannot be rendered with some word.",
+        "A frame may use slots and what every role binds. An empty cell cannot be printed: fill it, or narrow `where`.",
+    ),
+    "E106": Code(
+        "Syntax that a frame may not use.",
+        "Allowed are output, `if`, inline `if`, comparisons, `and`, `or`, `not`, `in`, and our filters. Anything else "
+        "could compute without end, or reach out of the template.",
+    ),
+    "E107": Code("A frame that Jinja cannot read.", "Close every `{{` and `{%`."),
+    "E108": Code(
+        "A sentence, or the source of a frame, that is too long.",
+        "10,000 characters are allowed, which is more than any model reads.",
+    ),
+    "E109": Code(
+        "A config that does not expand to what `expect` says.",
+        "Published counts are assertions (UPSTREAM 9): state how many rows there should be, and where that differs "
+        "from what was published, why, in `reason`.",
+    ),
+    "E110": Code(
+        "A word list that is not there.",
+        "Lists are the resources of `datapackage.yaml`: those of the project, then the built-in ones.",
+    ),
+    "E111": Code(
+        "A filter that no word fits, a word that its list does not have, or a list without words.",
+        "Compare the values of `where` with the list's cells; true and false have no quotes.",
+    ),
+    "E112": Code(
+        "A target that is not printed exactly once in a frame.",
+        "One published pair does not contain its target word at all (UPSTREAM 1.5). The target's span is what scorers "
+        "and annotators look at, so every sentence has it once.",
+    ),
+    "E113": Code(
+        "A literal sense key without a lexicon.",
+        "Write `lexicon: wordnet-3.0` beside it: keys of different versions of WordNet differ.",
+    ),
+    "E114": Code(
+        "Two rows with one id.",
+        "A frame is there twice, or two words of a slot have one slug. Remove one, name the frames with "
+        "`{# id: name #}`, or give the list a column `slug`. The published data has 8 duplicate pairs (UPSTREAM 1.5).",
+    ),
+    "E123": Code(
+        "`accept` of what is no warning, or of a warning that is not there.",
+        "Only warnings (W) can be accepted, each with a reason of at least three words, in the first front matter of a "
+        "template, in `dataset.yaml` or in a list's resource. What is accepted and does not occur would hide the next "
+        "one that does: remove it.",
+    ),
+    "E201": Code(
+        "A descriptor of word lists that cannot be used.",
+        "`datapackage.yaml` is a Frictionless descriptor: each resource has a name, a path beside it, sources, "
+        "licenses and a schema of fields.",
+    ),
+    "E202": Code(
+        "A CSV file that is not of its descriptor's form.",
+        "Its first line names the fields in their order, and every row has a cell for each.",
+    ),
+    "E203": Code(
+        "A cell of the wrong type, or outside its constraints.",
+        "The constraints are those of its field in `datapackage.yaml`. No cell has blanks around it, or two in a row.",
+    ),
+    "E204": Code(
+        "A row that is there twice.",
+        "A duplicate silently counts double: *terrible* twice among 26 words is 1/26 of a published score (UPSTREAM "
+        "3.2). What tells rows apart is the schema's `primaryKey`, else `word`.",
+    ),
+    "E301": Code(
+        "Something that is no sense key.",
+        "A key looks like `dog%1:05:00::`, in lower case. Published sentences hold a placeholder in the place of one "
+        "(UPSTREAM 1.5).",
+    ),
+    "E302": Code(
+        "A sense key that the lexicon does not have.",
+        "Keys made by adding the same ending to every word need not exist: four published ones do not (UPSTREAM 1.4).",
+    ),
+    "E303": Code(
+        "A sense key of another part of speech than its field says.",
+        "Satellite adjectives (type 5) are adjectives.",
+    ),
+    "E304": Code(
+        "A sense key of another word.",
+        "Where the sense belongs to another lemma (Pole for Polish), say so in a field `lemma_X` beside `sense_X`.",
+    ),
+    "E305": Code(
+        "A field of sense keys without lexicon or part of speech.",
+        "Write both into the field in `datapackage.yaml`: `lexicon: wordnet-3.0`, `pos: noun`.",
+    ),
+    "E401": Code("A release's manifest is damaged.", "Fetch the release again."),
+    "E402": Code("A file of the release is missing, or no plain file.", "Fetch the release again."),
+    "E403": Code("A file that is not part of the release.", "Move it elsewhere: a release is never changed."),
+    "E404": Code("A file differs from what was frozen, or cannot be read.", "Fetch the release again."),
+    "E405": Code("Rows or hashes are not those of the manifest.", "Fetch the release again."),
+    "E406": Code("The recipe is not the one that was frozen.", "Fetch the release again."),
+    "E407": Code("A file's columns are not those of its config.", "Fetch the release again."),
+    "E408": Code(
+        "The recipe makes other rows than those that were frozen.",
+        "`senseprobe verify --rebuild` names the first difference: the rows have changed, or the code that makes them.",
+    ),
+}
+"""By code, in order."""

@@ -1,0 +1,56 @@
+"""Pronouns of two genders in one sentence."""
+
+import re
+from collections.abc import Iterator
+
+from senseprobe.generator.blocks import ResolvedBlock, ResolvedFrame
+from senseprobe.generator.checks.reading import finding
+from senseprobe.generator.checks.registry import Subject, on_config
+from senseprobe.generator.wordlists import Word
+from senseprobe.records import Finding
+
+__all__ = ["mixed_genders"]
+
+_GENDERS = {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}
+_GENDER = {word: gender for gender, words in _GENDERS.items() for word in words}
+_PRONOUN = re.compile(rf"(?<![\w'-])(?:{'|'.join(_GENDER)})(?![\w-])", re.IGNORECASE)
+_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+
+
+@on_config("E120")
+def mixed_genders(subject: Subject) -> Iterator[Finding]:
+    """A frame says *he* or *she* itself where a role binds a pronoun of the other gender.
+
+    Eight published sentences have a mentor who taught "he … her students" (UPSTREAM 1.5): whether the pair tests the
+    bound pronoun or the other one, nobody can say. Print the pronoun's own column, as `{{ pronoun.possessive }}`.
+    """
+    seen: set[int] = set()
+    for block in subject.config.blocks:
+        for frame in block.frames:
+            for mixed in _mixed(subject, block, frame):
+                if frame.frame.line not in seen:
+                    seen.add(frame.frame.line)
+                    yield mixed
+
+
+def _mixed(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
+    for role in block.roles:
+        read = {name for segment in frame.compiled.segments for name in segment.reads}
+        words = [word for name, word in block.roles[role].items() if name in read and isinstance(word, Word)]
+        bound = {_GENDER[word]: word for word in words if word in _GENDER}
+        if len(bound) != 1:
+            continue
+        (gender, word), *_ = bound.items()
+        texts = subject.side(block, frame, role).text
+        for text in dict.fromkeys(texts.to_pylist()):
+            if other := next((found for found in _PRONOUN.findall(text) if _GENDER[found.lower()] != gender), None):
+                message = f"{other!r} where {role} binds {str(word)!r}: {text!r}"
+                yield finding(subject.config, _place(frame, other), "E120", message, "print the pronoun's own column")
+                break
+
+
+def _place(frame: ResolvedFrame, word: str) -> tuple[int, int]:
+    """Where a frame has the word itself, else where it begins."""
+    outside = _TAG.sub(lambda tag: "\x00" * len(tag[0]), frame.frame.source)
+    found = re.search(rf"\b{word}\b", outside)
+    return frame.frame.line, frame.frame.column + (found.start() if found else 0)

@@ -1,0 +1,209 @@
+"""One look at a layer: lists and datasets in turn, each read, checked, and held against what it accepts.
+
+What depends on the same bytes as last time is not looked at again.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from senseprobe.errors import DeclarationError, LexiconError
+from senseprobe.generator import senses
+from senseprobe.generator.catalogue import Catalogue, open_dataset
+from senseprobe.generator.checks import accepting
+from senseprobe.generator.checks.advice import advised
+from senseprobe.generator.checks.cache import Memory, key_of
+from senseprobe.generator.checks.registry import Check, Folder, Kind, Subject, checks
+from senseprobe.generator.checks.report import Accepted, Answer, Report, joined
+from senseprobe.generator.checks.targets import Target
+from senseprobe.generator.english import English
+from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists, show
+from senseprobe.lexicon import Lexicon
+from senseprobe.lexicon.wordnet import LEXICONS
+from senseprobe.records import Finding
+
+__all__ = ["Run"]
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found so far of a list or a dataset."""
+
+    findings: list[Finding] = field(default_factory=list)
+    accepted: list[Accepted] = field(default_factory=list)
+    claims: list[senses.Claim] = field(default_factory=list)
+    guesses: set[Answer] = field(default_factory=set)
+    not_checked: Counter[str] = field(default_factory=Counter)
+    lists: int = 0
+    configs: int = 0
+
+    def collect(self, work: Callable[[], T]) -> T | None:
+        """What the work returns; None where it fails, with its mistakes kept."""
+        try:
+            return work()
+        except DeclarationError as error:
+            self.findings += error.findings
+            return None
+
+    def run(self, on: Kind, subject: object) -> Iterator[Finding]:
+        """What all checks of this kind find; those that cannot run are counted."""
+        for check in checks(on):
+            found = self._run(check, subject)
+            if found is None:
+                self.not_checked[check.code] += 1
+            yield from found or ()
+
+    @staticmethod
+    def _run(check: Check, subject: object) -> list[Finding] | None:
+        """None where the lexicon that it needs is not there."""
+        if check.lexicon and not senses.identity(check.lexicon):
+            return None
+        try:
+            return list(check.run(subject))
+        except LexiconError:
+            return None
+
+    def settle(self, found: Iterable[Finding], own: accepting.Waiver, *others: accepting.Waiver) -> None:
+        """Keep the findings that nobody accepts, and say what is wrong with what the first waiver accepts."""
+        self.findings += accepting.settle(found, own, *others)
+        self.accepted += own.accepted()
+        self.findings += own.mistakes({*self.not_checked})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A target, the lists that its templates see, and what earlier runs remember."""
+
+    target: Target
+    seen: WordLists
+    memory: Memory
+    opened: dict[str, Lexicon] = field(default_factory=dict)
+
+    def report(self) -> Report:
+        """Look at everything; what was found comes in the order of files and lines."""
+        parts = [self._part("dataset", [folder], partial(self._dataset, folder)) for folder in self.target.folders()]
+        if self.target.lists is None or self.target.lists:
+            parts.append(self._part("lists", [], self._lists))
+        return joined(parts)
+
+    def _part(self, name: str, folders: list[Path], look: Callable[[], Report]) -> Report:
+        """A part of the report: that of last time where nothing that it depends on has changed."""
+        files = [path for folder in (*folders, *self.seen.folders) for path in sorted(folder.glob("*.*"))]
+        known = [senses.identity(lexicon) for lexicon in LEXICONS]
+        lists = sorted(map(str, self.target.lists or ()))
+        return self.memory.recall(key_of(name, Path.cwd(), self.target.config, lists, known, *_sums(files)), look)
+
+    # ---- Lists ----
+
+    def _lists(self) -> Report:
+        """The layer's own lists, not the built-in ones that a project sees too; and the folder that they lie in."""
+        folder, found = self.target.layer.wordlists.resolve(), _Found()
+        own = self.seen if self.seen.folders == (folder,) else WordLists((folder,))
+        names = found.collect(own.names)
+        tables = []
+        declared: set[str] = set()
+        for name in names or ():
+            one = _Found()
+            table = one.collect(partial(self.seen.get, name))
+            path = table.shown if table else one.findings[0].path
+            declared.add(path)
+            if self._wanted(path):
+                tables.append(self._report(one) if table is None else self._list(table))
+        if names is not None and folder.is_dir():
+            undeclared = found.run("folder", Folder(folder, frozenset(declared)))
+            found.findings += [finding for finding in undeclared if self._wanted(finding.path)]
+        return joined([self._report(found), *tables])
+
+    def _wanted(self, shown: str) -> bool:
+        return self.target.lists is None or shown in {show(path) for path in self.target.lists}
+
+    def _list(self, table: WordList) -> Report:
+        files = (table.path, table.path.with_name(DESCRIPTOR))
+        known = [senses.identity(lexicon) for lexicon in LEXICONS]
+
+        def look() -> Report:
+            found = _Found(lists=1, claims=list(senses.claims_of_list(table)))
+            found.settle(found.run("list", table), accepting.of_list(table))
+            return self._report(found)
+
+        return self.memory.recall(key_of("list", Path.cwd(), table.resource.name, known, *_sums(files)), look)
+
+    # ---- Datasets ----
+
+    def _dataset(self, folder: Path) -> Report:
+        found, only = _Found(), self.target.config
+        if not (folder / "dataset.yaml").is_file():
+            message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
+            found.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
+            return self._report(found)
+        catalogue = found.collect(lambda: open_dataset(folder, self.seen, only=only))
+        if catalogue is None:
+            found.findings = _of_config(found.findings, folder, only)
+        else:
+            self._catalogue(catalogue, found)
+        return self._report(found)
+
+    def _catalogue(self, catalogue: Catalogue, found: _Found) -> None:
+        dataset, waiver = catalogue.dataset, accepting.of_dataset(catalogue.dataset)
+        if not self.target.config:
+            found.findings += accepting.settle(found.run("dataset", dataset), waiver)
+        english = English()
+        for config in catalogue.configs:
+            self._config(Subject(dataset, config, self.seen, english), waiver, found)
+        found.accepted += waiver.accepted()
+        if found.configs == len(dataset.templates) and not self.target.config:
+            found.findings += waiver.mistakes({*found.not_checked})
+        found.guesses |= {(*asked, answer) for asked, answer in catalogue.english.guesses.items()}
+
+    def _config(self, subject: Subject, of_dataset: accepting.Waiver, found: _Found) -> None:
+        """Checks a config whose sentences can all be made, and counts it."""
+        config = subject.config
+        before = len(found.findings)
+        for block in config.blocks:
+            for frame in block.frames:
+                found.collect(lambda block=block, frame=frame: [subject.side(block, frame, r) for r in block.roles])  # type: ignore[misc]
+        if len(found.findings) > before:
+            return
+        found.configs += 1
+        found.claims += senses.claims_of_config(config)
+        found.findings += accepting.misplaced(config)
+        found.settle(found.run("config", subject), accepting.of_config(config), of_dataset)
+
+    # ---- Senses ----
+
+    def _report(self, found: _Found) -> Report:
+        """What was found, with what the lexicon says of the claims."""
+        wrong, checked, unchecked = senses.check(found.claims, self._recall, self.opened)
+        return Report(
+            findings=tuple(advised(finding) for finding in (*found.findings, *wrong)),
+            lists=found.lists,
+            configs=found.configs,
+            keys_checked=checked,
+            keys_not_checked=unchecked,
+            accepted=tuple(found.accepted),
+            guesses=tuple(found.guesses),
+            not_checked=dict(found.not_checked),
+        )
+
+    def _recall(self, parts: tuple[object, ...], find: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
+        return self.memory.recall(key_of("senses", *parts), lambda: Report(tuple(find()), 0, 0, 0, 0)).findings
+
+
+def _of_config(mistakes: list[Finding], folder: Path, only: str | None) -> list[Finding]:
+    """Without the mistakes of the config's siblings, unless it has none itself and they keep it from being read."""
+    siblings = {show(path) for path in folder.glob("*.j2") if path.stem != only}
+    own = [finding for finding in mistakes if finding.path not in siblings]
+    return own if only and own else mistakes
+
+
+def _sums(paths: Iterable[Path]) -> Iterator[str]:
+    """The names and hashes of files."""
+    for path in paths:
+        if path.is_file():
+            yield f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}"

@@ -1,0 +1,147 @@
+"""WordNet's words, read from its index files without NLTK: whether a word is one, of what kind, and how it is written.
+
+A second of NLTK is saved, and nothing needs to be kept between runs: the files are sorted (wndb(5WN)), so that a word
+is found by halving, and reading them takes less time than it would to tell whether something kept is still true.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from senseprobe.errors import LexiconError
+from senseprobe.lexicon.folder import VERSION, damage, wordnet_in
+
+__all__ = ["POS", "Pos", "Sense", "Vocabulary"]
+
+Pos = Literal["noun", "verb", "adj", "adv"]
+
+POS: tuple[Pos, ...] = ("noun", "verb", "adj", "adv")
+
+# morphy(7WN): endings of inflected forms, and what stands in their place in the base form.
+_ENDINGS: Mapping[Pos, tuple[tuple[str, str], ...]] = {
+    "noun": (
+        ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
+        ("men", "man"), ("ies", "y"),
+    ),
+    "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adv": (),
+}  # fmt: skip
+
+
+class Sense(NamedTuple):
+    """A sense: its word with capitals, and the number of the lexicographer file it is in (18 is noun.person)."""
+
+    word: str
+    file: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of an index file: where the word's synsets begin in the data file, and how many senses were tagged."""
+
+    offsets: tuple[int, ...]
+    tagged: int
+
+    @classmethod
+    def parse(cls, line: bytes) -> "_Entry":
+        cells = line.split()
+        count, pointers = int(cells[2]), int(cells[3])
+        return cls(tuple(int(cell) for cell in cells[-count:]), int(cells[5 + pointers]))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of the WordNet in a folder; a word is given in lower case, with underscores for blanks."""
+
+    wordnet: Path
+    _found: dict[tuple[str, Pos], _Entry | None] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, folder: Path | None = None) -> "Vocabulary":
+        """Open what `prepare` has put into the NLTK data folder `folder`, by default senseprobe's own.
+
+        LexiconError where the folder holds no whole WordNet.
+        """
+        _, wordnet = wordnet_in(folder)
+        if why := damage(wordnet):
+            raise LexiconError(f"wordnet-{VERSION} is not prepared in {wordnet} ({why}): run `senseprobe wordnet`")
+        return cls(wordnet)
+
+    def has(self, word: str, pos: Pos) -> bool:
+        """Whether the word itself, not a form of it, is there as this part of speech."""
+        return self._entry(word, pos) is not None
+
+    def bases(self, word: str, pos: Pos) -> tuple[str, ...]:
+        """What the word may be a form of, itself among them, as WordNet's own morphy finds it; empty where nothing."""
+        candidates = [word, *self._exceptions[pos].get(word, ())]
+        if len(candidates) == 1:  # a form that is listed follows no rule
+            stems = ((word.removesuffix(ending), put) for ending, put in _ENDINGS[pos] if word.endswith(ending))
+            candidates += [stem + put for stem, put in stems]
+        return tuple(dict.fromkeys(base for base in candidates if self.has(base, pos)))
+
+    def knows(self, word: str) -> bool:
+        """Whether the word is there, in any form and as any part of speech."""
+        return any(self.bases(word, pos) for pos in POS)
+
+    def senses(self, word: str, *poses: Pos) -> Iterator[Sense]:
+        """The senses of every word of which this is a form, in WordNet's order; by default as any part of speech."""
+        asked = ((pos, base) for pos in poses or POS for base in self.bases(word, pos))
+        return (sense for pos, base in asked for sense in self._senses(base, pos))
+
+    def irregular(self, word: str, pos: Pos) -> bool:
+        """Whether the word is listed as a form of another: saw of see, children of child."""
+        return word in self._exceptions[pos]
+
+    def tagged(self, word: str) -> int:
+        """How many senses of a word were met in the texts that WordNet's makers tagged: how common it is, roughly."""
+        entries = (self._entry(base, pos) for pos in POS for base in self.bases(word, pos))
+        return max((entry.tagged for entry in entries if entry), default=0)
+
+    def _senses(self, base: str, pos: Pos) -> Iterator[Sense]:
+        entry = self._entry(base, pos)
+        for offset in entry.offsets if entry else ():
+            cells = self._synset(pos, offset)
+            words = (cell.decode("latin-1").partition("(")[0] for cell in cells[4 : 4 + 2 * int(cells[3], 16) : 2])
+            yield from (Sense(word, int(cells[1])) for word in words if word.lower() == base)
+
+    def _synset(self, pos: Pos, offset: int) -> list[bytes]:
+        """The cells of a line of a data file, up to the gloss."""
+        with (self.wordnet / f"data.{pos}").open("rb") as file:
+            file.seek(offset)
+            return file.readline().partition(b" | ")[0].split()
+
+    def _entry(self, word: str, pos: Pos) -> _Entry | None:
+        if (word, pos) not in self._found:
+            line = _line(self._index[pos], word.encode("latin-1", "replace"))
+            self._found[word, pos] = _Entry.parse(line) if line else None
+        return self._found[word, pos]
+
+    @cached_property
+    def _index(self) -> dict[Pos, bytes]:
+        return {pos: (self.wordnet / f"index.{pos}").read_bytes() for pos in POS}
+
+    @cached_property
+    def _exceptions(self) -> dict[Pos, dict[str, list[str]]]:
+        return {pos: dict(_irregular_forms(self.wordnet / f"{pos}.exc")) for pos in POS}
+
+
+def _irregular_forms(path: Path) -> Iterator[tuple[str, list[str]]]:
+    for line in path.read_text("latin-1").splitlines():
+        form, *bases = line.split()
+        yield form, bases
+
+
+def _line(index: bytes, word: bytes) -> bytes:
+    """The line of a sorted file that begins with `word` and a blank; empty where there is none."""
+    low, high = 0, len(index)
+    while low < high:
+        start = index.rfind(b"\n", 0, (low + high) // 2) + 1
+        end = index.find(b"\n", start) % (len(index) + 1)
+        found = index[start : index.find(b" ", start, end)]  # lines of the licence begin with a blank
+        if found == word and word:
+            return index[start:end]
+        low, high = (end + 1, high) if found < word else (low, start)
+    return b""

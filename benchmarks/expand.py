@@ -80,12 +80,15 @@ def duck(code: str, lists: Lists, own: Own, folder: Path) -> None:
         for slot, rows in lists.items():
             connection.register(slot, pa.Table.from_pylist(rows))
         connection.execute(f"""
-            COPY (SELECT concat_ws('.', 'flat.{code}', verb.slug, object.slug, quality.slug, demonym.slug) AS id, '{code}' AS frame,
+            COPY (SELECT
+                concat_ws('.', 'flat.{code}', verb.slug, object.slug, quality.slug, demonym.slug) AS id,
+                '{code}' AS frame,
                 verb.word AS verb, object.word AS object, quality.word AS quality, demonym.word AS demonym,
                 'The ' || quality.word || ' person ' || verb.word || ' ' || object.phrase || '.' AS premise,
                 'The ' || demonym.word || ' person ' || verb.word || ' ' || object.phrase || '.' AS hypothesis,
                 {{'start': {START}::INTEGER, 'end': quality."end"::INTEGER}} AS premise_span,
-                {{'start': {START}::INTEGER, 'end': demonym."end"::INTEGER}} AS hypothesis_span, 'neutral' AS gold{extra}
+                {{'start': {START}::INTEGER, 'end': demonym."end"::INTEGER}} AS hypothesis_span,
+                'neutral' AS gold{extra}
                 FROM verb CROSS JOIN object CROSS JOIN quality CROSS JOIN demonym)
             TO '{folder / "rows.parquet"}' (FORMAT parquet, COMPRESSION zstd)""")  # noqa: S608 - our own words
 

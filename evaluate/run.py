@@ -36,10 +36,11 @@ class Job:
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """The rows by config; SenseprobeError where a config holds no pairs to contrast."""
-        for name in [self.config] if self.config else self.release.configs:
+        names = [self.config] if self.config else self.release.configs
+        for name in names:
             if (kind := self.release.design(name).kind) != "contrast":
-                raise SenseprobeError(f"{name} holds {kind} rows, and nothing here scores those yet: name another config")
-        return {name: self.release.table(name) for name in ([self.config] if self.config else self.release.configs)}
+                raise SenseprobeError(f"{name} holds {kind} rows, and no scorer takes those yet: name another config")
+        return {name: self.release.table(name) for name in names}
 
     def run(self, model: "MaskedLM", scorer: str, progress: Callable[[int], None] | None = None) -> Result:
         """Score with a model; each distinct sentence is computed once."""

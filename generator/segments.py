@@ -76,12 +76,13 @@ def _of_text(name: str, work: Callable[[str], str]) -> Callable[[object], str]:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a frame: `template` evaluates it from the names in `reads`; `prints` are those that it puts out.
+    """A stretch of a frame: `source` evaluates it from the names in `reads`; `prints` are those that it puts out.
 
-    A literal reads nothing. `block` says that the segment is an `{% if %}`, whose text is more than a word.
+    A literal reads nothing. `block` says that the segment is an `{% if %}`, whose text is more than a word. Where the
+    segment is no more than a text or a word, `source` is that text or the word's name, and Jinja need not be asked.
     """
 
-    template: jinja2.Template
+    source: jinja2.Template | str
     reads: tuple[str, ...]
     prints: frozenset[str]
     block: bool = False
@@ -91,7 +92,9 @@ class Segment:
 
         Raises jinja2.TemplateError where a value cannot be printed.
         """
-        text = self.template.render(values)
+        if isinstance(self.source, str):
+            return (str(values[self.source]) if self.reads else self.source), 0
+        text = self.source.render(values)
         article = text.find(MARK) + 1
         return text.replace(MARK, ""), article
 
@@ -199,7 +202,14 @@ def _segment(env: jinja2.Environment, node: nodes.Node) -> Segment:
     body = node if block else nodes.Output([node], lineno=1)
     tree = nodes.Template([body], lineno=1)
     reads = dict.fromkeys(name.name for name in tree.find_all(nodes.Name))
-    return Segment(env.from_string(tree), tuple(reads), frozenset(_prints(node)), block)
+    match node:
+        case nodes.Name():
+            source: jinja2.Template | str = node.name
+        case nodes.TemplateData():
+            source = node.data
+        case _:
+            source = env.from_string(tree)
+    return Segment(source, tuple(reads), frozenset(_prints(node)), block)
 
 
 def _prints(node: nodes.Node) -> Iterator[str]:

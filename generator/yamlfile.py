@@ -89,7 +89,7 @@ def parse(text: str, shown: str, first_line: int = 1) -> CommentedMap:
         message = " ".join(str(error.problem or error.context or "malformed YAML").split())
         hint = 'a sense key needs quotes: "guide%2:38:00::"' if "%" in text else ""
         raise DeclarationError([_finding(shown, "E101", f"malformed YAML: {message}", line, column, hint)]) from None
-    except (YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError) as error:
+    except (YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError, AssertionError) as error:
         # ruamel lets some of its own slips through on hostile input; all of them mean that this is no YAML of ours.
         message = f"malformed YAML: {type(error).__name__}"
         raise DeclarationError([_finding(shown, "E101", message, first_line)]) from None

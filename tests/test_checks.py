@@ -267,7 +267,7 @@ def test_a_second_look_opens_no_lexicon(
     told = lint(Layer(tmp_path / "project")).findings
     assert "E302" in [finding.code for finding in told]
     things.write_text(things.read_text().replace("dog%1:18:00::", "dog%1:18:01::"))
-    with pytest.raises(AssertionError, match="wordnet-3.0 was opened"):
+    with pytest.raises(AssertionError, match="was opened"):
         lint(Layer(tmp_path / "project"))
 
 

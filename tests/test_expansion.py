@@ -20,8 +20,8 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator import expansion, sentences
 from senseprobe.generator.blocks import Config
 from senseprobe.generator.english import English
-from senseprobe.generator.segments import Segment, environment
 from senseprobe.generator.resolving import resolve
+from senseprobe.generator.segments import Segment, environment
 from senseprobe.generator.templates import read_template
 from senseprobe.generator.wordlists import WordLists
 

@@ -39,8 +39,8 @@ DESIGN = Design(
 )
 CARD = {
     "title": "Tiny", "summary": "Tiny.", "license": "MIT", "languages": ["en"], "citation": "nobody", "canary": "c",
-    "content_warning": "None.", "measured": "Nothing.", "groups": [], "intended_use": "Tests.", "out_of_scope": "All else.",
-    "who_could_be_harmed": "Nobody.", "equivalence": {"margin": 5.0, "reason": "None."},
+    "content_warning": "None.", "measured": "Nothing.", "groups": [], "intended_use": "Tests.",
+    "out_of_scope": "All else.", "who_could_be_harmed": "Nobody.", "equivalence": {"margin": 5.0, "reason": "None."},
 }  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def test_other_bytes_with_the_same_rows(whole: Path, monkeypatch: pytest.MonkeyP
     def other(*arguments: object, **options: object) -> pq.ParquetWriter:
         return real(*arguments, **{**options, "compression": "gzip"})
 
-    monkeypatch.setattr(parquet.pq, "ParquetWriter", other)
+    monkeypatch.setattr(pq, "ParquetWriter", other)
     api.restore(str(whole))
     path = whole / "race" / "test-00000-of-00002.parquet"
     assert path.read_bytes() != frozen

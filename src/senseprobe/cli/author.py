@@ -28,7 +28,7 @@ def lint(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PATH]...",
+            metavar="PATH",
             show_default=False,
             help="Templates, datasets, lists, or folders of them; default: the whole nearest project.",
         ),

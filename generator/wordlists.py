@@ -16,7 +16,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator import yamlfile
 from senseprobe.records import Finding
 
-__all__ = ["DESCRIPTOR", "FieldSpec", "Licence", "Resource", "Word", "WordList", "WordLists", "slug"]
+__all__ = ["DESCRIPTOR", "FieldSpec", "Licence", "Resource", "Word", "WordList", "WordLists", "cell_column", "slug"]
 
 DESCRIPTOR = "datapackage.yaml"
 
@@ -188,7 +188,7 @@ def _read_list(folder: Path, resource: Resource) -> WordList:
 
 
 def _words(resource: Resource, text: str, shown: str, findings: list[Finding]) -> Iterator[Word]:
-    specs = resource.table.fields
+    specs, lines = resource.table.fields, text.split("\n")
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
         header = next(reader, [])
@@ -197,23 +197,42 @@ def _words(resource: Resource, text: str, shown: str, findings: list[Finding]) -
             findings.append(_finding(shown, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
             return
         for cells in reader:
-            if word := _word(resource, cells, reader.line_num, shown, findings):
-                yield word
+            line = reader.line_num
+            if len(cells) != len(specs):
+                findings.append(_finding(shown, line, 1, "E202", f"{len(cells)} cells, expected {len(specs)}"))
+                continue
+            values, mistakes = _values(specs, cells)
+            for number, message in mistakes.items():
+                findings.append(_finding(shown, line, cell_column(lines[line - 1], number), "E203", message))
+            if not mistakes and values.get("word"):
+                yield Word.of(values, resource.name, line)
     except csv.Error as error:
         findings.append(_finding(shown, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
 
 
-def _word(resource: Resource, cells: list[str], line: int, shown: str, findings: list[Finding]) -> Word | None:
-    specs = resource.table.fields
-    if len(cells) != len(specs):
-        message = f"{len(cells)} cells, expected {len(specs)}"
-        findings.append(_finding(shown, line, 1, "E202", message))
-        return None
-    before = len(findings)
-    columns = {spec.name: _value(spec, cell, line, shown, findings) for spec, cell in zip(specs, cells, strict=True)}
-    if len(findings) > before or not columns.get("word"):
-        return None
-    return Word.of(columns, resource.name, line)
+def cell_column(line: str, number: int) -> int:
+    """The column, from 1, at which cell `number`, from 0, of a line begins; 1 where it has fewer.
+
+    Cells begin behind commas that no quotation marks hold; a doubled mark opens again what it closed.
+    """
+    quoted, starts = False, [1]
+    for place, character in enumerate(line, 1):
+        quoted ^= character == '"'
+        if character == "," and not quoted:
+            starts.append(place + 1)
+    return starts[number] if number < len(starts) else 1
+
+
+def _values(specs: tuple[FieldSpec, ...], cells: list[str]) -> tuple[dict[str, Value], dict[int, str]]:
+    """The values of a row, and what is wrong with its cells by their number."""
+    values: dict[str, Value] = {}
+    mistakes: dict[int, str] = {}
+    for number, (spec, cell) in enumerate(zip(specs, cells, strict=True)):
+        try:
+            values[spec.name] = _value(spec, cell)
+        except ValueError as error:
+            mistakes[number] = f"{spec.name} {error}"
+    return values, mistakes
 
 
 _TYPES: dict[str, tuple[Callable[[str], Value], str]] = {
@@ -224,32 +243,27 @@ _TYPES: dict[str, tuple[Callable[[str], Value], str]] = {
 }
 
 
-def _value(spec: FieldSpec, cell: str, line: int, shown: str, findings: list[Finding]) -> Value:
+def _value(spec: FieldSpec, cell: str) -> Value:
+    """The typed value of a cell, None where it is empty; ValueError, whose text says what is wrong with it."""
     if not cell:
         if spec.constraints.required:
-            findings.append(_finding(shown, line, 1, "E203", f"{spec.name} is empty"))
+            raise ValueError("is empty")
         return None
     if any(not c.isprintable() for c in cell):
-        findings.append(_finding(shown, line, 1, "E203", f"{spec.name} holds a control character"))
-        return None
+        raise ValueError("holds a control character")
     if cell != " ".join(cell.split()):
-        findings.append(_finding(shown, line, 1, "E203", f"{spec.name} has blanks around it, or two in a row"))
-        return None
+        raise ValueError("has blanks around it, or two in a row")
     convert, expected = _TYPES[spec.type]
     try:
         value = convert(cell)
     except (ValueError, KeyError):
-        findings.append(_finding(shown, line, 1, "E203", f"{spec.name} is {cell[:40]!r}, expected {expected}"))
-        return None
+        raise ValueError(f"is {cell[:40]!r}, expected {expected}") from None
     if spec.name == "slug" and slug(cell) != cell:
         # A dot stands between the words of an id.
-        message = f"slug is {cell[:40]!r}, expected lower-case letters, digits and hyphens"
-        findings.append(_finding(shown, line, 1, "E203", message))
-        return None
+        raise ValueError(f"is {cell[:40]!r}, expected lower-case letters, digits and hyphens")
     allowed = spec.constraints.enum
     if allowed is not None and value not in allowed:
-        message = f"{spec.name} is {cell[:40]!r}, expected one of {', '.join(map(str, allowed))}"
-        findings.append(_finding(shown, line, 1, "E203", message))
+        raise ValueError(f"is {cell[:40]!r}, expected one of {', '.join(map(str, allowed))}")
     return value
 
 

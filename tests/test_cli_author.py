@@ -75,7 +75,7 @@ def test_lint_tells_every_finding_and_exits_1(project: Path, run: Run) -> None:
     _use(project, "E204-primary-key-twice.qualities.csv", "wordlists/qualities.csv")
     found = run("lint")
     assert found.code == 1
-    assert "wordlists/things.csv:2:1: E203 size is 'three', expected a whole number\n" in found.out
+    assert "wordlists/things.csv:2:5: E203 size is 'three', expected a whole number\n" in found.out
     assert "wordlists/qualities.csv:4:1: E204 wild is there twice" in found.out
     assert "2 findings in" in found.out
 
@@ -252,7 +252,7 @@ BAD = {
     "wrong type": (
         "E203-no-number.things.csv",
         THINGS,
-        r"things\.csv:2:1: E203 size is 'three', expected a whole number",
+        r"things\.csv:2:5: E203 size is 'three', expected a whole number",
     ),
     "duplicate words": (
         "E204-word-twice.things.csv",
@@ -333,7 +333,7 @@ def test_the_installed_command_does_the_same(project: Path) -> None:
     command = [sys.executable, "-m", "senseprobe", "count", "x"]
     done = subprocess.run(command, env=env, cwd=project, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "wordlists/things.csv:2:1: E203 size is 'three', expected a whole number\n"
+    assert done.stderr == "wordlists/things.csv:2:5: E203 size is 'three', expected a whole number\n"
 
 
 # --- the same bytes everywhere --------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def test_a_lists_own_slugs_are_used_and_have_no_dots(project: Path) -> None:
     assert own
     assert [word.slug for word in own.words] == ["cpp", "c"]
     (project / "wordlists" / "own.csv").write_text("word,slug\nC++,c.pp\n")
-    with pytest.raises(DeclarationError, match=r"own\.csv:2:1: E203 slug is 'c\.pp'"):
+    with pytest.raises(DeclarationError, match=r"own\.csv:2:5: E203 slug is 'c\.pp'"):
         lists_of(Layer(project)).get("own")
 
 

@@ -17,7 +17,7 @@ from senseprobe.release.schema import row_schema
 
 __all__ = ["BATCH_ROWS", "expand"]
 
-BATCH_ROWS = 65_536
+BATCH_ROWS = 131_072
 
 _KINDS: dict[str, Callable[[FrameRows, Picked, WordLists], Mapping[str, pa.Array]]] = {
     "contrast": contrast.columns,

@@ -42,9 +42,10 @@ class Picked:
         sizes = [len(block.slots[slot]) for slot in slots]
         if prod(sizes) >= 2**62:  # no number that numpy has stands for one of these: each row is taken for another
             return Picked({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
+        first, *others = zip(slots, sizes, strict=True) if slots else [("", 1)]
         kind: type[np.signedinteger] = np.int32 if prod(sizes) < 2**31 else np.int64
-        codes: Indices = np.zeros(self.n, dtype=kind)
-        for slot, size in zip(slots, sizes, strict=True):
+        codes: Indices = self.at[first[0]].astype(kind, copy=False) if slots else np.zeros(self.n, dtype=kind)
+        for slot, size in others:
             codes = codes * size + self.at[slot] if size > 1 else codes
         found, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
         at = dict(zip(slots, np.unravel_index(found, sizes), strict=True)) if slots else {}

@@ -18,11 +18,11 @@ from senseprobe.release.schema import plain
 
 __all__ = ["ROWS_PER_FILE", "ROWS_PER_GROUP", "Rows", "Told", "file_names", "read_rows", "write_rows"]
 
-ROWS_PER_GROUP = 65_536
-ROWS_PER_FILE = 4 * ROWS_PER_GROUP
+ROWS_PER_GROUP = 131_072
+ROWS_PER_FILE = 2 * ROWS_PER_GROUP
 
 MAX_GROUP_BYTES = 2**30
-"""A row group of 65,536 rows has some 20 MB; one that claims to hold more than this is not read."""
+"""A row group of 131,072 rows has some 40 MB; one that claims to hold more than this is not read."""
 
 THREADS = min(os.cpu_count() or 1, 4)  # each takes some 30 MB
 

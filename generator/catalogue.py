@@ -58,9 +58,9 @@ def open_dataset(
 ) -> Catalogue:
     """The dataset in `folder`; DeclarationError with every mistake of every file.
 
-    `frozen` are the guesses of a release; `only` keeps one config.
+    `frozen` are the guesses of a release; `only` reads one config and leaves the others alone.
     """
-    dataset = read_dataset(folder)
+    dataset = read_dataset(folder, only)
     english = English(frozen or {})
     env = environment(english.filters())
     configs: list[Config] = []
@@ -74,8 +74,7 @@ def open_dataset(
             findings.extend(error.findings)
     if findings:
         raise DeclarationError(list(dict.fromkeys(findings)))
-    kept = tuple(config for config in configs if only in (None, config.name))
-    return Catalogue(dataset, kept, lists, english)
+    return Catalogue(dataset, tuple(configs), lists, english)
 
 
 def _unexpected(config: Config) -> Iterator[Finding]:

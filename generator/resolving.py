@@ -120,7 +120,9 @@ class _Resolver:
                 return words
         kept = tuple(word for word in words if all(_holds(word, c, v) for c, v in slot.where.items()))
         if not kept:
-            find(("slots", name, "where"), "E111", f"no word of {slot.list} fits")
+            column, value = next(iter(slot.where.items()))
+            hint = nearest(str(value), {str(word.columns[column]) for word in words})
+            find(("slots", name, "where"), "E111", f"no word of {slot.list} fits {dict(slot.where)}", hint)
         slugs = Counter(word.slug for word in kept)
         for twice in sorted(slug for slug, times in slugs.items() if times > 1):
             find(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")

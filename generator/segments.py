@@ -5,6 +5,7 @@ the sandbox alone would let `'a' * 10**9` allocate gigabytes.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ _ALLOWED = (
 )  # fmt: skip
 
 
-_ID = re.compile(r"\{#-?\s*id\s*:")
+_COMMENT = re.compile(r"\{#")
 _TAG = re.compile(r"(?=\{[{%])")
 _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
@@ -109,11 +110,13 @@ class CompiledFrame:
 
 def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
     """Parse, check against the whitelist and cut into segments; Mistake where the frame cannot be used."""
-    if any(not c.isprintable() for c in source):
-        raise Mistake("E106", "frame holds a control character")
-    if unnamed := _ID.search(source):
-        hint = "at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
-        raise Mistake("E106", "an id that cannot be one", unnamed.start() + 1, hint)
+    if odd := next((c for c in source if not c.isprintable()), ""):
+        name = unicodedata.name(odd, "a control character").lower()
+        hint = "write an ordinary blank" if odd.isspace() else "take it out"
+        raise Mistake("E106", f"frame holds U+{ord(odd):04X}, {name}", source.index(odd) + 1, hint)
+    if comment := _COMMENT.search(source):
+        hint = "a name stands at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
+        raise Mistake("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
     if len(source) > MAX_SENTENCE:
         raise Mistake("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
     try:

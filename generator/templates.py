@@ -79,15 +79,15 @@ class Dataset:
 _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 
 
-def read_dataset(folder: Path) -> Dataset:
-    """The dataset in `folder`; DeclarationError with every mistake of every file."""
+def read_dataset(folder: Path, only: str | None = None) -> Dataset:
+    """The dataset in `folder`, or of its templates `only` one; DeclarationError with every mistake of what was read."""
     path = folder / "dataset.yaml"
     shown = show(path)
     data = yamlfile.parse(yamlfile.read_text(path, shown), shown)
     card = yamlfile.validate(Card, data, [data], shown, "E102")
     findings = [*_card_mistakes(card, folder, shown, data)]
     templates = []
-    for config in filter(_CONFIG.fullmatch, card.configs):
+    for config in (name for name in card.configs if _CONFIG.fullmatch(name) and only in (None, name)):
         try:
             templates.append(read_template(folder / f"{config}.j2"))
         except DeclarationError as error:
@@ -144,8 +144,18 @@ def read_template(path: Path) -> Template:
 
 def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], shown: str, line: int) -> AnyFront:
     kind = merged.get("kind")
-    form = FRONTS.get(kind if isinstance(kind, str) else "") or FRONTS[_likely_kind(merged)]
-    return yamlfile.validate(form, merged, sources, shown, "E102", line)
+    if kind is None or (isinstance(kind, str) and kind in FRONTS):
+        return yamlfile.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, shown, "E102", line)
+    likely, place = _likely_kind(merged), yamlfile.place(sources, ("kind",), line)
+    hint = f"kind: {', '.join(FRONTS)}"
+    findings = [
+        Finding(path=shown, line=place[0], column=place[1], code="E102", message=f"no kind {kind!r}", hint=hint)
+    ]
+    try:
+        yamlfile.validate(FRONTS[likely], {**merged, "kind": likely}, sources, shown, "E102", line)
+    except DeclarationError as error:
+        findings.extend(error.findings)
+    raise DeclarationError(findings)
 
 
 def _likely_kind(merged: Mapping[str, Any]) -> str:

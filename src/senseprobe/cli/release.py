@@ -76,9 +76,8 @@ def _tell(release: "Frozen", as_json: bool) -> None:
         told = {"release": manifest.name, "folder": str(release.folder), "rows": rows, "content": manifest.content}
         print_json(told)
     else:
-        print_line(
-            f"{manifest.name}: {sum(rows.values())} rows in {len(rows)} configs, content {manifest.content[:12]}"
-        )
+        configs = f"{len(rows)} config{'s' * (len(rows) != 1)}"
+        print_line(f"{manifest.name}: {sum(rows.values())} rows in {configs}, content {manifest.content[:12]}")
         print_line(f"written to {release.folder}")
 
 
@@ -96,6 +95,6 @@ def verify(
         print_json({"release": release, "rebuilt": rebuild, "findings": [finding.as_dict() for finding in findings]})
     else:
         print_findings(findings)
-        state = f"{len(findings)} differences" if findings else "as it was frozen"
+        state = f"{len(findings)} difference{'s' * (len(findings) != 1)}" if findings else "as it was frozen"
         print_line(f"{release}: {state}{', and its recipe makes the same rows' if rebuild and not findings else ''}")
     raise typer.Exit(1 if findings else 0)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from senseprobe.errors import DamagedRelease
+from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.files import write_whole
 from senseprobe.records import Finding
 from senseprobe.release.form import FileEntry
@@ -54,10 +54,22 @@ def restore_rows(
             write_whole(target / name, (release.folder / name).read_bytes())
     rows = rows_of(target / "recipe")
     for config in manifest.configs:
-        if not (target / config).is_dir():
+        if not _there(target, config, manifest):
             _restore(Release(target, manifest), config, rows.get(config), progress or (lambda n: None))
     _note(target, manifest)
     return Release(target, manifest)
+
+
+def _there(target: Path, config: str, manifest: Manifest) -> bool:
+    """Whether the files of a config are there; an empty folder is removed, and one that has only some is an error."""
+    folder, rows = target / config, int(manifest.config(config)["rows"])
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if folder.is_dir() and not names and rows:
+        folder.rmdir()
+    frozen = sorted(name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/"))
+    if names and names not in (frozen, file_names(rows)):
+        raise ReleaseError(f"{folder} does not hold the files of its rows: remove it, and restore them again")
+    return folder.is_dir()
 
 
 def _kept(manifest: Manifest) -> list[str]:

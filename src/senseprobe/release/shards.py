@@ -121,7 +121,8 @@ def read_shards(folders: Iterable[Path]) -> list[Shard]:
             raise ReleaseError(message)
     numbers, wanted = [shard.form.shard for shard in found], range(first.form.shards)
     if missing := sorted({*wanted} - {*numbers}):
-        raise ReleaseError(f"of {first.form.shards} shards, {', '.join(map(str, missing[:20]))} are not there")
+        named = ", ".join(f"shard {number}" for number in missing[:20])
+        raise ReleaseError(f"missing of {first.form.shards} shards: {named}")
     if numbers != [*wanted]:
         raise ReleaseError(f"shard {next(n for n in numbers if numbers.count(n) > 1)} is there twice")
     return found

@@ -48,7 +48,9 @@ def verify_release(
 
 def _files(folder: Path, manifest: Manifest, progress: Callable[[int], None]) -> Iterator[Finding]:
     restored = read_restored(folder, manifest)
-    away = {config for config in manifest.configs if manifest.config(config)["rows"] and not (folder / config).exists()}
+    away = {
+        config for config in manifest.configs if manifest.config(config)["rows"] and not [*folder.glob(f"{config}/*")]
+    }
     for config in sorted(away):
         hint = f"`senseprobe restore {manifest.name}` makes its rows again"
         yield Finding(path=config, code="E402", message="has no rows here", hint=hint)

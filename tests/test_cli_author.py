@@ -367,3 +367,14 @@ def test_a_build_has_the_same_bytes_everywhere(tmp_path: Path) -> None:
     assert len(first) > 9
     for other in others:
         assert other == first
+
+
+def test_lists_are_shown(project: Path, run: Run) -> None:
+    """All lists by name, one with its cells; of an unknown one, the nearest."""
+    assert "things" in run("lists").out
+    assert "guinea pig" in run("lists", "things").out
+    told = json.loads(run("lists", "things", "--json").out)
+    assert (told["words"], told["columns"]) == (["dog", "guinea pig"], ["word", "size", "tame", "sense_noun"])
+    found = run("lists", "thing")
+    assert found.code == 2
+    assert "no word list 'thing': did you mean 'things'?" in found.err

@@ -25,7 +25,7 @@ app = typer.Typer(
 )
 for _room, _names in (
     (project, "init new"),
-    (author, "lint"),
+    (author, "lint lists"),
     (look, "count preview"),
     (author, "wordnet"),
     (release, "build join restore verify"),

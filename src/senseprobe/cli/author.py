@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senseprobe.cli.console import print_findings, print_json, print_line, print_table
+from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
 
-__all__ = ["AsJson", "lint", "wordnet"]
+__all__ = ["AsJson", "lint", "lists", "wordnet"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
 
@@ -99,6 +100,35 @@ def _summary(report: "Report", *, strict: bool) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def lists(
+    name: Annotated[str | None, typer.Argument(metavar="LIST", show_default="all lists in sight")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the word lists that templates can use, those of the project first: their columns, and the words of one."""
+    from senseprobe.generator.blocks import nearest
+    from senseprobe.generator.catalogue import lists_of
+    from senseprobe.project import layers
+
+    known = lists_of(layers()[0])
+    found = {each: known.get(each) for each in known.names() if name in (None, each)}
+    if not found:
+        raise SenseprobeError(f"no word list {name!r}: {nearest(name or '', known.names())}")
+    tables = [table for table in found.values() if table]
+    told = [
+        {"list": t.resource.name, "words": [str(word) for word in t.words], "columns": [*t.columns], "file": t.shown}
+        for t in tables
+    ]
+    if as_json:
+        print_json(told if name is None else told[0])
+    elif name is None:
+        columns = {"list": "left", "words": "right", "columns": "left"}
+        print_table(columns, [[each["list"], len(each["words"]), " ".join(each["columns"])] for each in told])
+    else:
+        rows = [[word.columns[column] for column in tables[0].columns] for word in tables[0].words]
+        print_table(dict.fromkeys(tables[0].columns, "left"), rows)
+        print_line(f"{tables[0].resource.description} ({tables[0].shown})")
 
 
 def wordnet(

@@ -99,12 +99,18 @@ def _differs(block: ResolvedBlock) -> tuple[str, dict[str, str]]:
 def _group(config: Config, block: ResolvedBlock) -> tuple[str | None, str | None]:
     """The slot whose levels `relative` compares, where there is more than one level; and the unmarked level."""
     target = block.block.front.target
-    if target is None or target not in block.slots:
+    if target is None or target not in block.slots or not _binds_alike(config):
         return None, None
     levels = [word for one in config.blocks for word in one.slots[target]]
     bare = [one for one in config.blocks if isinstance(one.block.front, ContrastFront) and one.block.front.unmarked]
     unmarked = [word for one in bare for word in one.slots[target]]
     return (target, str(unmarked[0]) if unmarked else None) if len(levels) > 1 else (None, None)
+
+
+def _binds_alike(config: Config) -> bool:
+    """Whether `stereo` holds the words of one slot in all rows: `relative` takes a row's words by their role."""
+    fronts = [block.block.front for block in config.blocks]
+    return all(front.roles == fronts[0].roles and not getattr(front, "flip", None) for front in fronts)
 
 
 def _factor(block: ResolvedBlock, name: str) -> Factor:

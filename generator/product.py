@@ -48,8 +48,15 @@ class Picked:
         for slot, size in others:
             codes = codes * size + self.at[slot] if size > 1 else codes
         found, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
-        at = dict(zip(slots, np.unravel_index(found, sizes), strict=True)) if slots else {}
-        return Picked(at, len(found)), rows
+        return Picked(_digits(found, slots, sizes), len(found)), rows
+
+
+def _digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:
+    """The words that a code stands for; as ``np.unravel_index``, which knows no more than 64 slots."""
+    at = {}
+    for slot, size in zip(reversed(slots), reversed(sizes), strict=True):
+        codes, at[slot] = np.divmod(codes, size)
+    return at
 
 
 def _cycle(length: int, stride: int, start: int, n: int) -> Indices:

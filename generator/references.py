@@ -49,18 +49,23 @@ def check_names(complaints: Complaints) -> None:
     for name in front.slots:
         if name in reserved:
             find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
-        elif not name.isidentifier() or name in _JINJA:
-            find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters, digits and _")
+        elif not _is_name(name) or name in _JINJA:
+            find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters of ASCII, digits and _")
     for role, bindings in front.roles.items():
         for name in bindings:
             if name in front.slots:
                 find(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
-            elif not name.isidentifier() or name in {"frame", *_JINJA}:
+            elif not _is_name(name) or name in {"frame", *_JINJA}:
                 find(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
     for name in front.columns:
-        if name in reserved or name in front.slots or not name.isidentifier():
-            hint = "letters, digits and _, and no column that rows have already"
+        if name in reserved or name in front.slots or not _is_name(name):
+            hint = "letters of ASCII, digits and _, and no column that rows have already"
             find(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
+
+
+def _is_name(name: str) -> bool:
+    """Python takes some letters for others, as one ligature for two letters: names keep to those that it does not."""
+    return name.isidentifier() and name.isascii()
 
 
 def _check_roles(complaints: Complaints) -> None:

@@ -34,6 +34,8 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
             find(("kind",), "E102", "every block is of the kind of the first one")
         if list(front.columns) != list(first.columns):
             find(("columns",), "E102", "every block has the columns of the first one")
+        elif resolver.columns() != resolvers[0].columns():
+            find(("columns",), "E102", "every block has columns of the types that those of the first one have")
     if not findings:
         findings.extend(_repeated_ids(template, blocks))
     if findings:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 import jinja2
 from jinja2 import nodes
@@ -165,7 +166,7 @@ def _tag(node: nodes.Node, env: jinja2.Environment, source: str) -> int:
     starts = [0, *(found.start() for found in _TAG.finditer(source))]
     tree = env.parse(_TAG.sub("\n", source))
     line = next((same.lineno for same in _walk(tree) if type(same) is type(node)), 1)
-    return starts[min(line, len(starts)) - 1] + 1
+    return starts[min(line or 1, len(starts)) - 1] + 1  # some nodes have no line at all
 
 
 def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
@@ -180,6 +181,8 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
         raise Mistake("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
     if isinstance(node, nodes.Const) and not str(node.value).isprintable():
         raise Mistake("E106", "frame holds a control character", _tag(node, env, source))
+    if isinstance(node, nodes.Const) and isinstance(node.value, float) and not isfinite(node.value):
+        raise Mistake("E106", "a number that is too large", _tag(node, env, source))
     if isinstance(node, nodes.Const) and node.value is None:
         raise Mistake("E106", "none cannot be printed or asked for", _column(source, "none"))
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:

@@ -18,6 +18,9 @@ from senseprobe.records import Finding
 __all__ = ["FrameRows", "Side", "constant", "flags", "join", "take"]
 
 
+MOST_KEPT = 100_000
+"""Texts of a segment that are kept from batch to batch: memory must not grow with the number of rows."""
+
 Made = Callable[[Picked], Mapping[str, pa.Array]]
 """Makes columns of the rows that were picked."""
 
@@ -102,6 +105,8 @@ class FrameRows:
         slots = self.block.reads(role, segment.reads)
         distinct, rows = picked.distinct(slots, self.block)
         done = self._done.setdefault((id(segment), role), {})
+        if len(done) > MOST_KEPT:
+            done.clear()
         found = []
         for code, chosen in _combinations(distinct, slots, self.block):
             if code not in done:

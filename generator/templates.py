@@ -192,14 +192,17 @@ def _inherit(first: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
     return merged
 
 
-_NAMED = re.compile(r"\s*\{#\s*id:\s*([a-z0-9][a-z0-9-]*)\s*#\}\s*$")
+_NAME = re.compile(r"\{#\s*id:\s*([a-z0-9][a-z0-9-]*)\s*#\}")
 
 
 def _frames(body: Section) -> Iterator[Frame]:
     for line, text in enumerate(body[1].split("\n"), body[0]):
         if not text.strip():
             continue
-        named = _NAMED.search(text)
-        source = (text[: named.start()] if named else text).strip()
+        source = text.strip()
+        # What begins a name is looked for from the end: a pattern that looks for both takes its time over many blanks.
+        start = source.rfind("{#")
+        named = _NAME.fullmatch(source, start) if start >= 0 else None
+        source = source[:start].rstrip() if named else source
         code = named[1] if named else hashlib.sha256(source.encode()).hexdigest()[:6]
         yield Frame(source=source, code=code, line=line, column=len(text) - len(text.lstrip()) + 1)

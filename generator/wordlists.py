@@ -5,6 +5,7 @@ A list becomes words; a word prints as itself and carries its row's columns, typ
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,9 @@ from senseprobe.records import Finding
 __all__ = ["DESCRIPTOR", "FieldSpec", "Licence", "Resource", "Word", "WordList", "WordLists", "cell_column", "slug"]
 
 DESCRIPTOR = "datapackage.yaml"
+
+MAX_WORDS = 100_000
+"""Rows of a list; a longer one is a mistake or an attack."""
 
 Value = str | bool | int | float | None
 
@@ -171,7 +175,7 @@ def show(path: Path) -> str:
     """The path as messages print it: relative to the working directory where it lies below it."""
     try:
         return path.resolve().relative_to(Path.cwd().resolve()).as_posix()
-    except ValueError:
+    except (ValueError, OSError, RuntimeError):  # elsewhere, or a link that leads to itself
         return str(path)
 
 
@@ -196,15 +200,18 @@ def _words(resource: Resource, text: str, shown: str, findings: list[Finding]) -
             expected = ",".join(spec.name for spec in specs)
             findings.append(_finding(shown, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
             return
-        for cells in reader:
+        for number, cells in enumerate(reader, 1):
             line = reader.line_num
+            if number > MAX_WORDS:
+                findings.append(_finding(shown, line, 1, "E202", f"more than {MAX_WORDS} rows"))
+                return
             if len(cells) != len(specs):
                 findings.append(_finding(shown, line, 1, "E202", f"{len(cells)} cells, expected {len(specs)}"))
                 continue
             values, mistakes = _values(specs, cells)
             for number, message in mistakes.items():
                 findings.append(_finding(shown, line, cell_column(lines[line - 1], number), "E203", message))
-            if not mistakes and values.get("word"):
+            if not mistakes:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
         findings.append(_finding(shown, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
@@ -238,15 +245,22 @@ def _values(specs: tuple[FieldSpec, ...], cells: list[str]) -> tuple[dict[str, V
 _TYPES: dict[str, tuple[Callable[[str], Value], str]] = {
     "string": (str, ""),
     "boolean": (lambda cell: {"true": True, "false": False}[cell], "true or false"),
-    "integer": (int, "a whole number"),
-    "number": (float, "a number"),
+    "integer": (lambda cell: int(_number(cell, r"[+-]?\d{1,18}")), "a whole number"),
+    "number": (lambda cell: float(_number(cell, r"[+-]?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?")), "a number"),
 }
+
+
+def _number(cell: str, pattern: str) -> str:
+    """The cell, as long as it is written as numbers are in tables: Python takes more, as 1_000."""
+    if not re.fullmatch(pattern, cell, re.ASCII):
+        raise ValueError("no number")
+    return cell
 
 
 def _value(spec: FieldSpec, cell: str) -> Value:
     """The typed value of a cell, None where it is empty; ValueError, whose text says what is wrong with it."""
     if not cell:
-        if spec.constraints.required:
+        if spec.constraints.required or spec.name == "word":
             raise ValueError("is empty")
         return None
     if any(not c.isprintable() for c in cell):

@@ -29,6 +29,9 @@ class Model(BaseModel):
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
+MAX_YAML = 512 * 2**10
+"""Characters of YAML in one piece: some seconds' work, and a hundred times what front matter needs."""
+
 MAX_DEPTH = 20
 """Levels of nesting; front matter needs five."""
 
@@ -78,6 +81,9 @@ def parse(text: str, shown: str, first_line: int = 1) -> CommentedMap:
 
     `first_line` is the line of the file on which `text` begins.
     """
+    if len(text) > MAX_YAML:
+        message = f"more than {MAX_YAML >> 10} KiB of YAML"
+        raise DeclarationError([_finding(shown, "E100", message, first_line, hint="keep words in CSV files")])
     yaml = YAML(typ="rt", pure=True)
     yaml.Composer = _PlainComposer
     try:

@@ -176,7 +176,7 @@ def test_missing_and_foreign_files_are_named(copy: Path) -> None:
         (copy / ignored).parent.mkdir(parents=True, exist_ok=True)
         (copy / ignored).write_text("x")
     assert _found(copy) == [
-        ("noun/test-00000-of-00001.parquet", "E402"),
+        ("noun", "E402"),
         ("recipe/english.csv", "E402"),
         ("'\\x1b[2Jnotes'", "E403"),  # what would steer the terminal is spelled out
         ("race/test-00001-of-00002.parquet", "E403"),

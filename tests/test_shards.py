@@ -9,7 +9,7 @@ import pytest
 
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
-from senseprobe.release import parquet
+from senseprobe.release import parquet, shards
 
 SHARDS = 4
 
@@ -105,11 +105,30 @@ def test_shards_of_two_recipes(parts: list[Path], tmp_path: Path) -> None:
     told = json.loads((parts[0] / "shard.json").read_text())
     with pytest.raises(ReleaseError, match="is not what was written"):
         api.join(parts)
-    told["recipe"] = "0" * 64
     told["files"]["recipe/templates/sssb/race.j2"] = _entry(template)
+    (parts[0] / "shard.json").write_text(json.dumps(told))
+    with pytest.raises(ReleaseError, match="was not made from the recipe that it holds"):
+        api.join(parts)
+    told["recipe"] = shards._recipe(told["files"])
     (parts[0] / "shard.json").write_text(json.dumps(told))
     with pytest.raises(ReleaseError, match="is not of the same release, senseprobe and recipe"):
         api.join(parts)
+
+
+@pytest.mark.parametrize(("key", "value"), [("shards", 10**11), ("senseprobe", "9.9 <img src=x>"), ("files", {})])
+def test_forged_shards(parts: list[Path], key: str, value: object) -> None:
+    """What a shard says of itself is of a form and a size."""
+    told = json.loads((parts[0] / "shard.json").read_text())
+    (parts[0] / "shard.json").write_text(json.dumps({**told, key: value}))
+    with pytest.raises(ReleaseError, match=str(parts[0])):
+        api.join(parts)
+
+
+def test_shards_are_joined_from_inside_one(parts: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The release goes beside the shard, not into it."""
+    first = next(part for part in parts if "shard-00000" in part.name)
+    monkeypatch.chdir(first)
+    assert api.join([Path(), *(part for part in parts if part != first)]).folder == first.with_name("1.0.0")
 
 
 def test_shards_of_two_inflects(parts: list[Path]) -> None:
@@ -193,6 +212,25 @@ def test_a_note_does_not_excuse_other_rows(whole: Path) -> None:
     note = {"files": {"race/test-00000-of-00002.parquet": _entry(path)}}
     (whole / "restored.json").write_text(json.dumps(note))
     assert {finding.code for finding in api.verify(str(whole))} == {"E405"}
+
+
+def test_damaged_rows_are_not_taken_for_restored(whole: Path) -> None:
+    """A byte too many is no other writer's doing."""
+    path = sorted((whole / "race").iterdir())[0]
+    path.write_bytes(path.read_bytes() + b"x")
+    with pytest.raises(DamagedRelease, match="race"):
+        api.restore(str(whole))
+    assert not (whole / "restored.json").exists()
+
+
+def test_another_release_is_not_overwritten(whole: Path, tmp_path: Path) -> None:
+    """Restored into the place of another release of that name."""
+    other = tmp_path / "other" / "sssb" / "1.0.0"
+    other.mkdir(parents=True)
+    (other / "release.json").write_text("{}")
+    with pytest.raises(ReleaseError, match="holds another release"):
+        api.restore(str(whole), tmp_path / "other")
+    assert (other / "release.json").read_text() == "{}"
 
 
 def test_a_recipe_that_was_changed_restores_nothing(whole: Path) -> None:

@@ -32,7 +32,7 @@ __all__ = ["build", "build_shard", "join", "load", "open_catalogue", "plant", "r
 Progress = Callable[[int], None]
 
 # The version is a folder and a tag: digits only, as semantic versioning has them, without leading zeros.
-_VERSION = re.compile(r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)")
+_VERSION = re.compile(r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)", re.ASCII)
 
 
 def open_catalogue(name: str) -> Catalogue:
@@ -109,7 +109,7 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     configs = [replace(config, write=copy_rows(found, config.name, config.size)) for config in plan.configs]
     recipe = recipe_of_parts([shard.folder / "recipe" for shard in found])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
-    folder = out / form.dataset / form.version if out else found[0].folder.with_name(form.version)
+    folder = out / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
     return Release(folder, freeze(whole, folder, progress))
 
 

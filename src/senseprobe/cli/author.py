@@ -88,6 +88,8 @@ def _property(text: str) -> str:
 def _summary(report: "Report", *, strict: bool) -> str:
     counts = (_count(report.lists, "word list"), _count(report.configs, "config"))
     told = f"{_count(len(report.findings), 'finding')} in {' and '.join(counts)}; "
+    if report.configs_not_checked:
+        told += f"{_count(report.configs_not_checked, 'config')} not looked at; "
     told += f"{_count(report.keys_checked, 'sense key')} checked"
     missing = [f"{report.keys_not_checked} not checked"] if report.keys_not_checked else []
     missing += [f"no check for {', '.join(report.not_checked)}"] if report.not_checked else []

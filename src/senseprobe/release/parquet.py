@@ -66,7 +66,8 @@ def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, k
     with _writer(path, schema) as writer:
         writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
         for group in _groups(rows()):
-            writer.write_batch(_coded(group, schema))
+            for part in _parts(_coded(group, schema)):
+                writer.write_batch(part)
             if keep:
                 kept.append(group)
     return kept
@@ -137,6 +138,12 @@ def _groups(batches: Batches) -> Batches:
             waiting.append(batch)
     if waiting:
         yield _joined(waiting)
+
+
+def _parts(group: pa.RecordBatch) -> Batches:
+    """A group in parts that readers take: sentences may be long."""
+    rows = max(group.num_rows * (MAX_GROUP_BYTES // 4) // max(group.nbytes, 1), 1)
+    yield from (group.slice(start, rows) for start in range(0, group.num_rows, rows))
 
 
 def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:

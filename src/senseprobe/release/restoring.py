@@ -50,18 +50,23 @@ def restore_rows(
     if findings := [*_recipe_damage(release)]:
         raise DamagedRelease(findings)
     if target.resolve() != release.folder.resolve():
+        if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
+            raise ReleaseError(f"{target} holds another release: nothing was changed")
         for name in (*_kept(manifest), NAME):
             write_whole(target / name, (release.folder / name).read_bytes())
+    there = {config: _there(target, config, manifest) for config in manifest.configs}
     rows = rows_of(target / "recipe")
-    for config in manifest.configs:
-        if not _there(target, config, manifest):
-            _restore(Release(target, manifest), config, rows.get(config), progress or (lambda n: None))
-    _note(target, manifest)
+    for config in [name for name, whole in there.items() if not whole]:
+        _restore(Release(target, manifest), config, rows.get(config), progress or (lambda n: None))
+        _note(target, config, manifest)
     return Release(target, manifest)
 
 
 def _there(target: Path, config: str, manifest: Manifest) -> bool:
-    """Whether the files of a config are there; an empty folder is removed, and one that has only some is an error."""
+    """Whether the files of a config are there; an empty folder is removed.
+
+    DamagedRelease where they are not what was frozen or restored, and ReleaseError where there are only some of them.
+    """
     folder, rows = target / config, int(manifest.config(config)["rows"])
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if folder.is_dir() and not names and rows:
@@ -69,6 +74,12 @@ def _there(target: Path, config: str, manifest: Manifest) -> bool:
     frozen = sorted(name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/"))
     if names and names not in (frozen, file_names(rows)):
         raise ReleaseError(f"{folder} does not hold the files of its rows: remove it, and restore them again")
+    noted = read_restored(target, manifest)
+    for name in (f"{config}/{name}" for name in names):
+        wanted = [entry for entry in (manifest.files.get(name), noted.get(name)) if entry]
+        found = [difference(target, name, *entry) for entry in wanted]
+        if all(found) and (told := next(iter(found), ("E403", "is not part of the release"))):
+            raise DamagedRelease([Finding(path=name, code=told[0], message=told[1], hint="remove the folder first")])
     return folder.is_dir()
 
 
@@ -102,15 +113,14 @@ def _tell(content: ContentHash, progress: Callable[[int], None], group: pa.Recor
     progress(group.num_rows)
 
 
-def _note(folder: Path, manifest: Manifest) -> None:
-    files = {
-        f"{config}/{name}": entry
-        for config in manifest.configs
-        for name, entry in file_entries(folder / config).items()
-        if (entry["bytes"], entry["sha256"]) != manifest.files.get(f"{config}/{name}")
-    }
-    if files:
-        write_whole(folder / RESTORED, (json.dumps({"files": files}, indent=2, sort_keys=True) + "\n").encode())
+def _note(folder: Path, config: str, manifest: Manifest) -> None:
+    """Note the bytes of the files just made that are not those that were frozen, beside what was noted before."""
+    noted = {name: {"bytes": size, "sha256": sha} for name, (size, sha) in read_restored(folder, manifest).items()}
+    made = {f"{config}/{name}": entry for name, entry in file_entries(folder / config).items()}
+    other = {name: e for name, e in made.items() if (e["bytes"], e["sha256"]) != manifest.files.get(name)}
+    if other:
+        text = json.dumps({"files": {**noted, **other}}, indent=2, sort_keys=True) + "\n"
+        write_whole(folder / RESTORED, text.encode())
 
 
 def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]]:

@@ -9,9 +9,10 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, NonNegativeInt, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstraints, ValidationError
 
 from senseprobe.errors import ReleaseError
 from senseprobe.release.form import FileEntry, Name, Sha256, Version, printable
@@ -26,6 +27,7 @@ ENGLISH = "recipe/english.csv"
 """The one file of a recipe in which shards differ: each holds the answers that its own rows asked for."""
 
 MAX_BYTES = 8 * 2**20
+MAX_SHARDS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,9 +52,9 @@ class _Form(BaseModel):
 
     dataset: Name
     version: Version
-    senseprobe: str
+    senseprobe: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z.+-]+$", max_length=40)]
     shard: NonNegativeInt
-    shards: PositiveInt
+    shards: Annotated[int, Field(gt=0, le=MAX_SHARDS)]
     recipe: Sha256
     files: dict[str, FileEntry]
 
@@ -154,6 +156,8 @@ def _check_files(folder: Path, form: _Form) -> None:
     for name, entry in sorted(form.files.items()):
         if there[name].stat().st_size != entry.bytes or file_sha256(there[name]) != entry.sha256:
             raise ReleaseError(f"{there[name]} is not what was written: make shard {form.shard} again")
+    if _recipe({name: {"sha256": entry.sha256} for name, entry in form.files.items()}) != form.recipe:
+        raise ReleaseError(f"{folder} was not made from the recipe that it holds: make shard {form.shard} again")
 
 
 def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, Told], None]:

@@ -92,7 +92,8 @@ class _Resolver:
     def _type(self, text: str) -> str:
         found = reference(text, self.front.slots)
         words = self.lists.get(self.front.slots[found[0]].list) if found else None
-        return words.columns[found[1]].type if found and words else ""
+        spec = words.columns.get(found[1]) if found and words else None
+        return spec.type if spec else ""
 
     def _check_columns(self, draft: ResolvedBlock) -> None:
         for name, text in self.front.columns.items():

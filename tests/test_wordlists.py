@@ -152,6 +152,29 @@ def test_a_lists_own_slugs_are_used_and_have_no_dots(project: Path) -> None:
         lists_of(Layer(project)).get("own")
 
 
+@pytest.mark.parametrize(
+    ("kind", "cell"),
+    [("integer", "1_000"), ("integer", "٣"), ("integer", "1.5"), ("number", "nan"), ("number", "inf"), ("number", "1_0.5")],
+)
+def test_numbers_are_written_as_in_tables(project: Path, kind: str, cell: str) -> None:
+    """Python takes more for a number than Frictionless does; 1_000 would print as 1000."""
+    _add_list(project, "own", "word,size\na,2\n")
+    descriptor = project / "wordlists" / "datapackage.yaml"
+    text = descriptor.read_text()
+    at = text.index("own.csv")
+    descriptor.write_text(text[:at] + text[at:].replace('"name": "size"', f'"name": "size", "type": "{kind}"'))
+    (project / "wordlists" / "own.csv").write_text(f"word,size\na,{cell}\n")
+    with pytest.raises(DeclarationError, match=r"own\.csv:2:3: E203 size is"):
+        lists_of(Layer(project)).get("own")
+
+
+def test_a_row_without_a_word_is_told(project: Path) -> None:
+    """It would vanish from every product."""
+    _add_list(project, "own", "word,slug\na,a\n,b\n")
+    with pytest.raises(DeclarationError, match=r"own\.csv:3:1: E203 word is empty"):
+        lists_of(Layer(project)).get("own")
+
+
 def test_a_descriptor_cannot_name_files_of_other_folders(project: Path) -> None:
     """Relative, absolute, or by a detour."""
     secret = project.parent / "secret.csv"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from senseprobe.generator.blocks import ResolvedBlock
 
-__all__ = ["Flags", "Indices", "Picked"]
+__all__ = ["Flags", "Indices", "Picked", "digits"]
 
 Indices = npt.NDArray[np.signedinteger]
 Flags = npt.NDArray[np.bool_]
@@ -48,10 +48,10 @@ class Picked:
         for slot, size in others:
             codes = codes * size + self.at[slot] if size > 1 else codes
         found, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
-        return Picked(_digits(found, slots, sizes), len(found)), rows
+        return Picked(digits(found, slots, sizes), len(found)), rows
 
 
-def _digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:
+def digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:
     """The words that a code stands for; as ``np.unravel_index``, which knows no more than 64 slots."""
     at = {}
     for slot, size in zip(reversed(slots), reversed(sizes), strict=True):

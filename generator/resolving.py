@@ -123,9 +123,7 @@ class _Resolver:
                 return words
         kept = tuple(word for word in words if all(_holds(word, c, v) for c, v in slot.where.items()))
         if not kept:
-            column, value = next(iter(slot.where.items()))
-            hint = nearest(str(value), {str(word.columns[column]) for word in words})
-            find(("slots", name, "where"), "E111", f"no word of {slot.list} fits {dict(slot.where)}", hint)
+            find(("slots", name, "where"), "E111", *_unfitting(slot, words))
         slugs = Counter(word.slug for word in kept)
         for twice in sorted(slug for slug, times in slugs.items() if times > 1):
             find(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
@@ -163,6 +161,17 @@ class _Resolver:
         for each in mistakes:
             self.complaints.find_in(frame, each)
         return None if mistakes else ResolvedFrame(frame, compiled, target)
+
+
+def _unfitting(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
+    """What no word of a list has that a slot asks for, and what is most like it."""
+    wrong = [(c, v) for c, v in slot.where.items() if not any(_holds(word, c, v) for word in words)]
+    asked = [(c, one) for c, v in wrong for one in (v if isinstance(v, list) else [v])]
+    if not asked:
+        return f"no word of {slot.list} fits all of {dict(slot.where)}", "each fits some word"
+    cells = {str(word.columns[asked[0][0]]) for word in words if word.columns[asked[0][0]] is not None}
+    told = ", ".join(f"{column} {value!r}" for column, value in asked)
+    return f"no word of {slot.list} fits {told}", nearest(str(asked[0][1]), cells)
 
 
 def _holds(word: Word, column: str, value: object) -> bool:

@@ -26,6 +26,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "W402-people.things.csv": (3, 6, "'iraqi' is written without a capital, WordNet has Iraqi only"),
     "W403-waiter.j2": (8, 3, "'waiter' (leave them out with `where`, or say 'server')"),
     "W512-letters-swapped.j2": (20, 24, "'staris' is no word that WordNet or a list knows (did you mean 'stairs'?)"),
+    "W512-first-word.j2": (20, 1, "'teh' is no word that WordNet or a list knows (did you mean 'the'?)"),
     "W512-in-a-tag.j2": (20, 21, "'explaned' is no word that WordNet or a list knows (did you mean 'explained'?)"),
     "W513-after-he.j2": (20, 45, "'guide' does not agree with 'he' (did you mean 'guides'?)"),
     "W513-after-a-person.j2": (20, 31, "'nurse' does not agree with 'teacher' (did you mean 'nurses'?)"),
@@ -136,6 +137,8 @@ def test_every_bad_file_is_a_case() -> None:
     [
         "The {{ thing }} is {{ quality }}, and so are the dogs on the stairs.",
         "Zbigniew's {{ thing }} isn't {{ quality }}: it has 3x4 pigs.",
+        "Zbigniew saw that a {{ thing }} is {{ quality }}.",
+        "Shah saw a {{ quality }} {{ thing }}.",
         'A {{ "wild" if thing.tame == "vrb_pxq" else "tame" }} un{{ quality }} {{ thing }}.',
         "A zookeeper with a roadmap and an unexplained, unliked, doglike {{ quality }} {{ thing }}.",
         "Near the {{ quality }} {{ thing }}, did he guide us?",
@@ -162,7 +165,7 @@ def test_only_english_is_judged(checked: Checked, tmp_path: Path) -> None:
     assert checked_again(tmp_path / "project", "Le {{ thing }} est très {{ quality }} et he guide us.") == []
     card.write_text(card.read_text().replace("languages: [de]", "languages: [de, en-GB]"))
     found = checked_again(tmp_path / "project", "Le {{ thing }} est très {{ quality }} et he guide us.")
-    assert [finding.code for finding in found] == ["W512", "W512", "W513"]  # est, et, guide
+    assert [finding.code for finding in found] == ["W512", "W512", "W512", "W513"]  # le, est, et, guide
 
 
 def test_what_is_endless_is_cut(checked: Checked) -> None:

@@ -154,7 +154,10 @@ def test_a_lists_own_slugs_are_used_and_have_no_dots(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "cell"),
-    [("integer", "1_000"), ("integer", "٣"), ("integer", "1.5"), ("number", "nan"), ("number", "inf"), ("number", "1_0.5")],
+    [
+        *(("integer", cell) for cell in ("1_000", "\u0663", "1.5")),  # the second is an Arabic three
+        *(("number", cell) for cell in ("nan", "inf", "1_0.5")),
+    ],
 )
 def test_numbers_are_written_as_in_tables(project: Path, kind: str, cell: str) -> None:
     """Python takes more for a number than Frictionless does; 1_000 would print as 1000."""

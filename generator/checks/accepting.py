@@ -58,14 +58,17 @@ def of_config(config: Config) -> Waiver:
     return Waiver(config.template.shown, block.front.accept, lambda code: block.place("accept", code))
 
 
+_FIRST_ONLY = {"accept": "E123", "expect": "E102"}
+
+
 def misplaced(config: Config) -> Iterator[Finding]:
-    """E123 of later front matters: what they accept would be overlooked."""
+    """E123 and E102 of later front matters: what they accept or expect would be overlooked."""
+    path, hint = config.template.shown, "move it there: it holds for the whole template"
     for block in config.template.blocks[1:]:
-        if "accept" in block.sources[0]:
-            line, column = block.place("accept")
-            message, hint = "accept: not in the first front matter", "move it there: it holds for the whole template"
-            path = config.template.shown
-            yield Finding(path=path, line=line, column=column, code="E123", message=message, hint=hint)
+        for key in block.sources[0].keys() & _FIRST_ONLY.keys():
+            line, column = block.place(key)
+            message, code = f"{key}: not in the first front matter", _FIRST_ONLY[key]
+            yield Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
 
 
 def of_dataset(dataset: Dataset) -> Waiver:

@@ -1,14 +1,20 @@
-"""What to write where a declaration lacks something."""
+"""What to write where a declaration lacks something, or has a key that is none."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
+from pydantic import BaseModel
+
+from senseprobe.generator.blocks import nearest
+from senseprobe.generator.declarations import FRONTS, Card
 from senseprobe.records import Finding
 
 __all__ = ["EXAMPLES", "advised"]
 
 _MISSING = re.compile(r"(?:.*\.)?(\w+): field required")
+_UNKNOWN = re.compile(r"(.*): extra inputs are not permitted")
 
 EXAMPLES: Mapping[str, str] = {
     "a": "a: CONFIG",
@@ -63,6 +69,40 @@ EXAMPLES: Mapping[str, str] = {
 
 
 def advised(finding: Finding) -> Finding:
-    """A finding of something missing with an example of it; any other as it is."""
-    missing = _MISSING.fullmatch(finding.message)
-    return replace(finding, hint=EXAMPLES.get(missing[1], "")) if missing and not finding.hint else finding
+    """A finding with a hint: of something missing an example, of a key that is unknown the one that was meant."""
+    if finding.hint:
+        return finding
+    if missing := _MISSING.fullmatch(finding.message):
+        return replace(finding, hint=EXAMPLES.get(missing[1], ""))
+    unknown = _UNKNOWN.fullmatch(finding.message)
+    return replace(finding, hint=_meant(finding.path, unknown[1].split("."))) if unknown else finding
+
+
+def _meant(path: str, location: Sequence[str]) -> str:
+    """The key of a form that is most like the last of `location`; empty where the form has no keys there."""
+    *steps, key = location
+    keys: dict[str, list[str]] = {}
+    for kind, form in FRONTS.items() if path.endswith(".j2") else {"": Card}.items():
+        for name in _keys_at(form, steps):
+            keys.setdefault(name, []).append(kind)
+    if key in keys:  # in a union, it is the key of another member
+        return "" if steps else f"only kind {' and '.join(keys[key])} has it"
+    return nearest(key, keys) if keys else ""
+
+
+def _keys_at(form: type[BaseModel], steps: Sequence[str]) -> set[str]:
+    """The keys that a form has below `steps`, as pydantic names them: names of slots and of a union's members too."""
+    forms = {form}
+    for at, step in enumerate(steps):
+        fields = [spec for each in forms for name, spec in each.model_fields.items() if step == (spec.alias or name)]
+        if fields or not at:
+            forms = {each for spec in fields for each in _forms(spec.annotation)}
+    return {spec.alias or name for each in forms for name, spec in each.model_fields.items()}
+
+
+def _forms(annotation: object) -> Iterator[type[BaseModel]]:
+    """The forms in a type, as Slot in dict[str, Slot]."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _forms(part)

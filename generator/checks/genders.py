@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from senseprobe.generator.blocks import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.checks.reading import finding
 from senseprobe.generator.checks.registry import Subject, on_config
+from senseprobe.generator.checks.words import is_english
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
@@ -14,16 +15,19 @@ __all__ = ["mixed_genders"]
 _GENDERS = {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}
 _GENDER = {word: gender for gender, words in _GENDERS.items() for word in words}
 _PRONOUN = re.compile(rf"(?<![\w'-])(?:{'|'.join(_GENDER)})(?![\w-])", re.IGNORECASE)
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 
 
-@on_config("E120")
+@on_config("W515")
 def mixed_genders(subject: Subject) -> Iterator[Finding]:
     """A frame says *he* or *she* itself where a role binds a pronoun of the other gender.
 
     Eight published sentences have a mentor who taught "he … her students" (UPSTREAM 1.5): whether the pair tests the
-    bound pronoun or the other one, nobody can say. Print the pronoun's own column, as `{{ pronoun.possessive }}`.
+    bound pronoun or the other one, nobody can say. Print the pronoun's own column, as `{{ pronoun.possessive }}`; where
+    the sentence has two people, accept the warning.
     """
+    if not is_english(subject.dataset.card.languages):
+        return
     seen: set[int] = set()
     for block in subject.config.blocks:
         for frame in block.frames:
@@ -45,7 +49,7 @@ def _mixed(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> Iter
         for text in dict.fromkeys(texts.to_pylist()):
             if other := next((found for found in _PRONOUN.findall(text) if _GENDER[found.lower()] != gender), None):
                 message = f"{other!r} where {role} binds {str(word)!r}: {text!r}"
-                yield finding(subject.config, _place(frame, other), "E120", message, "print the pronoun's own column")
+                yield finding(subject.config, _place(frame, other), "W515", message, "print the pronoun's own column")
                 break
 
 

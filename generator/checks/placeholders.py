@@ -1,22 +1,26 @@
 """What was to be filled in, and was not."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from senseprobe.generator.blocks import ResolvedBlock
 from senseprobe.generator.cells import Cells
 from senseprobe.generator.checks.reading import finding
 from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.wordlists import WordList
 from senseprobe.records import Finding
 
-__all__ = ["in_a_config", "in_a_list"]
+__all__ = ["in_a_config", "in_a_list", "names_of", "unfilled"]
 
 _PLACEHOLDER = re.compile(
-    r"""\$[A-Za-z][\w-]*\$ | \{[\w ]*\} | <[A-Za-z][\w -]*> | \[[A-Z][A-Z_]*\] | _{3,}  # $GENDER$ {} <word> [MASK] ___
+    r"""\$[A-Za-z][\w-]*\$ | \{[\w .|]*\} | <[A-Za-z][\w -]*> | \[[A-Z][A-Z_]*\] | _{3,}  # $GENDER$ {} <word> [MASK]
     | \b(?:TODO|FIXME|TBD|XXX+)\b""",
     re.VERBOSE,
 )
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+# What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
+_FOREIGN = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
+_REST = 2  # the group that holds filters
+_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 _HINT = "fill it in: it would be printed as it is"
 
 
@@ -26,19 +30,48 @@ def in_a_config(subject: Subject) -> Iterator[Finding]:
 
     What looks like `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was to be filled in by a tool or
     a person. A published pair has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are
-    written `{{ slot }}`.
+    written `{{ slot }}`, with two braces: `{slot}` and `$slot` are text.
     """
-    template = subject.config.template
-    for block in template.blocks:
+    for resolved in subject.config.blocks:
+        block, names = resolved.block, names_of(resolved)
         for frame in block.frames:
-            outside = _TAG.sub(lambda tag: "\n" * len(tag[0]), frame.source)
-            for found in _PLACEHOLDER.finditer(outside):
-                place = frame.line, frame.column + found.start()
-                yield finding(subject.config, place, "E115", f"{found[0]!r} is a placeholder", _HINT)
+            for at, text, hint in _left_over(frame.source, names):
+                place = frame.line, frame.column + at
+                yield finding(subject.config, place, "E115", f"{text!r} is a placeholder", hint)
         for location, text in _texts(block.sources[0]):
             if held := _PLACEHOLDER.search(text):
                 message = f"{'.'.join(map(str, location))} holds a placeholder: {held[0]!r}"
                 yield finding(subject.config, block.place(*location), "E115", message, "fill it in")
+
+
+def names_of(block: ResolvedBlock) -> frozenset[str]:
+    """The names that the frames of a block may print: of its slots, and of what its roles bind."""
+    return frozenset(name for role in block.roles for name in block.names(role))
+
+
+def unfilled(source: str, names: Collection[str]) -> Iterator[tuple[re.Match[str], str]]:
+    """What a frame has in the place of an output, as `{slot}` and `$slot`; with the name."""
+    for found in _FOREIGN.finditer(_outside(source)):
+        name = next(group for number, group in enumerate(found.groups(), 1) if group and number != _REST)
+        if name in names:
+            yield found, name
+
+
+def _outside(source: str) -> str:
+    """A frame with nothing in the place of its tags, so that places stay what they are."""
+    return _TAG.sub(lambda tag: "\n" * len(tag[0]), source)
+
+
+def _left_over(source: str, names: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    """The placeholders of a frame: place from 0, text and hint."""
+    end = 0
+    meant = {found.start(): (found, name) for found, name in unfilled(source, names)}
+    others = {found.start(): (found, "") for found in _PLACEHOLDER.finditer(_outside(source))}
+    for start, (found, name) in sorted({**others, **meant}.items()):
+        if start >= end:
+            end = found.end()
+            slot = f"{name}{(found[_REST] or '').rstrip()}" if name else ""
+            yield start, found[0], f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
 
 
 @on_list("E115")

@@ -13,7 +13,7 @@ from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.checks.registry import Subject
 from senseprobe.generator.declarations import ContrastFront
 from senseprobe.generator.kinds import contrast
-from senseprobe.generator.product import Indices, Picked
+from senseprobe.generator.product import Indices, Picked, digits
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.sentences import FrameRows
 from senseprobe.generator.wordlists import Word
@@ -53,7 +53,7 @@ def some(words: Sequence[str], most: int = 3) -> str:
 
 # ---- Places ----
 
-_TAG = re.compile(r"\{(?:\{.*?\}|%[-+]?\s*(?P<word>\w+).*?%|#.*?#)\}")
+_TAG = re.compile(r"\{(?:\{.*?\}|%[-+]?\s*(?P<word>\w+).*?%)\}")
 
 
 def columns_of(frame: ResolvedFrame) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def _starts(source: str) -> Iterator[int]:
     for tag in _TAG.finditer(source):
         if not depth and tag.start() > end:
             yield end
-        if not depth and not tag[0].startswith("{#"):
+        if not depth:
             yield tag.start()
         depth += {"if": 1, "endif": -1}.get(tag["word"] or "", 0)
         end = tag.end()
@@ -85,8 +85,7 @@ def spread(block: ResolvedBlock, slots: Sequence[str]) -> Picked:
     sizes = [len(block.slots[slot]) for slot in slots]
     n = prod(sizes)
     if n <= MOST_ROWS:
-        places = np.unravel_index(np.arange(n), sizes) if slots else ()
-        return Picked(dict(zip(slots, places, strict=True)), n)
+        return Picked(digits(np.arange(n), slots, sizes), n)
     draw = np.random.default_rng(0)
     at: dict[str, Indices] = {
         slot: draw.permutation(np.arange(MOST_ROWS) % size) for slot, size in zip(slots, sizes, strict=True)

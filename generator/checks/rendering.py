@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.generator.blocks import ResolvedBlock, ResolvedFrame
-from senseprobe.generator.product import Indices, Picked
+from senseprobe.generator.product import Indices, Picked, digits
 from senseprobe.generator.segments import MAX_SENTENCE
 from senseprobe.generator.sentences import FrameRows, Side
 
@@ -44,7 +44,7 @@ def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[st
     sizes = [len(block.slots[slot]) for slot in slots]
     if prod(sizes) <= MOST_COMBINATIONS:
         n = prod(sizes)
-        return dict(zip(slots, np.unravel_index(np.arange(n), sizes), strict=True)), n
+        return digits(np.arange(n), slots, sizes), n
     n = max(MOST_COMBINATIONS, *sizes)
     return {slot: np.arange(n) % size for slot, size in zip(slots, sizes, strict=True)}, n
 

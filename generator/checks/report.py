@@ -29,6 +29,7 @@ class Report:
 
     `guesses` are the articles, plurals and verb forms that no list states, as (asked, text, answer). `not_checked`
     counts, by code, the lists or configs on which a check could not run because its lexicon is not there.
+    `configs_not_checked` are those that a mistake elsewhere, in a list or `dataset.yaml`, kept from being looked at.
     """
 
     findings: tuple[Finding, ...]
@@ -39,6 +40,7 @@ class Report:
     accepted: tuple[Accepted, ...] = ()
     guesses: tuple[Answer, ...] = ()
     not_checked: Mapping[str, int] = field(default_factory=dict)
+    configs_not_checked: int = 0
 
     @property
     def complete(self) -> bool:
@@ -53,6 +55,7 @@ class Report:
             "guesses": [dict(zip(("asked", "text", "answer"), guess, strict=True)) for guess in self.guesses],
             "lists": self.lists,
             "configs": self.configs,
+            "configs_not_checked": self.configs_not_checked,
             "keys_checked": self.keys_checked,
             "keys_not_checked": self.keys_not_checked,
             "not_checked": dict(self.not_checked),
@@ -80,6 +83,7 @@ def joined(reports: Iterable[Report]) -> Report:
         findings=tuple(sorted(found, key=lambda f: (f.path, f.line, f.column, f.code, f.message))),
         lists=sum(report.lists for report in all_),
         configs=sum(report.configs for report in all_),
+        configs_not_checked=sum(report.configs_not_checked for report in all_),
         keys_checked=sum(report.keys_checked for report in all_),
         keys_not_checked=sum(report.keys_not_checked for report in all_),
         accepted=tuple(dict.fromkeys(accepted for report in all_ for accepted in report.accepted)),

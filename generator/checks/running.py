@@ -3,10 +3,10 @@
 What depends on the same bytes as last time is not looked at again.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,15 +16,21 @@ from senseprobe.generator import senses
 from senseprobe.generator.catalogue import Catalogue, open_dataset
 from senseprobe.generator.checks import accepting
 from senseprobe.generator.checks.advice import advised
+from senseprobe.generator.checks.bibliography import BIBLIOGRAPHY
 from senseprobe.generator.checks.cache import Memory, key_of
 from senseprobe.generator.checks.registry import Check, Folder, Kind, Subject, checks
 from senseprobe.generator.checks.report import Accepted, Answer, Report, joined
 from senseprobe.generator.checks.targets import Target
 from senseprobe.generator.english import English
+from senseprobe.generator.resolving import resolve
+from senseprobe.generator.segments import environment
+from senseprobe.generator.templates import read_dataset
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists, show
+from senseprobe.generator.yamlfile import MAX_BYTES
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.records import Finding
+from senseprobe.release.hashing import file_sha256
 
 __all__ = ["Run"]
 
@@ -41,7 +47,8 @@ class _Found:
     guesses: set[Answer] = field(default_factory=set)
     not_checked: Counter[str] = field(default_factory=Counter)
     lists: int = 0
-    configs: int = 0
+    checked: set[str] = field(default_factory=set)
+    not_looked_at: list[str] = field(default_factory=list)
 
     def collect(self, work: Callable[[], T]) -> T | None:
         """What the work returns; None where it fails, with its mistakes kept."""
@@ -96,8 +103,8 @@ class Run:
         """A part of the report: that of last time where nothing that it depends on has changed."""
         files = [path for folder in (*folders, *self.seen.folders) for path in sorted(folder.glob("*.*"))]
         known = [senses.identity(lexicon) for lexicon in LEXICONS]
-        lists = sorted(map(str, self.target.lists or ()))
-        return self.memory.recall(key_of(name, Path.cwd(), self.target.config, lists, known, *_sums(files)), look)
+        root, lists = self.target.layer.root.resolve(), sorted(map(str, self.target.lists or ()))
+        return self.memory.recall(key_of(name, Path.cwd(), root, self.target.config, lists, known, *_sums(files)), look)
 
     # ---- Lists ----
 
@@ -124,7 +131,8 @@ class Run:
         return self.target.lists is None or shown in {show(path) for path in self.target.lists}
 
     def _list(self, table: WordList) -> Report:
-        files = (table.path, table.path.with_name(DESCRIPTOR))
+        bibliographies = [folder / BIBLIOGRAPHY for folder in self.seen.folders]
+        files = (table.path, table.path.with_name(DESCRIPTOR), *bibliographies)
         known = [senses.identity(lexicon) for lexicon in LEXICONS]
 
         def look() -> Report:
@@ -141,13 +149,36 @@ class Run:
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
             found.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
-            return self._report(found)
-        catalogue = found.collect(lambda: open_dataset(folder, self.seen, only=only))
-        if catalogue is None:
-            found.findings = _of_config(found.findings, folder, only)
-        else:
+        elif catalogue := found.collect(lambda: open_dataset(folder, self.seen, only=only)) or self._readable(folder):
             self._catalogue(catalogue, found)
+        found.not_looked_at = [*self._passed_over(folder, found)]
         return self._report(found)
+
+    def _readable(self, folder: Path) -> Catalogue | None:
+        """What can be read of a dataset with mistakes, which are told already: each config for itself."""
+        english = English()
+        env, read, configs = environment(english.filters()), [], []
+        for name in self._names(folder):
+            with suppress(DeclarationError):
+                dataset = read_dataset(folder, name)
+                configs += [resolve(template, self.seen, env) for template in dataset.templates]
+                read.append(dataset)
+        if not read:
+            return None
+        templates = tuple(template for dataset in read for template in dataset.templates)
+        return Catalogue(replace(read[0], templates=templates), tuple(configs), self.seen, english)
+
+    def _names(self, folder: Path) -> list[str]:
+        return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
+
+    def _passed_over(self, folder: Path, found: _Found) -> Iterator[str]:
+        """The configs that were not looked at because of mistakes elsewhere."""
+        told = {finding.path for finding in found.findings}
+        yield from (
+            name
+            for name in self._names(folder)
+            if name not in found.checked and show(folder / f"{name}.j2") not in told
+        )
 
     def _catalogue(self, catalogue: Catalogue, found: _Found) -> None:
         dataset, waiver = catalogue.dataset, accepting.of_dataset(catalogue.dataset)
@@ -157,7 +188,7 @@ class Run:
         for config in catalogue.configs:
             self._config(Subject(dataset, config, self.seen, english), waiver, found)
         found.accepted += waiver.accepted()
-        if found.configs == len(dataset.templates) and not self.target.config:
+        if len(found.checked) == len(dataset.card.configs) and not self.target.config:
             found.findings += waiver.mistakes({*found.not_checked})
         found.guesses |= {(*asked, answer) for asked, answer in catalogue.english.guesses.items()}
 
@@ -170,7 +201,7 @@ class Run:
                 found.collect(lambda block=block, frame=frame: [subject.side(block, frame, r) for r in block.roles])  # type: ignore[misc]
         if len(found.findings) > before:
             return
-        found.configs += 1
+        found.checked.add(config.name)
         found.claims += senses.claims_of_config(config)
         found.findings += accepting.misplaced(config)
         found.settle(found.run("config", subject), accepting.of_config(config), of_dataset)
@@ -183,7 +214,8 @@ class Run:
         return Report(
             findings=tuple(advised(finding) for finding in (*found.findings, *wrong)),
             lists=found.lists,
-            configs=found.configs,
+            configs=len(found.checked),
+            configs_not_checked=len(found.not_looked_at),
             keys_checked=checked,
             keys_not_checked=unchecked,
             accepted=tuple(found.accepted),
@@ -195,15 +227,9 @@ class Run:
         return self.memory.recall(key_of("senses", *parts), lambda: Report(tuple(find()), 0, 0, 0, 0)).findings
 
 
-def _of_config(mistakes: list[Finding], folder: Path, only: str | None) -> list[Finding]:
-    """Without the mistakes of the config's siblings, unless it has none itself and they keep it from being read."""
-    siblings = {show(path) for path in folder.glob("*.j2") if path.stem != only}
-    own = [finding for finding in mistakes if finding.path not in siblings]
-    return own if only and own else mistakes
-
-
 def _sums(paths: Iterable[Path]) -> Iterator[str]:
-    """The names and hashes of files."""
+    """The names and hashes of files; what is too large to be read, or cannot be, has none."""
     for path in paths:
-        if path.is_file():
-            yield f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+        with suppress(OSError):
+            small = path.is_file() and path.stat().st_size <= MAX_BYTES
+            yield f"{path} {file_sha256(path) if small else 'not read'}"

@@ -1,5 +1,6 @@
-"""Sentences that are there more than once: pairs that say one thing twice, and slots that change nothing."""
+"""Sentences that are there more than once: in a pair, by a slot that changes nothing, or by a frame that is copied."""
 
+import re
 from collections.abc import Iterator
 from math import prod
 
@@ -7,14 +8,19 @@ import numpy as np
 import pyarrow.compute as pc
 
 from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame
+from senseprobe.generator.checks.placeholders import names_of, unfilled
 from senseprobe.generator.checks.reading import finding, spread
 from senseprobe.generator.checks.registry import Subject, on_config
 from senseprobe.generator.english import MARK
 from senseprobe.generator.product import Picked
 from senseprobe.generator.sentences import FrameRows, flags, join
+from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["same_twice", "unread_slot"]
+__all__ = ["frame_twice", "same_twice", "unread_slot"]
+
+# Blanks within a tag say nothing.
+_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 
 
 @on_config("E118")
@@ -28,6 +34,8 @@ def same_twice(subject: Subject) -> Iterator[Finding]:
     for block in subject.config.blocks:
         for frame in block.frames if len(block.roles) > 1 else ():
             place = frame.frame.line, frame.frame.column
+            if any(unfilled(frame.frame.source, names_of(block))):
+                continue  # said by E115: what differs was to be printed
             if place not in seen and (message := _same(subject.config, block, frame)):
                 seen.add(place)
                 yield finding(subject.config, place, "E118", message, "bind words that differ, and print them")
@@ -51,8 +59,8 @@ def _same(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
         return ""
     combinations = prod(len(block.slots[slot]) for slot in slots)
     share = "all" if same.all() else str(int(same.sum())) if combinations == picked.n else "some"
-    text = sides[0].text[int(same.argmax())].as_py()
-    return f"both sentences are {text!r}: so are {share} of {combinations} combinations of words"
+    said = f"both sentences are {sides[0].text[int(same.argmax())].as_py()!r}"
+    return f"{said}: so are {share} of {combinations} combinations of words" if combinations > 1 else said
 
 
 def _all_slots(block: ResolvedBlock, picked: Picked) -> Picked:
@@ -69,7 +77,7 @@ def unread_slot(subject: Subject) -> Iterator[Finding]:
     """
     seen = set()
     for block in subject.config.blocks:
-        read = {frame: {slot for role in block.roles for slot in _reads(block, role, frame)} for frame in block.frames}
+        read = {frame: {*_reads(block, frame)} for frame in block.frames}
         for slot, words in block.slots.items():
             without = [frame for frame in block.frames if slot not in read[frame]] if len(words) > 1 else []
             nowhere = without and len(without) == len(block.frames)
@@ -82,5 +90,47 @@ def unread_slot(subject: Subject) -> Iterator[Finding]:
                     yield finding(subject.config, place, "E119", message, "print it, or give it one word with `where`")
 
 
-def _reads(block: ResolvedBlock, role: str, frame: ResolvedFrame) -> tuple[str, ...]:
-    return block.reads(role, (name for segment in frame.compiled.segments for name in segment.reads))
+def _reads(block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[str]:
+    """The slots that a frame reads in any role, and those that it was to read: `{slot}` is a finding of E115."""
+    names = [name for segment in frame.compiled.segments for name in segment.reads]
+    names += [name for _, name in unfilled(frame.frame.source, names_of(block))]
+    for role in block.roles:
+        yield from block.reads(role, names)
+
+
+@on_config("E124")
+def frame_twice(subject: Subject) -> Iterator[Finding]:
+    """The same frame is there twice, under two names, for the same words, so that sentences come out several times.
+
+    Another `{# id: name #}` makes other ids of the same sentences, which then count several times in every figure (see
+    E119). Remove one of the frames, or give their blocks different words with `where`.
+    """
+    earlier: dict[str, list[tuple[ResolvedBlock, ResolvedFrame]]] = {}
+    told = set()
+    for block in subject.config.blocks:
+        for frame in block.frames:
+            others = earlier.setdefault(_TAG.sub(lambda tag: "".join(tag[0].split()), frame.frame.source), [])
+            same = next((theirs for their, theirs in others if _says_the_same(their, theirs, block, frame)), None)
+            others.append((block, frame))
+            place = frame.frame.line, frame.frame.column
+            if same and place not in told:
+                told.add(place)
+                message = f"the frame on line {same.frame.line} says the same, with the same words"
+                yield finding(subject.config, place, "E124", message, "remove one of the two")
+
+
+def _says_the_same(one: ResolvedBlock, theirs: ResolvedFrame, other: ResolvedBlock, frame: ResolvedFrame) -> bool:
+    """Whether two frames of one text print what is bound alike, of slots that share words; their codes differ."""
+    names = {name for segment in frame.compiled.segments for name in segment.reads}
+    bound = [
+        {(role, name): _bound(block, role, name) for role in block.roles for name in names} for block in (one, other)
+    ]
+    slots = {slot for role in other.roles for slot in other.reads(role, names)}
+    shared = all({*one.slots[slot]} & {*other.slots[slot]} for slot in slots)
+    return theirs.frame.code != frame.frame.code and bound[0] == bound[1] and shared
+
+
+def _bound(block: ResolvedBlock, role: str, name: str) -> object:
+    """What a name stands for, as something that is equal to its like: a slot, or a word with its columns."""
+    bound = block.names(role)[name]
+    return (str(bound), dict(bound.columns)) if isinstance(bound, Word) else bound

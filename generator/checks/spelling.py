@@ -8,7 +8,16 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator.cells import Cells
 from senseprobe.generator.checks.reading import finding
 from senseprobe.generator.checks.registry import Subject, on_config, on_list
-from senseprobe.generator.checks.words import WORDNET, is_english, is_word, misspelt, parts, vocabulary, word_set
+from senseprobe.generator.checks.words import (
+    NOTHING_NEAR,
+    WORDNET,
+    is_english,
+    is_word,
+    misspelt,
+    parts,
+    vocabulary,
+    word_set,
+)
 from senseprobe.generator.wordlists import Word, WordList, WordLists
 from senseprobe.lexicon.vocabulary import Vocabulary
 from senseprobe.records import Finding
@@ -32,7 +41,8 @@ _ALSO_SMALL = word_set(
     """
 )
 
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
+_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
+_FIRST = re.compile(r"\W*([A-Z][a-z]+)(?![\w'\u2019])")
 _TEXT_IN_TAG = re.compile(r"""(==|!=|\bin|[\[(,])?\s*(?P<quote>["'])(?P<text>.*?)(?P=quote)(\s*[=!]=)?""")
 
 
@@ -71,8 +81,9 @@ def misspelt_in_a_frame(subject: Subject) -> Iterator[Finding]:
     """A word that a frame says itself is none that WordNet, English grammar or any list knows.
 
     A frame is repeated in as many pairs as it has words, and a misspelling in one member of a pair alone decides it;
-    SSSB has *matrials*, *staris* and *explaning* (UPSTREAM 1.5). Looked at are words in lower case from a to z. A word
-    that is right may be put in a list of the project, else the warning is taken with `accept`.
+    SSSB has *matrials*, *staris* and *explaning* (UPSTREAM 1.5). Looked at are words in lower case from a to z, and the
+    first word of a frame where it is a letter away from a word, since names begin frames too. A word that is right may
+    be put in a list of the project, else the warning is taken with `accept`.
     """
     found = _misspelt_in_frames(subject, vocabulary()) if is_english(subject.dataset.card.languages) else ()
     for place, part, hint in islice(found, MOST_TOLD):
@@ -89,7 +100,8 @@ def _misspelt_in_frames(subject: Subject, known: Vocabulary) -> Iterator[tuple[t
             if is_word(part, known) or _in_phrase(own, number, known):
                 continue
             listed = _listed(subject.lists) if listed is None else listed  # takes longer than all else here
-            if hint := misspelt(part, known, listed):
+            hint = misspelt(part, known, listed)
+            if hint and (hint != NOTHING_NEAR or frame.source[place : place + 1].islower()):
                 yield (frame.line, frame.column + place), part, hint
 
 
@@ -144,6 +156,8 @@ def _words(lists: WordLists, name: str) -> tuple[Word, ...]:
 def _own_words(source: str) -> Iterator[tuple[int, str]]:
     """The words that a frame itself prints, outside tags and as texts in them, with their places from 0."""
     outside = _TAG.sub(lambda tag: "_" * len(tag[0]), source)  # a word that touches a tag is a piece of one
+    if first := _FIRST.match(outside):
+        outside = outside[: first.start(1)] + first[1].lower() + outside[first.end(1) :]
     yield from parts(outside)
     for tag in _TAG.finditer(source):
         for text in _TEXT_IN_TAG.finditer(tag[0]):

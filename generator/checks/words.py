@@ -8,7 +8,18 @@ from pathlib import Path
 from senseprobe.lexicon.folder import wordnet_in
 from senseprobe.lexicon.vocabulary import POS, Pos, Vocabulary
 
-__all__ = ["FUNCTION_WORDS", "WORD", "WORDNET", "is_english", "is_word", "misspelt", "parts", "vocabulary", "word_set"]
+__all__ = [
+    "FUNCTION_WORDS",
+    "NOTHING_NEAR",
+    "WORD",
+    "WORDNET",
+    "is_english",
+    "is_word",
+    "misspelt",
+    "parts",
+    "vocabulary",
+    "word_set",
+]
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -58,7 +69,8 @@ _DOUBLED = re.compile(r"(?:re)?(\w*([bdfgklmnprt]))\2(?:ed|ing)")
 _OVERREGULAR = re.compile(r"[^aeiou]y(?:s|ed)$")
 
 _LONGEST = 30  # letters: a longer one has nothing near, which would take long to find
-_NOTHING_NEAR = "check its spelling; a name begins with a capital"
+NOTHING_NEAR = "check its spelling; a name begins with a capital"
+"""The hint of a word that is like no other."""
 _MOST_COMMON = 1_000  # no word has as many senses
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -127,13 +139,13 @@ def misspelt(word: str, known: Vocabulary, also: frozenset[str] = frozenset()) -
     if word in also or is_word(word, known):
         return None
     if len(word) > _LONGEST:
-        return _NOTHING_NEAR
+        return NOTHING_NEAR
     found = [near for near in dict.fromkeys(_near(word)) if near in also or _is_plain(near, known)]
     if _compound(word, known) and not any(_common(near, known) for near in found):
         return None
     # Common words go first, then two neighbours swapped, then what begins with the same letter.
     best = max(found, default="", key=lambda near: _likelihood(word, near, _common(near, known)))
-    return f"did you mean {best!r}?" if best else _NOTHING_NEAR
+    return f"did you mean {best!r}?" if best else NOTHING_NEAR
 
 
 def _compound(word: str, known: Vocabulary) -> bool:

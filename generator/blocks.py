@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from senseprobe.generator.segments import CompiledFrame, Segment
@@ -18,11 +18,18 @@ Bound = str | Word
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFrame:
-    """A frame, compiled; `target` is the segment that prints the block's target, None where the block has none."""
+    """A frame, compiled; `target` is the segment that prints the block's target, None where the block has none.
+
+    `said` holds what segments said so far: by segment and role, the text of each combination of words, and the length
+    of its article.
+    """
 
     frame: Frame
     compiled: CompiledFrame
     target: Segment | None
+    said: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

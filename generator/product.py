@@ -24,6 +24,8 @@ class Picked:
 
     at: Mapping[str, Indices]
     n: int
+    start: int | None = None
+    """The number of the first row, where the rows follow one another."""
 
     @classmethod
     def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "Picked":
@@ -32,7 +34,7 @@ class Picked:
         for slot, words in block.slots.items():
             stride //= len(words)
             at[slot] = _cycle(len(words), stride, start, stop - start)
-        return cls(at, stop - start)
+        return cls(at, stop - start, start)
 
     def distinct(self, slots: Sequence[str], block: ResolvedBlock) -> tuple["Picked", Indices]:
         """Combinations of the words in `slots`, each once, and for each row which of them it has.
@@ -42,6 +44,12 @@ class Picked:
         sizes = [len(block.slots[slot]) for slot in slots]
         if prod(sizes) >= 2**62:  # no number that numpy has stands for one of these: each row is taken for another
             return Picked({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
+        if (
+            self.start is not None
+            and tuple(slots) == tuple(block.slots)[: len(slots)]
+            and prod(sizes) > min(FEW, self.n)
+        ):
+            return self._leading(slots, sizes, block.product // prod(sizes), self.start)
         first, *others = zip(slots, sizes, strict=True) if slots else [("", 1)]
         kind: type[np.signedinteger] = np.int32 if prod(sizes) < 2**31 else np.int64
         codes: Indices = self.at[first[0]].astype(kind, copy=False) if slots else np.zeros(self.n, dtype=kind)
@@ -49,6 +57,13 @@ class Picked:
             codes = codes * size + self.at[slot] if size > 1 else codes
         found, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
         return Picked(digits(found, slots, sizes), len(found)), rows
+
+    def _leading(self, slots: Sequence[str], sizes: Sequence[int], stay: int, start: int) -> tuple["Picked", Indices]:
+        """Combinations of the first slots, each of which stays for `stay` rows: nothing need be looked for."""
+        first = start // stay
+        rows = _cycle((start + self.n - 1) // stay - first + 1, stay, start - first * stay, self.n)
+        codes = np.arange(int(rows[-1]) + 1) + first
+        return Picked(digits(codes, slots, sizes), len(codes)), rows
 
 
 def digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:

@@ -1,7 +1,7 @@
 """The sentences of a frame: each segment is evaluated once for each combination of what it reads, then gathered."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import jinja2
 import numpy as np
@@ -43,7 +43,6 @@ class FrameRows:
     config: Config
     block: ResolvedBlock
     frame: ResolvedFrame
-    _done: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = field(default_factory=dict)
 
     def gather(self, picked: Picked, slots: Sequence[str], make: Made) -> dict[str, pa.Array]:
         """Columns that depend on `slots`: made once for each combination of their words, then gathered.
@@ -104,14 +103,15 @@ class FrameRows:
         """The distinct texts of a segment; and for each row which of them it has, its length and its article's."""
         slots = self.block.reads(role, segment.reads)
         distinct, rows = picked.distinct(slots, self.block)
-        done = self._done.setdefault((id(segment), role), {})
-        if len(done) > MOST_KEPT:
-            done.clear()
+        said = self.frame.said.setdefault((id(segment), role), {})
+        if len(said) > MOST_KEPT:
+            said.clear()
         found = []
-        for code, chosen in _combinations(distinct, slots, self.block):
-            if code not in done:
-                done[code] = self._render(segment, role, chosen)
-            found.append(done[code])
+        for places, chosen in _combinations(distinct, slots, self.block):
+            # Other threads may fill it, or clear it, at any time.
+            if (one := said.get(places)) is None:
+                one = said[places] = self._render(segment, role, chosen)
+            found.append(one)
         texts, articles = zip(*found, strict=True)
         lengths = np.array([len(text) for text in texts], dtype=np.int32)
         return pa.array(texts, pa.string()), pa.array(rows), lengths[rows], np.array(articles, dtype=np.int32)[rows]

@@ -165,7 +165,7 @@ def pieces(draw: st.DrawFn, names: tuple[str, ...], plain: frozenset[str], asks:
         draw(st.sampled_from(("}}", "-}}"))),
     )
     if kind == "literal" or (not names and kind in ("output", "inline-print")):
-        return Piece(draw(st.sampled_from((" is ", " ", ", ", " été ", "  ", " {# a remark #} "))))
+        return Piece(draw(st.sampled_from((" is ", " ", ", ", " été ", "  "))))
     if kind == "inline":
         return Piece(f'{left} "are" if {asked} else "is" {right}')
     if kind == "if":

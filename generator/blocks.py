@@ -20,8 +20,8 @@ Bound = str | Word
 class ResolvedFrame:
     """A frame, compiled; `target` is the segment that prints the block's target, None where the block has none.
 
-    `said` holds what segments said so far: by segment and role, the text of each combination of words, and the length
-    of its article.
+    `said` holds what segments said so far: by segment and role, the text of each combination of the block's words, and
+    the length of its article. A frame that is put into a block of other words needs an empty one.
     """
 
     frame: Frame

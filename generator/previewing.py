@@ -67,7 +67,7 @@ def _alone(config: Config, number: int) -> Config:
             if number < block.product:
                 at = Picked.rows(block, number, number + 1).at
                 slots = {slot: (words[int(at[slot][0])],) for slot, words in block.slots.items()}
-                return replace(config, blocks=(replace(block, slots=slots, frames=(frame,)),))
+                return replace(config, blocks=(replace(block, slots=slots, frames=(replace(frame, said={}),)),))
             number -= block.product
     raise IndexError(number)
 

@@ -1,6 +1,7 @@
 """What is installed is what is in the folders, whichever way it is installed, and nothing leaks into other names."""
 
 import importlib.util
+import re
 import json
 import os
 import shutil
@@ -69,6 +70,8 @@ def test_the_wheel_holds_the_folders_and_nothing_else(checkout: Path, wheel: Pat
     spine = {path for path in package.rglob("*") if not {*path.relative_to(package).parts} & {*LINKED}}
     linked = {package / path.relative_to(checkout) for folder in LINKED for path in (checkout / folder).rglob("*")}
     expected = {path.relative_to(package.parent).as_posix() for path in spine | linked if path.is_file()}
+    # Rows of large releases that were restored in this checkout are no part of it.
+    expected = {name for name in expected if not re.match(r"senseprobe/releases/nli-(?!control).*\.parquet$", name)}
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
     shipped = {name for name in names if ".dist-info/" not in name}

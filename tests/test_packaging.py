@@ -1,9 +1,9 @@
 """What is installed is what is in the folders, whichever way it is installed, and nothing leaks into other names."""
 
 import importlib.util
-import re
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys

@@ -166,7 +166,7 @@ def test_name_with_markup(typed: Typed, tmp_path: Path) -> None:
     [
         ("score bert sssb@1.0.0 -m bleu", "unknown scorer bleu: take one of aul, pll"),
         ("score bert sssb@1.0.0:people", "sssb@1.0.0:people has no config 'people': there is nationality, language,"),
-        ("score bert sssb@9.9.9", "no release 'sssb@9.9.9': there is sssb@1.0.0"),
+        ("score bert sssb@9.9.9", "no release 'sssb@9.9.9': there is association@1.0.0"),
         ("score bert nowhere/at/all", "no release folder 'nowhere/at/all'"),
         ("score nobody/nothing sssb@1.0.0:race", "cannot load the model nobody/nothing: "),
         ("score releases sssb@1.0.0:race", "cannot load the model releases: "),

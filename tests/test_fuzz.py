@@ -339,7 +339,7 @@ def test_the_command_ends_with_its_code(
     tmp_path: Path, arguments: tuple[str, ...], files: dict[str, bytes], code: int
 ) -> None:
     """In a process of its own: what no test sees of a call inside one."""
-    for file in (*FILES, "senseprobe.toml"):
+    for file in (*FILES, "senseprobe.toml", "wordlists/references.bib"):
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_bytes(files.get(file, (PROJECT / file).read_bytes()))
     command = [sys.executable, "-m", "senseprobe", *arguments]

@@ -2,7 +2,9 @@
 
 Everybody writes the same columns of the same 2,052,000 pairs as zstd Parquet; that the rows are the same is checked
 first, and the script exits 1 where they are not. The lists are in memory before the clock starts, and the rivals are
-given the articles, spans and slugs of words as ready columns. Rounds take turns; the figures are medians.
+given the articles, spans and slugs of words as ready columns. All take turns; each runs three times in a row, of which
+the last run counts, so that nobody pays for the memory and the caches that another one left. Rates are medians, and so
+are ratios, which are taken within each round: the machine's speed may drift.
 
     pip install -c constraints.txt -e '.[bench]'
     python benchmarks/expand.py [--rounds 5] [--jinja-pairs 100000] [--memory]
@@ -12,6 +14,7 @@ and of 20 million pairs is run in a process of its own each, and the most memory
 """
 
 import argparse
+import gc
 import shutil
 import subprocess
 import sys
@@ -33,7 +36,7 @@ from senseprobe.api import open_catalogue
 from senseprobe.generator.catalogue import Catalogue
 from senseprobe.generator.wordlists import Word
 from senseprobe.release.hashing import ContentHash
-from senseprobe.release.parquet import ROWS_PER_GROUP, write_rows
+from senseprobe.release.parquet import ROWS_PER_FILE, write_rows
 from senseprobe.release.schema import design_schema
 
 CONFIG = "nli-nationality/flat"
@@ -133,7 +136,7 @@ def jinja(code: str, lists: Lists, own: Own, folder: Path, *, pairs: int, schema
     with pq.ParquetWriter(folder / "rows.parquet", schema, compression="zstd") as writer:
         while rows := [
             _rendered(code, template, own, dict(zip(lists, w, strict=True)))
-            for w in islice(combinations, ROWS_PER_GROUP)
+            for w in islice(combinations, ROWS_PER_FILE)
         ]:
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema))
 
@@ -165,6 +168,14 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
+def timed(run: Callable[[Path], None], folder: Path) -> float:
+    """Seconds that a run takes."""
+    gc.collect()
+    start = time.perf_counter()
+    run(folder)
+    return time.perf_counter() - start
+
+
 def compare(rounds: int, jinja_pairs: int) -> int:
     """Run everybody in turn; returns the exit code."""
     catalogue = open_catalogue(CONFIG)
@@ -173,9 +184,9 @@ def compare(rounds: int, jinja_pairs: int) -> int:
     schema, own = design_schema(catalogue.design(config)), own_columns(catalogue)
     runs: dict[str, Callable[[Path], None]] = {
         "senseprobe": partial(senseprobe, catalogue),
-        "senseprobe, hashed": partial(senseprobe, catalogue, hashed=True),
-        "DuckDB": partial(duck, code, lists, own),
         "Polars": partial(polar, code, lists, own),
+        "DuckDB": partial(duck, code, lists, own),
+        "senseprobe, hashed": partial(senseprobe, catalogue, hashed=True),
         "Jinja": partial(jinja, code, lists, own, pairs=jinja_pairs, schema=schema),
     }
     seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -184,21 +195,20 @@ def compare(rounds: int, jinja_pairs: int) -> int:
         for name, run in runs.items():
             with tempfile.TemporaryDirectory() as scratch:
                 folder = Path(scratch) / "rows"
-                start = time.perf_counter()
-                run(folder)
-                seconds[name].append(time.perf_counter() - start)
+                for warm in ("first", "second"):
+                    run(Path(scratch) / warm)
+                seconds[name].append(timed(run, folder))
                 sizes[name] = size(folder)
                 sums[name] = checksum(folder, schema.names)
                 if name == "senseprobe":
                     sums["Jinja, expected"] = checksum(folder, schema.names, jinja_pairs)
     pairs = dict.fromkeys(runs, config.size) | {"Jinja": jinja_pairs}
-    rates = {name: pairs[name] / median(seconds[name]) for name in runs}
-    for name in runs:
-        ratio = rates["senseprobe"] / rates[name]
-        spread = " ".join(f"{each:.2f}" for each in seconds[name])
-        print(
-            f"{name:20} {rates[name] / 1e6:7.3f} M pairs/s  {ratio:6.1f} x  {sizes[name] / 1e6:6.2f} MB  ({spread} s)"
-        )
+    for name, spent in seconds.items():
+        rounds_of = zip(spent, seconds["senseprobe"], strict=True)
+        ratio = median((theirs / pairs[name]) / (ours / config.size) for theirs, ours in rounds_of)
+        spread = " ".join(f"{each:.2f}" for each in spent)
+        rate = pairs[name] / median(spent) / 1e6
+        print(f"{name:20} {rate:7.3f} M pairs/s  {ratio:6.1f} x  {sizes[name] / 1e6:6.2f} MB  ({spread} s)")
     best = min(sizes[name] for name in ("DuckDB", "Polars"))
     print(f"file size: {sizes['senseprobe'] / best:.2f} of the smallest of DuckDB's and Polars'")
     same = sums["senseprobe"] == sums["DuckDB"] == sums["Polars"] and sums["Jinja"] == sums["Jinja, expected"]

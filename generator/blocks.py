@@ -69,12 +69,16 @@ class ResolvedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One template file's rows, not yet expanded; `columns` maps those that the template adds to their types."""
+    """One template file's rows, not yet expanded.
+
+    `columns` maps those that the template adds to their types; `full` names all that hold something in every row.
+    """
 
     name: str
     template: Template
     blocks: tuple[ResolvedBlock, ...]
     columns: Mapping[str, str]
+    full: frozenset[str]
 
     @property
     def kind(self) -> Kind:

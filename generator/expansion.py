@@ -11,13 +11,13 @@ import pyarrow as pa
 from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame, reference
 from senseprobe.generator.kinds import association, contrast, inference
 from senseprobe.generator.product import Picked
-from senseprobe.generator.sentences import FrameRows, constant, join, take
+from senseprobe.generator.sentences import FrameRows, constant, glue, join, take
 from senseprobe.generator.wordlists import WordLists
 from senseprobe.release.schema import row_schema
 
 __all__ = ["BATCH_ROWS", "expand"]
 
-BATCH_ROWS = 131_072
+BATCH_ROWS = 262_144
 
 _KINDS: dict[str, Callable[[FrameRows, Picked, WordLists], Mapping[str, pa.Array]]] = {
     "contrast": contrast.columns,
@@ -29,9 +29,9 @@ _KINDS: dict[str, Callable[[FrameRows, Picked, WordLists], Mapping[str, pa.Array
 def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
     """Rows `start` to `stop` (half-open; default: to the end) of a config, as batches of at most BATCH_ROWS.
 
-    Batches end where the number of a row is a multiple of BATCH_ROWS, so that whoever writes groups of so many rows
-    need not cut them again. Texts but ids come as dictionaries. Raises DeclarationError where a frame cannot be
-    rendered, and ValueError for a range outside the config.
+    Batches end where the number of a row is a multiple of BATCH_ROWS, so that whoever writes files of so many rows need
+    not join or cut them. Texts but ids come as dictionaries, and columns that hold something in every row as required.
+    Raises DeclarationError where a frame cannot be rendered, and ValueError for a range outside the config.
     """
     stop = config.size if stop is None else stop
     if not 0 <= start <= stop <= config.size:
@@ -60,7 +60,8 @@ def _batch(rows: FrameRows, picked: Picked, lists: WordLists) -> pa.RecordBatch:
     for name, text in block.block.front.columns.items():
         columns |= _own(rows, picked, name, text)
     names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
-    return pa.record_batch([columns[name] for name in names], names=names)
+    fields = [pa.field(name, columns[name].type, name not in config.full) for name in names]
+    return pa.record_batch([columns[name] for name in names], schema=pa.schema(fields))
 
 
 def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, picked: Picked) -> pa.Array:
@@ -69,7 +70,8 @@ def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, picked: Pic
     distinct, rows = picked.distinct(outer, block)
     slugs = {slot: [word.slug for word in words] for slot, words in block.slots.items()}
     heads = [f"{config.name}.{frame.frame.code}", *(take(slugs[slot], distinct.at[slot]) for slot in outer)]
-    return join([join(heads, distinct.n, ".").take(pa.array(rows)), take(slugs[last], picked.at[last])], picked.n, ".")
+    ends = pa.array([f".{slug}" for slug in slugs[last]], pa.string())
+    return glue([(join(heads, distinct.n, "."), rows), (ends, picked.at[last])])
 
 
 def _own(rows: FrameRows, picked: Picked, name: str, text: str) -> dict[str, pa.Array]:

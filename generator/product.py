@@ -1,7 +1,7 @@
 """Ranges of a product of words, without making the product: which word each row has in each slot."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -14,8 +14,8 @@ __all__ = ["Flags", "Indices", "Picked", "digits"]
 Indices = npt.NDArray[np.signedinteger]
 Flags = npt.NDArray[np.bool_]
 
-FEW = 256
-"""So many combinations are all made rather than looked for among the rows."""
+FEW, FEW_OF = 256, 16
+"""So many combinations, or one for so many rows, are all made rather than looked for among the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Picked:
     n: int
     start: int | None = None
     """The number of the first row, where the rows follow one another."""
+    found: dict[tuple[str, ...], tuple["Picked", Indices]] = field(default_factory=dict, compare=False, repr=False)
+    """What was found distinct before, by slots."""
 
     @classmethod
     def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "Picked":
@@ -41,14 +43,15 @@ class Picked:
 
         Where there are few of them, all are there, whether a row has them or not.
         """
+        if (key := tuple(slots)) not in self.found:
+            self.found[key] = self._distinct(key, block)
+        return self.found[key]
+
+    def _distinct(self, slots: tuple[str, ...], block: ResolvedBlock) -> tuple["Picked", Indices]:
         sizes = [len(block.slots[slot]) for slot in slots]
         if prod(sizes) >= 2**62:  # no number that numpy has stands for one of these: each row is taken for another
             return Picked({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
-        if (
-            self.start is not None
-            and tuple(slots) == tuple(block.slots)[: len(slots)]
-            and prod(sizes) > min(FEW, self.n)
-        ):
+        if self.start is not None and slots == tuple(block.slots)[: len(slots)] and prod(sizes) > min(FEW, self.n):
             return self._leading(slots, sizes, block.product // prod(sizes), self.start)
         first, *others = zip(slots, sizes, strict=True) if slots else [("", 1)]
         kind: type[np.signedinteger] = np.int32 if prod(sizes) < 2**31 else np.int64
@@ -91,6 +94,8 @@ def _distinct(codes: Indices) -> tuple[Indices, Indices]:
     """As ``np.unique`` with its inverse; neighbouring rows have neighbouring codes, so that counting beats sorting."""
     low, high = (int(codes.min()), int(codes.max())) if len(codes) else (0, 0)
     span = high - low + 1
+    if span <= len(codes) // FEW_OF:  # as good as all of them are there
+        return np.arange(low, high + 1), codes - low
     if span > 4 * len(codes) + 1:
         found, rows = np.unique(codes, return_inverse=True)
         return found, rows

@@ -16,6 +16,7 @@ from senseprobe.generator.segments import CompiledFrame, Mistake, Segment, compi
 from senseprobe.generator.templates import Frame, Template
 from senseprobe.generator.wordlists import Word, WordLists
 from senseprobe.records import Finding
+from senseprobe.release.schema import FULL
 
 __all__ = ["resolve"]
 
@@ -40,7 +41,18 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
         findings.extend(_repeated_ids(template, blocks))
     if findings:
         raise DeclarationError(findings)
-    return Config(template.config, template, blocks, resolvers[0].columns())
+    return Config(template.config, template, blocks, resolvers[0].columns(), _full(blocks))
+
+
+def _full(blocks: tuple[ResolvedBlock, ...]) -> frozenset[str]:
+    front = blocks[0].block.front
+    own = {name for name, text in front.columns.items() if all(_is_full(block, text) for block in blocks)}
+    return FULL[front.kind] | {"id", "frame", *front.slots} | own
+
+
+def _is_full(block: ResolvedBlock, text: str) -> bool:
+    found = reference(text, block.slots)
+    return found is not None and all(word.columns[found[1]] is not None for word in block.slots[found[0]])
 
 
 def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iterator[Finding]:

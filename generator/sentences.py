@@ -15,7 +15,7 @@ from senseprobe.generator.segments import MAX_SENTENCE, Segment
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["FrameRows", "Side", "constant", "flags", "join", "take"]
+__all__ = ["FrameRows", "Piece", "Side", "constant", "flags", "glue", "join", "take"]
 
 
 MOST_KEPT = 100_000
@@ -25,15 +25,33 @@ Made = Callable[[Picked], Mapping[str, pa.Array]]
 """Makes columns of the rows that were picked."""
 
 
-@dataclass(slots=True)
-class Side:
-    """One role's sentences: text, span of the target, and each segment's texts and lengths of articles."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a segment says: its distinct texts, and for each row which of them, its length and its article's."""
 
-    text: pa.Array
+    texts: pa.Array
+    rows: Indices
+    lengths: Indices
+    articles: Indices
+
+    @property
+    def said(self) -> pa.Array:
+        """The text of each row."""
+        return self.texts.take(pa.array(self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One role's sentences: a piece for each segment, and where the target is."""
+
+    pieces: tuple[Piece, ...]
     start: Indices
     end: Indices
-    pieces: list[pa.Array]
-    articles: list[Indices]
+
+    @property
+    def text(self) -> pa.Array:
+        """The sentence of each row."""
+        return glue([(piece.texts, piece.rows) for piece in self.pieces])
 
 
 @dataclass(slots=True)
@@ -59,21 +77,25 @@ class FrameRows:
     def side(self, role: str, picked: Picked) -> Side:
         """The sentences of a role."""
         start, end, length = (np.zeros(picked.n, dtype=np.int32) for _ in range(3))
-        pieces, articles = [], []
+        pieces = []
         for segment in self.frame.compiled.segments:
-            texts, rows, lengths, article = self._evaluate(segment, role, picked)
+            piece = self._evaluate(segment, role, picked)
             if segment is self.frame.target:
-                start, end = length + article, length + lengths
-            length = length + lengths
+                start, end = length + piece.articles, length + piece.lengths
+            length = length + piece.lengths
             self._check_length(int(length.max(initial=0)))
-            pieces.append(texts.take(rows))
-            articles.append(article)
-        return Side(join(pieces, picked.n), start, end, pieces, articles)
+            pieces.append(piece)
+        return Side(tuple(pieces), start, end)
+
+    def sentence(self, role: str, picked: Picked) -> dict[str, pa.Array]:
+        """The columns of a role: its sentences, and the spans of the target in them."""
+        side = self.side(role, picked)
+        return {role: side.text, f"{role}_span": self.spans(side)}
 
     def spans(self, side: Side) -> pa.Array:
         """The target's spans; null where the block has no target."""
         parts = [pa.array(side.start, pa.int32()), pa.array(side.end, pa.int32())]
-        missing = pa.array(np.full(len(side.start), self.frame.target is None))
+        missing = pa.array(np.full(len(side.start), True)) if self.frame.target is None else None
         return pa.StructArray.from_arrays(parts, names=["start", "end"], mask=missing)
 
     def bound(self, role: str, name: str, picked: Picked) -> pa.Array:
@@ -99,26 +121,26 @@ class FrameRows:
             message = f"a sentence has {longest} characters, at most {MAX_SENTENCE} are allowed"
             raise DeclarationError([self._finding("E108", message)])
 
-    def _evaluate(self, segment: Segment, role: str, picked: Picked) -> tuple[pa.Array, pa.Array, Indices, Indices]:
-        """The distinct texts of a segment; and for each row which of them it has, its length and its article's."""
+    def _evaluate(self, segment: Segment, role: str, picked: Picked) -> Piece:
         slots = self.block.reads(role, segment.reads)
         distinct, rows = picked.distinct(slots, self.block)
         said = self.frame.said.setdefault((id(segment), role), {})
         if len(said) > MOST_KEPT:
             said.clear()
         found = []
-        for places, chosen in _combinations(distinct, slots, self.block):
+        for places in _places(distinct, slots):
             # Other threads may fill it, or clear it, at any time.
             if (one := said.get(places)) is None:
-                one = said[places] = self._render(segment, role, chosen)
+                words = {slot: self.block.slots[slot][place] for slot, place in zip(slots, places, strict=True)}
+                one = said[places] = self._render(segment, role, words)
             found.append(one)
         texts, articles = zip(*found, strict=True)
         lengths = np.array([len(text) for text in texts], dtype=np.int32)
-        return pa.array(texts, pa.string()), pa.array(rows), lengths[rows], np.array(articles, dtype=np.int32)[rows]
+        return Piece(pa.array(texts, pa.string()), rows, lengths[rows], np.array(articles, dtype=np.int32)[rows])
 
     def _render(self, segment: Segment, role: str, chosen: Mapping[str, Word]) -> tuple[str, int]:
         bound = self.block.names(role)
-        values = {n: b if isinstance(b, Word) else chosen[b] for n in segment.reads if (b := bound[n]) is not None}
+        values = {n: b if isinstance(b := bound[n], Word) else chosen[b] for n in segment.reads}
         try:
             return segment.render(values)
         except (jinja2.TemplateError, TypeError) as error:
@@ -140,13 +162,9 @@ def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
     return pa.DictionaryArray.from_arrays(at if all_differ else coded.indices.take(at), coded.dictionary, safe=False)
 
 
-def _combinations(
-    distinct: Picked, slots: Sequence[str], block: ResolvedBlock
-) -> Iterator[tuple[tuple[int, ...], Mapping[str, Word]]]:
-    """Each combination as places in the slots, and as words."""
-    words = [block.slots[slot] for slot in slots]
-    for places in zip(*(distinct.at[slot].tolist() for slot in slots), strict=True) if slots else [()]:
-        yield places, {slot: choice[place] for slot, choice, place in zip(slots, words, places, strict=True)}
+def _places(picked: Picked, slots: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Each combination, as places in the slots."""
+    return zip(*(picked.at[slot].tolist() for slot in slots), strict=True) if slots else iter([()])
 
 
 def take(texts: list[str] | list[str | None], at: Indices) -> pa.Array:
@@ -163,6 +181,23 @@ def flags(array: pa.Array) -> Flags:
     """A column of booleans as numpy has it."""
     found: Flags = array.to_numpy(zero_copy_only=False).astype(bool)
     return found
+
+
+def glue(parts: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
+    """For each row, the texts of all parts at their places in one; no text is null.
+
+    Several times faster than ``join``: all texts are gathered one after another, and of the bounds between them those
+    within a row are left out.
+    """
+    at = np.empty((len(parts[0][1]), len(parts)), dtype=np.int32)
+    first = 0
+    for number, (texts, places) in enumerate(parts):
+        np.add(places, first, out=at[:, number], casting="same_kind")
+        first += len(texts)
+    gathered = pa.concat_arrays([texts for texts, _ in parts]).take(pa.array(at.reshape(-1)))
+    _, bounds, data = gathered.buffers()
+    ends = np.frombuffer(bounds, dtype=np.int32)[: len(gathered) + 1 : len(parts)]
+    return pa.StringArray.from_buffers(len(at), pa.py_buffer(ends.tobytes()), data)
 
 
 def join(parts: list[pa.Array] | list[str | pa.Array], n: int, between: str = "") -> pa.Array:

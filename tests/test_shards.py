@@ -17,7 +17,6 @@ SHARDS = 4
 @pytest.fixture
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of 100 rows, so that sssb has 45 of them and a shard has some."""
-    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", 50)
     monkeypatch.setattr(parquet, "ROWS_PER_FILE", 100)
 
 

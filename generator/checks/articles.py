@@ -79,8 +79,8 @@ def _said(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame, at: int)
     """What a segment says in any role, with the length of its article; and the words that it prints, by their text."""
     said: Said = {}
     for role in block.roles:
-        side = subject.side(block, frame, role)
-        said |= dict.fromkeys(zip(side.pieces[at].to_pylist(), side.articles[at].tolist(), strict=True))
+        piece = subject.side(block, frame, role).pieces[at]
+        said |= dict.fromkeys(zip(piece.said.to_pylist(), piece.articles.tolist(), strict=True))
     prints = frame.compiled.segments[at].prints
     words = [word for role in block.roles for name in prints for word in block.words(role, name)]
     return said, {str(word): word for word in words}

@@ -100,7 +100,7 @@ def _missing(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> It
             continue  # what the frame itself says behind an output is an ending
         for role in block.roles:
             pieces = subject.side(block, frame, role).pieces
-            if joined := _run_together(pieces[at], pieces[at + 1], before):
+            if joined := _run_together(pieces[at].said, pieces[at + 1].said, before):
                 place = frame.frame.line, columns_of(frame)[at + 1]
                 yield finding(subject.config, place, "E117", f"no blank in {joined!r}", "put one before the output")
                 break

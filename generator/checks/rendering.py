@@ -3,8 +3,6 @@
 from math import prod
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from senseprobe.generator.blocks import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.product import Indices, Picked, digits
@@ -19,7 +17,7 @@ MOST_COMBINATIONS = 20_000
 
 def too_long(rows: FrameRows, role: str, side: Side, picked: Picked) -> None:
     """DeclarationError (E108) where the longest sentence is; `side` is that of the rows that `covering` picked."""
-    if sum(_longest(piece)[1] for piece in side.pieces) > MAX_SENTENCE:
+    if sum(int(piece.lengths.max()) for piece in side.pieces) > MAX_SENTENCE:
         rows.side(role, _longest_row(rows, role, picked, side))
 
 
@@ -49,19 +47,12 @@ def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[st
     return {slot: np.arange(n) % size for slot, size in zip(slots, sizes, strict=True)}, n
 
 
-def _longest(piece: pa.Array) -> tuple[int, int]:
-    """The row with the longest text, and its length."""
-    lengths = pc.utf8_length(piece).to_numpy()
-    return int(lengths.argmax()), int(lengths.max())
-
-
 def _longest_row(rows: FrameRows, role: str, picked: Picked, side: Side) -> Picked:
     """A row in which the segments, the longest first, say the longest that they can, as far as they agree on words."""
     at: dict[str, Indices] = {}
-    found = [
-        (*_longest(piece), segment) for piece, segment in zip(side.pieces, rows.frame.compiled.segments, strict=True)
-    ]
-    for row, _, segment in sorted(found, key=lambda each: -each[1]):
+    found = zip(side.pieces, rows.frame.compiled.segments, strict=True)
+    for piece, segment in sorted(found, key=lambda each: -int(each[0].lengths.max())):
+        row = int(piece.lengths.argmax())
         for slot in rows.block.reads(role, segment.reads):
             at.setdefault(slot, picked.at[slot][row : row + 1])
     return Picked({slot: at.get(slot, np.zeros(1, dtype=np.int64)) for slot in rows.block.slots}, 1)

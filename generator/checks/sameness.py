@@ -53,7 +53,7 @@ def _same(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
     slots = {slot for role in block.roles for slot in block.reads(role, reads)}
     picked = _all_slots(block, spread(block, [slot for slot in block.slots if slot in slots]))
     sides = [FrameRows(config, block, frame).side(role, picked) for role in block.roles]
-    told = [join([side.pieces[at] for at in numbers] or [""], picked.n, MARK) for side in sides]
+    told = [join([side.pieces[at].said for at in numbers] or [""], picked.n, MARK) for side in sides]
     same = flags(pc.equal(*told))
     if not same.any():
         return ""

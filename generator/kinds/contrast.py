@@ -55,12 +55,8 @@ class _Pairs:
             return rows.gather(picked, both, self._pair)
         made = rows.gather(picked, both, self._compared)
         for role in _ROLES:
-            made |= rows.gather(picked, rows.reads(role), lambda one, role=role: self._alone(role, one))  # type: ignore[misc]
+            made |= rows.gather(picked, rows.reads(role), lambda one, role=role: rows.sentence(role, one))  # type: ignore[misc]
         return made
-
-    def _alone(self, role: str, one: Picked) -> dict[str, pa.Array]:
-        side = self.rows.side(role, one)
-        return {role: side.text, f"{role}_span": self.rows.spans(side)}
 
     def _compared(self, one: Picked) -> dict[str, pa.Array]:
         stereo, anti = (self.rows.side(role, one) for role in _ROLES)
@@ -69,7 +65,7 @@ class _Pairs:
 
     def _pair(self, one: Picked) -> dict[str, pa.Array]:
         swapped = pa.array(_odd(self.rows.block, self.front.flip, one))
-        made = self._compared(one) | self._alone("stereo", one) | self._alone("anti", one)
+        made = self._compared(one) | self.rows.sentence("stereo", one) | self.rows.sentence("anti", one)
         for name in ("{}", "{}_span", "{}_value"):
             first, second = (name.format(role) for role in _ROLES)
             mine, theirs = made[first], made[second]
@@ -95,10 +91,11 @@ class _Pairs:
         }
         minimal: Flags = np.sum(list(differing.values()), axis=0) == 1
         for number, segment in enumerate(self.rows.frame.compiled.segments):
-            same = flags(pc.equal(stereo.pieces[number], anti.pieces[number]))
+            mine, theirs = stereo.pieces[number], anti.pieces[number]
+            same = flags(pc.equal(mine.said, theirs.said))
             # A segment may differ only where it prints the word that differs, and then not in its article.
             # "a " and "an " differ in length, and no article is neither.
-            may_differ = (stereo.articles[number] == anti.articles[number]) & (not segment.block)
+            may_differ = (mine.articles == theirs.articles) & (not segment.block)
             printed = np.zeros(one.n, dtype=np.bool_)
             for name in segment.prints & differing.keys():
                 printed |= differing[name]

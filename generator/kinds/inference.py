@@ -18,10 +18,5 @@ def columns(rows: FrameRows, picked: Picked, lists: WordLists) -> dict[str, pa.A
     found = reference(front.gold, rows.block.slots)
     made = rows.gather(picked, found[:1] if found else (), lambda one: {"gold": rows.cell(front.gold, one)})
     for role in front.roles:
-        made |= rows.gather(picked, rows.reads(role), lambda one, role=role: _sentence(rows, role, one))  # type: ignore[misc]
+        made |= rows.gather(picked, rows.reads(role), lambda one, role=role: rows.sentence(role, one))  # type: ignore[misc]
     return made
-
-
-def _sentence(rows: FrameRows, role: str, one: Picked) -> dict[str, pa.Array]:
-    side = rows.side(role, one)
-    return {role: side.text, f"{role}_span": rows.spans(side)}

@@ -13,6 +13,10 @@ import pyarrow.compute as pc
 __all__ = ["ContentHash", "combine", "file_sha256", "text_type"]
 
 
+ROWS_AT_ONCE = 32_768
+"""Texts are written out to be hashed, which must not take much memory beside the rows."""
+
+
 def file_sha256(path: Path) -> str:
     """Sha256 of a file's bytes, as 64 hexadecimal digits."""
     with path.open("rb") as file:
@@ -53,6 +57,10 @@ class ContentHash:
     def update(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch, in order."""
         self._rows += batch.num_rows
+        for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+            self._add(batch.slice(start, ROWS_AT_ONCE))
+
+    def _add(self, batch: pa.RecordBatch) -> None:
         for path, array in _flat(batch.schema, batch.columns):
             kind, streams = self._columns[path]
             for stream, data in zip(streams, _streams(array, kind), strict=True):

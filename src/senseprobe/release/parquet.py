@@ -16,17 +16,18 @@ import pyarrow.parquet as pq
 from senseprobe.errors import DamagedRelease
 from senseprobe.records import Finding
 from senseprobe.release.form import printable
-from senseprobe.release.schema import plain
+from senseprobe.release.schema import loose, plain
 
-__all__ = ["ROWS_PER_FILE", "ROWS_PER_GROUP", "Rows", "Told", "file_names", "read_rows", "write_rows"]
+__all__ = ["ROWS_PER_FILE", "Rows", "Told", "file_names", "read_rows", "write_rows"]
 
-ROWS_PER_GROUP = 131_072
-ROWS_PER_FILE = 2 * ROWS_PER_GROUP
+ROWS_PER_FILE = 262_144
+"""Also the rows of a group, of which a file has one: each group has dictionaries of its own."""
 
 MAX_GROUP_BYTES = 2**30
-"""A row group of 131,072 rows has some 40 MB; one that claims to hold more than this is not read."""
+"""The row group of a full file has some 80 MB; one that claims to hold more than this is not read."""
 
-THREADS = min(os.cpu_count() or 1, 4)  # each takes some 30 MB
+THREADS = min(os.cpu_count() or 1, 4)
+"""That write files, each with some 60 MB; one where somebody hears of the rows, since hashing them takes longer."""
 
 Batches = Iterator[pa.RecordBatch]
 Rows = Callable[[int, int], Batches]
@@ -46,111 +47,86 @@ def write_rows(
 ) -> None:
     """Write the `size` rows of a config as files of ROWS_PER_FILE into `folder`; `only` names the files to write.
 
-    `rows` makes a range of rows, in several threads at once; `told` hears of each group of them, in order and in this
-    thread. Files are written side by side, and few are ahead of what was told, so that memory does not grow with size.
+    `rows` makes a range of rows, in several threads at once; `told` hears of each file's, in order and in this thread.
+    Files are written side by side, and few are ahead of what was told, so that memory does not grow with size.
     """
-    waiting: deque[Future[list[pa.RecordBatch]]] = deque()
-    with _quick_switches(), ThreadPoolExecutor(THREADS) as pool:
+    waiting: deque[Future[pa.RecordBatch | None]] = deque()
+    threads = 1 if told else THREADS
+    with _tuned(), ThreadPoolExecutor(threads) as pool:
         for number, name in enumerate(file_names(size)):
             if only is None or name in only:
                 start = number * ROWS_PER_FILE
                 made = partial(rows, start, min(start + ROWS_PER_FILE, size))
                 waiting.append(pool.submit(_write_file, folder / name, schema, made, keep=told is not None))
-            if len(waiting) > THREADS:
+            if len(waiting) > threads:
                 _tell(waiting.popleft(), told)
         while waiting:
             _tell(waiting.popleft(), told)
 
 
 @contextmanager
-def _quick_switches() -> Iterator[None]:
-    """Threads that come back from Arrow wait for the interpreter no longer than its calls take: 10 to 25 % faster."""
-    usual = sys.getswitchinterval()
+def _tuned() -> Iterator[None]:
+    """Threads that come back from Arrow wait for the interpreter no longer than its calls take: 10 to 25 % faster.
+
+    Arrow's own allocator gives large blocks back at once, to ask for them again for the next file: another 10 %.
+    """
+    switches, pool = sys.getswitchinterval(), pa.default_memory_pool()
     sys.setswitchinterval(0.0001)
+    pa.set_memory_pool(pa.system_memory_pool())
     try:
         yield
     finally:
-        sys.setswitchinterval(usual)
+        sys.setswitchinterval(switches)
+        pa.set_memory_pool(pool)
 
 
-def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool) -> list[pa.RecordBatch]:
-    """Write one file; its groups, if they are to be kept."""
-    kept = []
-    with _writer(path, schema) as writer:
+def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool) -> pa.RecordBatch | None:
+    """Write one file; its rows, if they are to be kept."""
+    parts = [*rows()]
+    group = _joined(parts)
+    coded = _coded(group, required={field.name for field in parts[0].schema if not field.nullable})
+    with _writer(path, coded.schema) as writer:
         writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
-        for group in _groups(rows()):
-            for part in _parts(_coded(group, schema)):
-                writer.write_batch(part)
-            if keep:
-                kept.append(group)
-    return kept
+        for part in _parts(coded):
+            writer.write_batch(part)
+    return group if keep else None
 
 
-def _tell(written: Future[list[pa.RecordBatch]], told: Told | None) -> None:
-    for group in written.result():
-        if told:
-            told(group)
+def _tell(written: Future[pa.RecordBatch | None], told: Told | None) -> None:
+    group = written.result()
+    if told and group is not None:
+        told(group)
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """Texts are written from their dictionaries, so the file must not claim that readers should see dictionaries.
 
-    Ids are all different: what they share are their beginnings, so each is written as what differs from the one before.
+    Numbers are few and come again in turn: compression alone makes them as small, in half the time. Ids are all
+    different: what they share are their beginnings, so each is written as what differs from the one before.
     """
-    coded = [leaf for leaf in _leaves(schema) if leaf != "id"]
     return pq.ParquetWriter(
         path,
-        _coded_schema(schema),
+        schema,
         compression="zstd",
-        use_dictionary=coded,
+        use_dictionary=[field.name for field in schema if pa.types.is_dictionary(field.type)],
         column_encoding={"id": "DELTA_BYTE_ARRAY"},
         store_schema=False,
+        write_batch_size=ROWS_PER_FILE,
         write_statistics=False,  # they cost more than all else, and within a group there is every word of most slots
     )
 
 
-def _leaves(schema: pa.Schema) -> Iterator[str]:
-    for field in schema:
-        if pa.types.is_struct(field.type):
-            yield from (f"{field.name}.{child.name}" for child in field.type)
-        elif not pa.types.is_boolean(field.type):  # Parquet has no dictionaries of these
-            yield field.name
+def _coded(group: pa.RecordBatch, required: Container[str]) -> pa.RecordBatch:
+    """The group with texts but ids as dictionaries; columns that say that they are required are written faster."""
+    columns = {name: _coded_column(group[name], name, required) for name in group.schema.names}
+    fields = [pa.field(name, column.type, name not in required) for name, column in columns.items()]
+    return pa.record_batch([*columns.values()], schema=pa.schema(fields))
 
 
-def _coded_type(field: pa.Field) -> pa.DataType:
-    coded = pa.types.is_string(field.type) and field.name != "id"
-    return pa.dictionary(pa.int32(), field.type) if coded else field.type
-
-
-def _coded_schema(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([pa.field(field.name, _coded_type(field)) for field in schema], schema.metadata)
-
-
-def _coded(group: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The group with texts as dictionaries, whichever way they came."""
-    wanted = _coded_schema(schema)
-    columns = [_as(column, field.type) for column, field in zip(group.columns, wanted, strict=True)]
-    return pa.record_batch(columns, schema=wanted)
-
-
-def _as(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 - Arrow's arrays have no types of their own
-    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
-        return column.dictionary_encode()
-    return column
-
-
-def _groups(batches: Batches) -> Batches:
-    """The rows in groups of ROWS_PER_GROUP, however they came: bytes must not depend on how rows were made."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        while sum(part.num_rows for part in waiting) + batch.num_rows >= ROWS_PER_GROUP:
-            room = ROWS_PER_GROUP - sum(part.num_rows for part in waiting)
-            yield _joined([*waiting, batch.slice(0, room)])
-            waiting, batch = [], batch.slice(room)
-        if batch.num_rows:
-            waiting.append(batch)
-    if waiting:
-        yield _joined(waiting)
+def _coded_column(column: Any, name: str, required: Container[str]) -> Any:  # noqa: ANN401 - Arrow's arrays have no types
+    if pa.types.is_struct(column.type):
+        return column.cast(pa.struct([child.with_nullable(name not in required) for child in column.type]))
+    return column.dictionary_encode() if pa.types.is_string(column.type) and name != "id" else column
 
 
 def _parts(group: pa.RecordBatch) -> Batches:
@@ -174,14 +150,14 @@ def read_rows(path: Path, schema: pa.Schema, shown: str, most: int) -> Batches:
             _check(file, schema, most, shown)
             for batch in file.iter_batches():
                 batch.validate(full=True)  # a column of text may hold what is no UTF-8
-                yield batch
+                yield plain(batch)
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
         reason = printable(str(error).partition("\n")[0])
         raise _damaged(shown, "E404", f"cannot be read as Parquet: {reason}") from None
 
 
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, shown: str) -> None:
-    if file.schema_arrow.remove_metadata() != schema.remove_metadata():
+    if loose(file.schema_arrow) != schema.remove_metadata():
         raise _damaged(shown, "E407", "its columns are not those of the config")
     if (rows := file.metadata.num_rows) > most:
         raise _damaged(shown, "E405", f"has {rows - most} rows more than the manifest says")

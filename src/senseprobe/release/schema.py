@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from senseprobe.records import Design
 
-__all__ = ["KINDS", "Kind", "design_schema", "meanings", "plain", "row_schema"]
+__all__ = ["FULL", "KINDS", "Kind", "design_schema", "loose", "meanings", "plain", "row_schema"]
 
 Kind = Literal["contrast", "inference", "association"]
 
@@ -57,6 +57,13 @@ _ASSOCIATION: Columns = (
 KINDS: Mapping[str, Columns] = {"contrast": _CONTRAST, "inference": _INFERENCE, "association": _ASSOCIATION}
 """Name, type and meaning of each kind's columns, after `id`, `frame` and one column per slot."""
 
+FULL: Mapping[str, frozenset[str]] = {
+    "contrast": frozenset({"stereo", "anti"}),
+    "inference": frozenset(name for name, _, _ in _INFERENCE),
+    "association": frozenset({"role", "sentence", "span"}),
+}
+"""Which of these hold something in every row."""
+
 
 def row_schema(kind: str, slots: Sequence[str], columns: Iterable[tuple[str, str]] = ()) -> pa.Schema:
     """The schema of a config's rows; `columns` names those that the template adds, with their types."""
@@ -79,9 +86,18 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     return told | {name: f"what the lists say: `{name}`" for design in listed for name, _ in design.columns}
 
 
+def loose(schema: pa.Schema) -> pa.Schema:
+    """The names and types of a schema: whether a column may hold nulls is a file's affair, and no part of the rows."""
+    return pa.schema([pa.field(field.name, _loose(field.type)) for field in schema])
+
+
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with every dictionary written out."""
-    columns = [
-        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns
-    ]
+    """The batch with every dictionary written out, and columns that may hold nulls."""
+    columns = [column.cast(_loose(column.type)) for column in batch.columns]
     return pa.record_batch(columns, names=batch.schema.names)
+
+
+def _loose(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(child.name, child.type) for child in kind])
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

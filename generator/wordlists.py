@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +24,9 @@ DESCRIPTOR = "datapackage.yaml"
 
 MAX_WORDS = 100_000
 """Rows of a list; a longer one is a mistake or an attack."""
+
+MOST_MISTAKES = 1_000
+"""Mistakes of a list that are told: more are one mistake, made in every row."""
 
 Value = str | bool | int | float | None
 
@@ -141,6 +145,7 @@ class WordLists:
     folders: tuple[Path, ...]
     _packages: dict[Path, Package] = field(default_factory=dict)
     _lists: dict[str, WordList] = field(default_factory=dict)
+    _broken: dict[str, DeclarationError] = field(default_factory=dict)
 
     def names(self) -> list[str]:
         """Every list in sight, sorted."""
@@ -148,13 +153,22 @@ class WordLists:
 
     def get(self, name: str) -> WordList | None:
         """The list called `name`, or None; DeclarationError with every mistake of its file."""
+        if name in self._broken:
+            raise self._broken[name]
         if name not in self._lists:
             for folder in self.folders:
                 named = (resource for resource in self._package(folder).resources if resource.name == name)
                 if resource := next(named, None):
-                    self._lists[name] = _read_list(folder, resource)
+                    self._read(folder, resource)
                     break
         return self._lists.get(name)
+
+    def _read(self, folder: Path, resource: Resource) -> None:
+        try:
+            self._lists[resource.name] = _read_list(folder, resource)
+        except DeclarationError as error:
+            self._broken[resource.name] = error
+            raise
 
     def _package(self, folder: Path) -> Package:
         if folder not in self._packages:
@@ -185,7 +199,11 @@ def _read_list(folder: Path, resource: Resource) -> WordList:
     text = yamlfile.read_text(path, shown)
     findings: list[Finding] = []
     words = tuple(_words(resource, text, shown, findings))
-    findings.extend(_repeats(resource, words, shown))
+    findings.extend(islice(_repeats(resource, words, shown), MOST_MISTAKES + 1))
+    if len(findings) > MOST_MISTAKES:
+        last = findings[MOST_MISTAKES]
+        message = f"more than {MOST_MISTAKES} mistakes: what follows is not told"
+        findings[MOST_MISTAKES:] = [_finding(shown, last.line, 1, "E202", message)]
     if findings:
         raise DeclarationError(findings)
     return WordList(resource, path, shown, words)
@@ -202,6 +220,8 @@ def _words(resource: Resource, text: str, shown: str, findings: list[Finding]) -
             return
         for number, cells in enumerate(reader, 1):
             line = reader.line_num
+            if len(findings) > MOST_MISTAKES:
+                return
             if number > MAX_WORDS:
                 findings.append(_finding(shown, line, 1, "E202", f"more than {MAX_WORDS} rows"))
                 return
@@ -263,7 +283,7 @@ def _value(spec: FieldSpec, cell: str) -> Value:
         if spec.constraints.required or spec.name == "word":
             raise ValueError("is empty")
         return None
-    if any(not c.isprintable() for c in cell):
+    if not cell.isprintable():
         raise ValueError("holds a control character")
     if cell != " ".join(cell.split()):
         raise ValueError("has blanks around it, or two in a row")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from senseprobe.generator.blocks import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.checks.reading import columns_of, finding, said
 from senseprobe.generator.checks.registry import Subject, on_config
-from senseprobe.generator.checks.words import FUNCTION_WORDS, WORD, WORDNET, is_english, vocabulary, word_set
+from senseprobe.generator.checks.words import FUNCTION_WORDS, WORD, WORDNET, is_english, vocabulary
 from senseprobe.generator.english import English
+from senseprobe.generator.english.tables import word_set
 from senseprobe.lexicon.vocabulary import Vocabulary
 from senseprobe.records import Finding
 

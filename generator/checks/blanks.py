@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.generator.blocks import ResolvedBlock, ResolvedFrame
-from senseprobe.generator.checks.reading import columns_of, finding
+from senseprobe.generator.checks.reading import columns_of, finding, masked
 from senseprobe.generator.checks.registry import Subject, on_config
-from senseprobe.generator.checks.words import FUNCTION_WORDS, is_english, word_set
+from senseprobe.generator.checks.words import FUNCTION_WORDS, is_english
+from senseprobe.generator.english.tables import word_set
 from senseprobe.generator.segments import Segment
 from senseprobe.records import Finding
 
@@ -19,7 +20,6 @@ __all__ = ["blanks"]
 _WRONG = r"\s\s|\s[.,;:!?](?:\s|$)|(?:^|[^.])\.\.$"
 # French has a blank before high punctuation.
 _WRONG_ANYWHERE = r"\s\s|\s[.,](?:\s|$)|(?:^|[^.])\.\.$"
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 
 _LAST, _FIRST = re.compile(r"[^\W_]+$"), re.compile(r"[^\W_]+")
 
@@ -62,7 +62,7 @@ def _wrong(subject: Subject) -> str:
 
 def _typed(subject: Subject, frame: ResolvedFrame) -> Iterator[Finding]:
     """Those that stand in the frame itself."""
-    outside = _TAG.sub(lambda tag: "\x00" * len(tag[0]), frame.frame.source)
+    outside = masked(frame.frame.source, "\x00")
     for found in re.finditer(_wrong(subject), outside):
         stops = found[0].endswith("..")
         at = found.end() - 2 if stops else found.start()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from senseprobe.generator.blocks import ResolvedBlock, ResolvedFrame
-from senseprobe.generator.checks.reading import finding
+from senseprobe.generator.checks.reading import finding, masked
 from senseprobe.generator.checks.registry import Subject, on_config
 from senseprobe.generator.checks.words import is_english
 from senseprobe.generator.wordlists import Word
@@ -15,7 +15,6 @@ __all__ = ["mixed_genders"]
 _GENDERS = {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}
 _GENDER = {word: gender for gender, words in _GENDERS.items() for word in words}
 _PRONOUN = re.compile(rf"(?<![\w'-])(?:{'|'.join(_GENDER)})(?![\w-])", re.IGNORECASE)
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 
 
 @on_config("W515")
@@ -55,6 +54,6 @@ def _mixed(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> Iter
 
 def _place(frame: ResolvedFrame, word: str) -> tuple[int, int]:
     """Where a frame has the word itself, else where it begins."""
-    outside = _TAG.sub(lambda tag: "\x00" * len(tag[0]), frame.frame.source)
+    outside = masked(frame.frame.source, "\x00")
     found = re.search(rf"\b{word}\b", outside)
     return frame.frame.line, frame.frame.column + (found.start() if found else 0)

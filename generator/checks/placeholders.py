@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from senseprobe.generator.blocks import ResolvedBlock
 from senseprobe.generator.cells import Cells
-from senseprobe.generator.checks.reading import finding
+from senseprobe.generator.checks.reading import finding, masked
 from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.wordlists import WordList
 from senseprobe.records import Finding
@@ -20,7 +20,6 @@ _PLACEHOLDER = re.compile(
 # What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
 _FOREIGN = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
 _REST = 2  # the group that holds filters
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 _HINT = "fill it in: it would be printed as it is"
 
 
@@ -51,22 +50,17 @@ def names_of(block: ResolvedBlock) -> frozenset[str]:
 
 def unfilled(source: str, names: Collection[str]) -> Iterator[tuple[re.Match[str], str]]:
     """What a frame has in the place of an output, as `{slot}` and `$slot`; with the name."""
-    for found in _FOREIGN.finditer(_outside(source)):
+    for found in _FOREIGN.finditer(masked(source, "\n")):
         name = next(group for number, group in enumerate(found.groups(), 1) if group and number != _REST)
         if name in names:
             yield found, name
-
-
-def _outside(source: str) -> str:
-    """A frame with nothing in the place of its tags, so that places stay what they are."""
-    return _TAG.sub(lambda tag: "\n" * len(tag[0]), source)
 
 
 def _left_over(source: str, names: Collection[str]) -> Iterator[tuple[int, str, str]]:
     """The placeholders of a frame: place from 0, text and hint."""
     end = 0
     meant = {found.start(): (found, name) for found, name in unfilled(source, names)}
-    others = {found.start(): (found, "") for found in _PLACEHOLDER.finditer(_outside(source))}
+    others = {found.start(): (found, "") for found in _PLACEHOLDER.finditer(masked(source, "\n"))}
     for start, (found, name) in sorted({**others, **meant}.items()):
         if start >= end:
             end = found.end()

@@ -19,7 +19,19 @@ from senseprobe.generator.sentences import FrameRows
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["MOST_ROWS", "Row", "columns_of", "combinations", "finding", "labelled", "said", "some", "spread"]
+__all__ = [
+    "MOST_ROWS",
+    "TAG",
+    "Row",
+    "columns_of",
+    "combinations",
+    "finding",
+    "labelled",
+    "masked",
+    "said",
+    "some",
+    "spread",
+]
 
 MOST_ROWS = 5_000
 """Combinations of words that a check looks at; of more, it looks at so many that hold each word."""
@@ -53,7 +65,13 @@ def some(words: Sequence[str], most: int = 3) -> str:
 
 # ---- Places ----
 
-_TAG = re.compile(r"\{(?:\{.*?\}|%[-+]?\s*(?P<word>\w+).*?%)\}")
+TAG = re.compile(r"\{(?:\{.*?\}|%[-+]?\s*(?P<word>\w+).*?%)\}")
+"""An output or a statement of a frame."""
+
+
+def masked(source: str, mark: str) -> str:
+    """A frame with marks in the place of its tags, so that places stay what they are."""
+    return TAG.sub(lambda tag: mark * len(tag[0]), source)
 
 
 def columns_of(frame: ResolvedFrame) -> tuple[int, ...]:
@@ -66,7 +84,7 @@ def columns_of(frame: ResolvedFrame) -> tuple[int, ...]:
 
 def _starts(source: str) -> Iterator[int]:
     end = depth = 0
-    for tag in _TAG.finditer(source):
+    for tag in TAG.finditer(source):
         if not depth and tag.start() > end:
             yield end
         if not depth:

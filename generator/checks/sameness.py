@@ -1,6 +1,5 @@
 """Sentences that are there more than once: in a pair, by a slot that changes nothing, or by a frame that is copied."""
 
-import re
 from collections.abc import Iterator
 from math import prod
 
@@ -9,7 +8,7 @@ import pyarrow.compute as pc
 
 from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.checks.placeholders import names_of, unfilled
-from senseprobe.generator.checks.reading import finding, spread
+from senseprobe.generator.checks.reading import TAG, finding, spread
 from senseprobe.generator.checks.registry import Subject, on_config
 from senseprobe.generator.english import MARK
 from senseprobe.generator.product import Picked
@@ -20,7 +19,6 @@ from senseprobe.records import Finding
 __all__ = ["frame_twice", "same_twice", "unread_slot"]
 
 # Blanks within a tag say nothing.
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 
 
 @on_config("E118")
@@ -109,7 +107,7 @@ def frame_twice(subject: Subject) -> Iterator[Finding]:
     told = set()
     for block in subject.config.blocks:
         for frame in block.frames:
-            others = earlier.setdefault(_TAG.sub(lambda tag: "".join(tag[0].split()), frame.frame.source), [])
+            others = earlier.setdefault(TAG.sub(lambda tag: "".join(tag[0].split()), frame.frame.source), [])
             same = next((theirs for their, theirs in others if _says_the_same(their, theirs, block, frame)), None)
             others.append((block, frame))
             place = frame.frame.line, frame.frame.column

@@ -6,7 +6,7 @@ from itertools import islice
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.cells import Cells
-from senseprobe.generator.checks.reading import finding
+from senseprobe.generator.checks.reading import TAG, finding, masked
 from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.checks.words import (
     NOTHING_NEAR,
@@ -16,8 +16,8 @@ from senseprobe.generator.checks.words import (
     misspelt,
     parts,
     vocabulary,
-    word_set,
 )
+from senseprobe.generator.english.tables import word_set
 from senseprobe.generator.wordlists import Word, WordList, WordLists
 from senseprobe.lexicon.vocabulary import Vocabulary
 from senseprobe.records import Finding
@@ -41,7 +41,6 @@ _ALSO_SMALL = word_set(
     """
 )
 
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 _FIRST = re.compile(r"\W*([A-Z][a-z]+)(?![\w'\u2019])")
 _TEXT_IN_TAG = re.compile(r"""(==|!=|\bin|[\[(,])?\s*(?P<quote>["'])(?P<text>.*?)(?P=quote)(\s*[=!]=)?""")
 
@@ -155,11 +154,11 @@ def _words(lists: WordLists, name: str) -> tuple[Word, ...]:
 
 def _own_words(source: str) -> Iterator[tuple[int, str]]:
     """The words that a frame itself prints, outside tags and as texts in them, with their places from 0."""
-    outside = _TAG.sub(lambda tag: "_" * len(tag[0]), source)  # a word that touches a tag is a piece of one
+    outside = masked(source, "_")  # a word that touches a tag is a piece of one
     if first := _FIRST.match(outside):
         outside = outside[: first.start(1)] + first[1].lower() + outside[first.end(1) :]
     yield from parts(outside)
-    for tag in _TAG.finditer(source):
+    for tag in TAG.finditer(source):
         for text in _TEXT_IN_TAG.finditer(tag[0]):
             if not text[1] and not text[4]:  # else it is compared, and not printed
                 start = tag.start() + text.start("text")

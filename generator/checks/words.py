@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from senseprobe.generator.english.tables import word_set
 from senseprobe.lexicon.folder import wordnet_in
 from senseprobe.lexicon.vocabulary import POS, Pos, Vocabulary
 
@@ -18,13 +19,7 @@ __all__ = [
     "misspelt",
     "parts",
     "vocabulary",
-    "word_set",
 ]
-
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of a text that are separated by blanks."""
-    return frozenset(text.split())
 
 
 WORDNET = "wordnet-3.0"

@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from senseprobe.generator.english.library import library_article
-from senseprobe.generator.english.tables import words
+from senseprobe.generator.english.tables import word_set
 
 __all__ = ["article_of"]
 
@@ -24,8 +24,8 @@ _SPEAKABLE = re.compile(
        | SS | [DF]F | [BDGKMPT]S | [CFP]T)?""",
     re.VERBOSE,
 )
-_SPOKEN = words("FTSE HUD LAN MIG NOAA RAM REM ROM SCSI SIM")
-_SPELT = words("fbi hiv hr html http lgbt lgbtq mba mp mp3 mri nba nfl ngo rsvp sms suv uhf uk url usb usda ussr uv")
+_SPOKEN = word_set("FTSE HUD LAN MIG NOAA RAM REM ROM SCSI SIM")
+_SPELT = word_set("fbi hiv hr html http lgbt lgbtq mba mp mp3 mri nba nfl ngo rsvp sms suv uhf uk url usb usda ussr uv")
 
 _VOWEL = re.compile(  # silent h: an honest heir
     r"heir|honest|honou?r|hour(?!i)|hors\b|y[b-df-hj-np-tv-xz]|xbox|euler|ewok"

@@ -3,7 +3,7 @@
 import re
 
 from senseprobe.generator.english.library import library_plural
-from senseprobe.generator.english.tables import words
+from senseprobe.generator.english.tables import word_set
 
 __all__ = ["no_article", "plural_of"]
 
@@ -13,7 +13,7 @@ _FIRST_PART = re.compile(
     r"(?i)(\w+ers?(?=-by|-on)|passers?(?=by)|runners?(?=-up)|\w+(?=-in-law)|\w*(?:s|men)(?=-(?:in|of|at|de)-))(.+)"
 )
 # Ending in s, yet singular.
-_SINGULAR_S = words(
+_SINGULAR_S = word_set(
     """
     alias always as asbestos atlas barracks bias biceps canvas chaos charles christmas contretemps corps
     cosmos crossroads cyclops does ethos forceps fracas gallows gas gasworks has headquarters herpes
@@ -23,7 +23,7 @@ _SINGULAR_S = words(
     wales was whereas xmas yes
     """
 )
-_PLURAL_IS_US = words(
+_PLURAL_IS_US = word_set(
     """
     alibis beaus bikinis emiratis emus gurus hindus iraqis israelis khakis kiwis maoris menus nazis pakistanis qataris
     rabbis safaris saudis skis somalis sunnis swamis taxis thais tsunamis uzbekistanis yemenis zulus
@@ -36,7 +36,7 @@ _PLURAL = re.compile(
     r"(?:.*men|.*children|brethren|.*(?:people|folk)|police|cattle|oxen|.*(?:feet|teeth)|geese|(?:dor)?mice|lice|dice"
     r"|data|media|criteria|phenomena|bacteria|alumni|alumnae|vertebrae|fungi|nuclei|stimuli)"
 )
-_MASS = words(
+_MASS = word_set(
     """
     advice aids applause asbestos asparagus bacon baggage brass bravery bread broccoli butter cash chaos citrus
     clothing courage crockery cutlery debris dirt dust electricity equipment evidence flour footwear fun furniture
@@ -47,8 +47,8 @@ _MASS = words(
     violence water wealth weather
     """
 )
-_MEALS = words("breakfast brunch dinner lunch supper")  # but: a late lunch
-_OES = words(
+_MEALS = word_set("breakfast brunch dinner lunch supper")  # but: a late lunch
+_OES = word_set(
     """
     archipelago buffalo cargo domino echo embargo hero innuendo mango mosquito motto negro potato superhero tomato
     tornado torpedo veto volcano

@@ -1,8 +1,8 @@
 """Tables of words are written as text: a literal would take a line for each word."""
 
-__all__ = ["words"]
+__all__ = ["word_set"]
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """The words of a text, which white space separates."""
     return frozenset(text.split())

@@ -4,11 +4,11 @@ import re
 
 import jinja2
 
-from senseprobe.generator.english.tables import words
+from senseprobe.generator.english.tables import word_set
 
 __all__ = ["past_of", "third_of"]
 
-_PAST_PAIRS = words(
+_PAST_PAIRS = word_set(
     """
     arise:arose awake:awoke be:was bear:bore beat:beat become:became befall:befell begin:began behold:beheld bend:bent
     bet:bet bind:bound bite:bit bleed:bled blow:blew break:broke breed:bred bring:brought build:built burst:burst
@@ -28,10 +28,10 @@ _PAST_PAIRS = words(
 )
 _PAST = dict(pair.split(":") for pair in _PAST_PAIRS)
 _PREFIX = re.compile(r".*-|over|under|out|re|un|mis(?:under)?|up|with|fore?|pre|baby|breast|proof|ghost|broad")
-_NO_RULE = words("bid hang lie shine may might must shall should could would ought")
-_MODALS = words("can could may might must shall should will would ought")
+_NO_RULE = word_set("bid hang lie shine may might must shall should could would ought")
+_MODALS = word_set("can could may might must shall should will would ought")
 _ONE_SYLLABLE = re.compile(r"(?:[^aeiou]*|[^aeiou]*qu)[aeiou][bdfgklmnprstvz]")
-_STRESSED = words(
+_STRESSED = word_set(
     """
     abet abhor acquit admit allot annul commit compel concur confer control debug defer demur deter dispel emit enrol
     enthral equip excel expel handicap impel incur infer kidnap occur omit outwit patrol permit prefer program propel

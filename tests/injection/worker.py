@@ -26,7 +26,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas  # noqa: F401 - here once, where each process would import it again
+import inflect  # noqa: F401 - here once, where each process would import it again
+import pandas  # noqa: F401 - the same
 import pyarrow.parquet  # noqa: F401 - the same
 import pydantic.type_adapter  # noqa: F401 - the same
 import ruamel.yaml  # noqa: F401 - the same

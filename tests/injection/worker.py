@@ -135,6 +135,7 @@ def _child(case: Mapping[str, Any], folder: Path) -> None:
     try:
         with (folder / "trace.txt").open("w") as trace:
             faulthandler.enable(trace)
+            faulthandler.register(signal.SIGPROF, trace, chain=True)
             root = _project(case["files"], folder)
             told = _Case(root, trace, thorough=case["thorough"]).run()
             (folder / "answer.json").write_text(json.dumps(asdict(told)))
@@ -223,7 +224,8 @@ class _Case:
 
     def _step(self, name: str, call: Callable[[], object]) -> None:
         begin = time.monotonic()
-        faulthandler.dump_traceback_later(SECONDS, exit=True, file=self.trace)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of the processor, which others may be using too
+        faulthandler.dump_traceback_later(6 * SECONDS, exit=True, file=self.trace)
         try:
             call()
             self.told.steps[name] = "fine"
@@ -234,6 +236,7 @@ class _Case:
             self.told.steps[name] = "escaped"
             self.told.escaped += f"\n{name}: {''.join(traceback.format_exception(error, limit=-6))}"
         finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
             faulthandler.cancel_dump_traceback_later()
             self.told.seconds = max(self.told.seconds, time.monotonic() - begin)
 

@@ -175,6 +175,7 @@ class Card(yamlfile.Model):
     summary: str
     license: str
     languages: list[str]
+    authors: list[str] = Field(default_factory=list)
     citation: str
     canary: str
     content_warning: str

@@ -9,8 +9,8 @@ from ruamel.yaml import YAML
 
 from senseprobe.errors import ReleaseError
 from senseprobe.generator.catalogue import Catalogue, open_dataset
-from senseprobe.generator.declarations import Fixed
 from senseprobe.generator.english import Guess
+from senseprobe.generator.licensing import used_lists
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
 
 __all__ = ["open_recipe", "recipe_files", "recipe_of_parts"]
@@ -25,7 +25,7 @@ def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
     dataset = catalogue.dataset
     parts = sorted(path for path in dataset.folder.iterdir() if path.suffix in _SUFFIXES and not _hidden(path))
     files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in parts}
-    lists = _used(catalogue)
+    lists = used_lists(dataset, catalogue.lists)
     if clash := {each.path.name for each in lists if [other.path.name for other in lists].count(each.path.name) > 1}:
         raise ReleaseError(f"two lists of {dataset.name} are in files called {min(clash)}: rename one of them")
     files |= {f"wordlists/{each.path.name}": each.path.read_bytes() for each in lists}
@@ -39,16 +39,6 @@ def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
 
 def _hidden(path: Path) -> bool:
     return path.name.startswith(".") or path.is_symlink() or not path.is_file()
-
-
-def _used(catalogue: Catalogue) -> list[WordList]:
-    names: dict[str, None] = {}
-    for config in catalogue.configs:
-        for block in config.blocks:
-            names |= dict.fromkeys(slot.list for slot in block.block.front.slots.values())
-            bindings = [value for role in block.block.front.roles.values() for value in role.values()]
-            names |= dict.fromkeys(value.list for value in bindings if isinstance(value, Fixed))
-    return [found for name in sorted(names) if (found := catalogue.lists.get(name))]
 
 
 def _descriptor(lists: list[WordList]) -> bytes:

@@ -128,6 +128,9 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E207-citation.dataset.yaml": (5, 1, "no citation 'nobdy' (did you mean 'nobody'?)"),
     "E207-source-of-a-list.datapackage.yaml": (5, 33, "no source 'somebody' (did you mean 'nobody'?)"),
     "E207-source-of-a-template.j2": (6, 1, "no source 'nobdy' (did you mean 'nobody'?)"),
+    "E208-forbids-changes.dataset.yaml": (3, 1, "CC-BY-ND-4.0 forbids changed versions"),
+    "E208-no-spdx.datapackage.yaml": (6, 17, "'Mine' is no SPDX licence expression"),
+    "E209-two-share-alike.dataset.yaml": (3, 1, "CC-BY-SA-4.0 (dataset.yaml) and CC-BY-NC-SA-4.0 (list things)"),
     "E301-cut-off.things.csv": (2, 12, "'dog%1'"),
     "E302-no-such-sense.things.csv": (2, 12, "dog%1:18:00:: (dog as a noun: dog%1:05:00::"),
     "E303-verb-for-noun.things.csv": (2, 12, "dog%2:38:00:: is a verb"),
@@ -143,7 +146,10 @@ ELSEWHERE = {
     "E305-field-without-lexicon.datapackage.yaml": PLACES["things.csv"],
 }
 BOTH_ROLES = {"E102-binding-named-as-a-slot.j2"}
-WITH = {"E205-word-in-two-splits.qualities.csv": "E205-word-in-two-splits.datapackage.yaml"}
+WITH = {
+    "E205-word-in-two-splits.qualities.csv": "E205-word-in-two-splits.datapackage.yaml",
+    "E209-two-share-alike.dataset.yaml": "E209-two-share-alike.datapackage.yaml",
+}
 
 
 class Toy:

@@ -24,8 +24,8 @@ __all__ = ["Memory", "cache_file", "key_of"]
 MOST_KEPT = 1_000
 """Reports that are kept; of more, those that were used last."""
 
-_CODE = ("generator", "lexicon")
-_LIBRARIES = ("inflect", "nltk")
+_CODE = ("generator", "lexicon", "release")
+_LIBRARIES = ("inflect", "license-expression", "nltk")
 
 
 def cache_file() -> Path:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from senseprobe.api import build, load, score, verify
+    from senseprobe.api import build, diff, load, score, verify
     from senseprobe.errors import (
         DamagedRelease,
         DeclarationError,
@@ -31,12 +31,13 @@ __all__ = [
     "ResultError",
     "SenseprobeError",
     "build",
+    "diff",
     "load",
     "score",
     "verify",
 ]
 
-_HOMES = dict.fromkeys(("build", "load", "score", "verify"), "api")
+_HOMES = dict.fromkeys(("build", "diff", "load", "score", "verify"), "api")
 _HOMES |= dict.fromkeys(("Design", "Figure", "Finding"), "records")
 
 

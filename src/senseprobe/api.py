@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
@@ -12,27 +12,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from senseprobe import project
-from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
+from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 
 if TYPE_CHECKING:
-    from pyarrow import Schema
-
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.run import Job
-    from senseprobe.generator.blocks import Config
     from senseprobe.generator.catalogue import Catalogue
+    from senseprobe.hub.publishing import Gate, Published
+    from senseprobe.importing.sources import Notes
     from senseprobe.records import Finding
-    from senseprobe.release.freeze import Plan
-    from senseprobe.release.manifest import Manifest
-    from senseprobe.release.parquet import Rows, Told
+    from senseprobe.release.diff import ReleaseDiff
+    from senseprobe.release.parquet import Rows
     from senseprobe.release.reading import Release
 
-__all__ = ["build", "build_shard", "join", "load", "open_catalogue", "plant", "restore", "score", "verified", "verify"]
+__all__ = [
+    "build",
+    "build_shard",
+    "diff",
+    "import_release",
+    "join",
+    "load",
+    "open_catalogue",
+    "plant",
+    "publish",
+    "pull",
+    "restore",
+    "score",
+    "verified",
+    "verify",
+]
 
 Progress = Callable[[int], None]
 
 # The version is a folder and a tag: digits only, as semantic versioning has them, without leading zeros.
 _VERSION = re.compile(r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def open_catalogue(name: str) -> Catalogue:
@@ -56,21 +70,62 @@ def load(release: str) -> Release:
     """The release ``NAME@VERSION`` or at a path; its `table(config)` is a pandas table. Not verified: see `verify`."""
     from senseprobe.release.reading import open_release
 
-    folder, _ = project.find_release(release)
+    folder, _ = _find(release)
     return open_release(folder)
+
+
+def _find(spec: str) -> tuple[Path, str | None]:
+    """The folder and config that ``[hf://USER/]NAME@VERSION[:CONFIG]`` or a path names; fetched once from the Hub."""
+    if not spec.startswith("hf://"):
+        return project.find_release(spec)
+    from senseprobe.hub.pulling import cached
+
+    return cached(spec)
 
 
 def build(dataset: str, version: str, out: Path | None = None, progress: Progress | None = None) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
     Raises DeclarationError where its declarations are wrong, and ReleaseError where the version exists or cannot be
-    written; nothing is left behind then.
+    written, is lower than what changed since the release before it calls for, or has a retired id; nothing is left
+    behind then.
     """
+    from senseprobe.generator.succession import approve
+    from senseprobe.recipes import plan_of
     from senseprobe.release.freeze import freeze
     from senseprobe.release.reading import Release
 
     folder, catalogue = _to_build(dataset, version, out)
-    return Release(folder, freeze(_plan(catalogue, version), folder, progress))
+    approved = partial(approve, releases=folder.parent)
+    return Release(folder, freeze(plan_of(catalogue, version), folder, progress, approved))
+
+
+def import_release(
+    format_: str,
+    files: Sequence[Path],
+    name: str,
+    version: str,
+    license_: str | None = None,
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[Release, Notes]:
+    """Make a release of the user's own of published files in `format_`; and what of them is not as the format says.
+
+    `license_` is the SPDX expression of the data's licence: without one the release is not published. Raises
+    ReleaseError where a file is of another format or the version exists, and SenseprobeError where nothing is in them.
+    """
+    from senseprobe.generator.succession import approve
+    from senseprobe.importing.plan import read_import, release_plan
+    from senseprobe.release.freeze import freeze
+    from senseprobe.release.reading import Release
+
+    if not _NAME.fullmatch(name):
+        raise SenseprobeError(f"{name!r} is no name of a release: expected letters, digits, hyphens and underscores")
+    _check_version(version)
+    folder = (out or _own_releases()) / name / version
+    imported = read_import(format_, files, license_)
+    plan = release_plan(imported, name, version, installed_version("senseprobe"))
+    return Release(folder, freeze(plan, folder, progress, partial(approve, releases=folder.parent))), imported.notes
 
 
 def build_shard(
@@ -80,13 +135,14 @@ def build_shard(
 
     Raises as `build` does.
     """
+    from senseprobe.recipes import plan_of
     from senseprobe.release.shards import ShardPlan, write_shard
 
     if not 0 <= shard < shards:
         raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
     final, catalogue = _to_build(dataset, version, out)
     rows: dict[str, Rows] = {c.name: partial(catalogue.rows, c) for c in catalogue.configs}
-    part = ShardPlan(plan=_plan(catalogue, version), rows=rows, shard=shard, shards=shards)
+    part = ShardPlan(plan=plan_of(catalogue, version), rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
     write_shard(part, folder, progress)
     return folder
@@ -98,6 +154,8 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     Raises ReleaseError where a shard is missing, damaged or of another release, and as `build` does.
     """
     from senseprobe.generator.recipe import open_recipe, recipe_of_parts
+    from senseprobe.generator.succession import approve
+    from senseprobe.recipes import plan_of
     from senseprobe.release.freeze import freeze
     from senseprobe.release.reading import Release
     from senseprobe.release.shards import copy_rows, read_shards
@@ -105,12 +163,12 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     found = read_shards(shards)
     form = found[0].form
     catalogue = open_recipe(found[0].folder / "recipe", form.dataset)
-    plan = _plan(catalogue, form.version)
+    plan = plan_of(catalogue, form.version)
     configs = [replace(config, write=copy_rows(found, config.name, config.size)) for config in plan.configs]
     recipe = recipe_of_parts([shard.folder / "recipe" for shard in found])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
     folder = out / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
-    return Release(folder, freeze(whole, folder, progress))
+    return Release(folder, freeze(whole, folder, progress, partial(approve, releases=folder.parent)))
 
 
 def restore(release: str, out: Path | None = None, progress: Progress | None = None) -> Release:
@@ -119,29 +177,29 @@ def restore(release: str, out: Path | None = None, progress: Progress | None = N
     Raises DamagedRelease where the recipe is not what was frozen or makes other rows, and ReleaseError where nothing
     can be written there.
     """
-    from senseprobe.generator.recipe import open_recipe
+    from senseprobe.recipes import rows_of
     from senseprobe.release.reading import open_release
     from senseprobe.release.restoring import restore_rows
 
-    folder, _ = project.find_release(release)
+    folder, _ = _find(release)
     frozen = open_release(folder)
     dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
     target = out / dataset / version if out else folder
 
-    def rows_of(recipe: Path) -> dict[str, Rows]:
-        catalogue = open_recipe(recipe, dataset)
-        return {config.name: partial(catalogue.rows, config) for config in catalogue.configs}
-
-    return restore_rows(frozen, target, rows_of, progress)
+    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress)
 
 
 def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catalogue]:
     """Where a release goes, and what it is made of."""
-    if not _VERSION.fullmatch(version):
-        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
+    _check_version(version)
     if "/" in dataset:
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
     return (out or _own_releases()) / dataset / version, open_catalogue(dataset)
+
+
+def _check_version(version: str) -> None:
+    if not _VERSION.fullmatch(version):
+        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
 
 
 def _own_releases() -> Path:
@@ -151,42 +209,19 @@ def _own_releases() -> Path:
     return layer.releases
 
 
-def _plan(catalogue: Catalogue, version: str) -> Plan:
-    from senseprobe.generator.recipe import recipe_files
-    from senseprobe.release.freeze import ConfigPlan, Plan
-    from senseprobe.release.schema import design_schema
+def diff(a: str, b: str) -> ReleaseDiff:
+    """What changed from release `a` to `b`, both ``NAME@VERSION[:CONFIG]`` or a path, and the version it calls for.
 
-    configs = []
-    for config in catalogue.configs:
-        front, design = config.blocks[0].block.front, catalogue.design(config)
-        plan = ConfigPlan(
-            name=config.name,
-            size=config.size,
-            schema=design_schema(design),
-            write=partial(_write_rows, catalogue, config),
-            design=design,
-            levels=catalogue.levels(config),
-            description=front.description,
-            expect=front.expect.model_dump(),
-            accept={**catalogue.dataset.card.accept, **front.accept},
-        )
-        configs.append(plan)
-    card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})
-    return Plan(
-        dataset=catalogue.dataset.name,
-        version=version,
-        card=card,
-        configs=tuple(configs),
-        contrasts=catalogue.dataset.contrasts,
-        recipe=lambda: recipe_files(catalogue),
-        senseprobe=installed_version("senseprobe"),
-    )
+    Not verified, but rows that are read are held against their content hash. Raises ReleaseError where there is no such
+    release or config, and DamagedRelease where rows are not those of the manifest.
+    """
+    from senseprobe.generator.succession import changes
+    from senseprobe.release.reading import open_release
 
-
-def _write_rows(catalogue: Catalogue, config: Config, folder: Path, schema: Schema, told: Told) -> None:
-    from senseprobe.release.parquet import write_rows
-
-    write_rows(folder, schema, config.size, partial(catalogue.rows, config), told)
+    (old, first), (new, second) = _find(a), _find(b)
+    if first and second and first != second:
+        raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
+    return changes(open_release(old), open_release(new), first or second)
 
 
 def verify(release: str, rebuild: bool = False, progress: Progress | None = None) -> list[Finding]:
@@ -194,53 +229,64 @@ def verify(release: str, rebuild: bool = False, progress: Progress | None = None
 
     An empty list means that all is as it was frozen. Raises ReleaseError where there is no such release.
     """
-    from senseprobe.release.verify import verify_release
+    from senseprobe.release.verify import recipe_is_whole, verify_release
 
-    folder, config = project.find_release(release)
+    folder, config = _find(release)
     manifest, findings = verify_release(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
-    if rebuild and manifest and not findings:
-        findings = [*_rebuild(folder, manifest)]
+    if rebuild and manifest and recipe_is_whole(findings):
+        from senseprobe.recipes import rebuild as again
+
+        findings += [told for told in again(folder, manifest) if told.code == "E408" or not findings]
     return findings
-
-
-def _rebuild(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    from senseprobe.generator.recipe import open_recipe
-    from senseprobe.records import Finding
-    from senseprobe.release.reading import Release
-    from senseprobe.release.verify import verify_rebuild
-
-    try:
-        catalogue = open_recipe(folder / "recipe", str(manifest.data["dataset"]))
-    except DeclarationError as error:
-        yield from error.findings
-        return
-    told = {config.name for config in catalogue.configs}
-    for name in manifest.configs:
-        if name not in told:
-            yield Finding(path=name, code="E408", message="is not in the recipe")
-            continue
-        config = catalogue.config(name)
-        yield from verify_rebuild(Release(folder, manifest), name, catalogue.rows(config))
-        if catalogue.design(config) != manifest.design(name):
-            yield Finding(path=name, code="E408", message="the recipe makes another design than the manifest holds")
-    for asked, text in catalogue.english.unfrozen():
-        message = f"has no answer for {asked!r} of {text!r}, so another library may answer otherwise"
-        yield Finding(path="recipe/english.csv", code="E408", message=message)
 
 
 def verified(spec: str) -> tuple[Release, str | None]:
     """The release and config that `spec` names, after verification; DamagedRelease where it is not as it was frozen."""
     from senseprobe.release.reading import open_release
 
-    folder, config = project.find_release(spec)
+    folder, config = _find(spec)
     if findings := verify(str(folder)):
         raise DamagedRelease(findings)
     release = open_release(folder)
     if config is not None and config not in release.configs:
         raise ReleaseError(f"{spec} has no config {config!r}: there is {', '.join(release.configs)}")
     return release, config
+
+
+def publish(
+    release: str, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
+) -> Published:
+    """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
+
+    Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next
+    one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, or the Hub refuses.
+    """
+    from senseprobe.hub.noting import note, noted
+    from senseprobe.hub.publishing import publish as send
+
+    folder, _ = _find(release)
+    layer = project.user_layer()
+    dataset = str(load(str(folder)).manifest.data["dataset"])
+    path = layer.releases / dataset / "published.csv" if layer else None
+    if path is not None:
+        noted(path)  # a file that cannot be added to is told before anything is sent
+    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run)
+    if path is not None and not dry_run:
+        note(path, (done.tag.removeprefix("v"), done.repo, done.commit, done.content))
+    return done
+
+
+def pull(release: str, out: Path | None = None) -> tuple[Release, str]:
+    """Fetch ``USER/NAME@VERSION`` from the Hub by its tag, verified, into `out` (default: the project's `releases/`).
+
+    The release and its commit there. Raises ReleaseError where the Hub does not give it or another release has its
+    place, and DamagedRelease where it is not as it was frozen.
+    """
+    from senseprobe.hub.pulling import pull as fetch
+
+    return fetch(release, out or _own_releases())
 
 
 def score(

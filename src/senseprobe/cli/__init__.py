@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from senseprobe.cli import author, look, project, release, score
+from senseprobe.cli import author, bring, compare, hub, look, project, release, score
 from senseprobe.cli.console import complain
 from senseprobe.errors import SenseprobeError
 
@@ -29,10 +29,13 @@ for _room, _names in (
     (look, "count preview"),
     (author, "wordnet"),
     (release, "build join restore verify"),
+    (compare, "diff"),
+    (hub, "publish pull"),
     (score, "score report plant"),
 ):
     for _name in _names.split():
         app.command()(getattr(_room, _name))
+app.command("import")(bring.import_files)  # a name that Python keeps for itself
 
 
 def main() -> None:

@@ -1,16 +1,24 @@
 """The dataset card: `README.md` with the front matter that the Hugging Face Hub reads."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import jinja2
+import pyarrow as pa
 
 from senseprobe.records import Design
-from senseprobe.release.schema import meanings
+from senseprobe.release import yamltext
+from senseprobe.release.about import About
+from senseprobe.release.citation import bibtex
+from senseprobe.release.licences import hub_name, spdx_url
+from senseprobe.release.schema import design_schema, meanings
 
-__all__ = ["render"]
+__all__ = ["NAME", "front_matter", "render"]
+
+NAME = "README.md"
 
 _TASKS = {
     "contrast": ("fill-mask", "text-generation"),
@@ -19,22 +27,43 @@ _TASKS = {
 }
 """The Hub's names for what a kind of rows is put to."""
 
+_BOUNDS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
 
-def render(facts: Mapping[str, Any]) -> str:
-    """The card of a release, from the facts of its manifest."""
-    columns = meanings(Design.from_dict(facts["configs"][name]["design"]) for name in facts["order"])
-    configs = [facts["configs"][name] for name in facts["order"]]
-    kinds = list(dict.fromkeys(config["design"]["kind"] for config in configs))
-    about = {
-        "columns": columns.items(),
-        "accepted": {name: facts["configs"][name]["accept"] for name in facts["order"]},
-        "kinds": kinds,
-        "tasks": [task for kind in kinds for task in _TASKS[kind]],
-        "genders": any("gender" in config["design"]["bias_type"] for config in configs),
-        "rows": _rows(facts),
-        "size": _size_category(facts),
+_GATE = {
+    "extra_gated_heading": "Not for training",
+    "extra_gated_prompt": (
+        "These rows state stereotypes, which are wrong and hurtful, to measure whether models prefer them. They are "
+        "for evaluation only: a model that was trained on them can no longer be measured by them, and passes on what "
+        "they say. Do not put them on pages that are crawled for training, and keep the canary with every copy."
+    ),
+    "extra_gated_fields": {
+        "I will use these rows to evaluate models and not to train or tune them": "checkbox",
+        "I know that they contain stereotypes, and will not show them to people without a warning": "checkbox",
+    },
+    "extra_gated_button_content": "Agree and see the rows",
+}
+"""What somebody who wants the rows is asked on the Hub, where the publisher asks at all."""
+
+
+def render(about: About) -> str:
+    """The card of a release, front matter and text."""
+    designs = {name: Design.from_dict(about.config(name)["design"]) for name in about.facts["order"]}
+    told = {
+        "about": about,
+        "columns": meanings(designs.values()).items(),
+        "accepted": {name: about.config(name)["accept"] for name in about.facts["order"]},
+        "published": [name for name in about.facts["order"] if _counted(about.config(name)["expect"])],
+        "genders": any("gender" in design.bias_type for design in designs.values()),
+        "bibtex": bibtex(about).strip(),
+        "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE),
+        "licence_url": spdx_url(about.licence),
     }
-    return _template().render(**facts, **about)
+    text = _template().render(**about.facts, **told)
+    return f"---\n{yamltext.dump(front_matter(about))}---\n\n{text}"
+
+
+def _counted(expect: Mapping[str, Any]) -> bool:
+    return expect.get("published") is not None or bool(expect.get("reason"))
 
 
 @cache
@@ -43,14 +72,71 @@ def _template() -> jinja2.Template:
     env = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
+    env.filters["cell"] = _cell
     return env.from_string(source)
 
 
-def _rows(facts: Mapping[str, Any]) -> int:
-    return sum(config["rows"] for config in facts["configs"].values())
+def _cell(text: object) -> str:
+    """The text as a cell of a table holds it: in one line, and without what would end the cell."""
+    return " ".join(str(text).split()).replace("|", "\\|")
 
 
-def _size_category(facts: Mapping[str, Any]) -> str:
-    """The Hub's name for the number of rows."""
-    bounds = [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M")]
-    return next((name for bound, name in bounds if _rows(facts) < bound), "1M<n<10M")
+def front_matter(about: About) -> dict[str, Any]:
+    """What the Hub reads: licence, configs with their files, columns and sizes, and what a gate asks."""
+    card, order = about.card, about.facts["order"]
+    kinds = list(dict.fromkeys(str(about.config(name)["design"]["kind"]) for name in order))
+    return {
+        "pretty_name": card["title"],
+        **_licence(about.licence),
+        "language": card["languages"],
+        "annotations_creators": ["expert-generated"],
+        "language_creators": ["expert-generated", "machine-generated"],
+        "multilinguality": "monolingual" if len(card["languages"]) == 1 else "multilingual",
+        "size_categories": [_size_category(about.rows())],
+        "source_datasets": ["original"],
+        "task_categories": [task for kind in kinds for task in _TASKS[kind]],
+        "tags": ["bias", "fairness", "stereotypes", *(["word-senses"] if "contrast" in kinds else []), "croissant"],
+        **_GATE,
+        "configs": [_config(name, first=name == order[0]) for name in order],
+        "dataset_info": [_info(about, name) for name in order],
+    }
+
+
+def _licence(licence: str) -> dict[str, str]:
+    told = {"license": hub_name(licence)}
+    if told["license"] == "other":
+        told |= {"license_name": licence, "license_link": spdx_url(licence) or "https://spdx.org/licenses"}
+    return told
+
+
+def _size_category(rows: int) -> str:
+    """The Hub's name for a number of rows."""
+    for number, bound in enumerate(_BOUNDS):
+        if rows < 10 ** (number + 3):
+            return f"{_BOUNDS[number - 1]}<n<{bound}" if number else f"n<{bound}"
+    return "n>1T"
+
+
+def _config(name: str, *, first: bool) -> dict[str, Any]:
+    default = {"default": True} if first else {}
+    return {"config_name": name, **default, "data_files": [{"split": "test", "path": f"{name}/test-*.parquet"}]}
+
+
+def _info(about: About, name: str) -> dict[str, Any]:
+    """A config's columns and sizes as the `datasets` library states them."""
+    facts, memory = about.config(name), about.memory[name]
+    return {
+        "config_name": name,
+        "features": [*_features(design_schema(Design.from_dict(facts["design"])))],
+        "splits": [{"name": "test", "num_bytes": memory, "num_examples": facts["rows"]}],
+        "download_size": sum(int(entry["bytes"]) for entry in about.tables(name).values()),
+        "dataset_size": memory,
+    }
+
+
+def _features(fields: pa.Schema | pa.StructType) -> Iterator[dict[str, Any]]:
+    for each in fields:
+        if pa.types.is_struct(each.type):
+            yield {"name": each.name, "struct": [*_features(each.type)]}
+        else:
+            yield {"name": each.name, "dtype": str(each.type)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,13 @@ import pyarrow as pa
 from senseprobe.errors import ReleaseError
 from senseprobe.files import whole_folder
 from senseprobe.records import Contrast, Design
-from senseprobe.release import card
+from senseprobe.release import card, citation, croissant
+from senseprobe.release.about import About, Source
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
 from senseprobe.release.manifest import NAME, Manifest, read_manifest, record
 from senseprobe.release.parquet import Told
+from senseprobe.release.reading import Release
+from senseprobe.release.sizes import held_bytes
 
 __all__ = ["ConfigPlan", "Plan", "file_entries", "freeze", "metadata", "whole_release", "write_recipe"]
 
@@ -40,7 +43,14 @@ class ConfigPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """A dataset to be frozen at a version. `recipe` maps paths to bytes and is asked after all rows were made."""
+    """A dataset to be frozen at a version.
+
+    - `card`: what the authors declare; its `license` is that of the whole release.
+    - `recipe`: maps paths to bytes, and is asked after all rows were made.
+    - `watch`: hears of all rows, and may refuse them with a ReleaseError.
+    - `lists`: what the rows are made of, for the card.
+    - `creation`: how the rows came about, in Markdown, where they were not made from templates.
+    """
 
     dataset: str
     version: str
@@ -49,15 +59,24 @@ class Plan:
     contrasts: tuple[Contrast, ...]
     recipe: Callable[[], Mapping[str, bytes]]
     senseprobe: str
+    watch: Told = lambda rows: None
+    lists: tuple[Source, ...] = ()
+    creation: str = ""
 
 
-def freeze(plan: Plan, folder: Path, progress: Callable[[int], None] | None = None) -> Manifest:
+def freeze(
+    plan: Plan,
+    folder: Path,
+    progress: Callable[[int], None] | None = None,
+    approve: Callable[[Release], str | None] | None = None,
+) -> Manifest:
     """Write the release into `folder`, which must not exist; `progress` hears how many rows were written.
 
-    Raises ReleaseError where the version exists or cannot be written; nothing is left behind then.
+    `approve` sees rows and recipe before the release gets its name, may refuse it with a ReleaseError, and returns what
+    its changelog says. Raises ReleaseError where the version exists or cannot be written; nothing is left behind then.
     """
     with whole_release(folder, f"{plan.dataset} {plan.version}") as partial:
-        return _write(plan, partial, progress or (lambda rows: None))
+        return _write(plan, partial, progress or (lambda rows: None), approve or (lambda release: None))
 
 
 @contextmanager
@@ -76,9 +95,12 @@ def whole_release(folder: Path, name: str) -> Iterator[Path]:
         raise ReleaseError(f"cannot write {folder}: {reason}; nothing was changed") from error
 
 
-def _write(plan: Plan, folder: Path, progress: Callable[[int], None]) -> Manifest:
+def _write(
+    plan: Plan, folder: Path, progress: Callable[[int], None], approve: Callable[[Release], str | None]
+) -> Manifest:
     marks = metadata(plan.dataset, plan.version, plan.card)
-    contents = {config.name: _write_rows(config, folder, marks, progress) for config in plan.configs}
+    written = {config.name: _write_rows(config, folder, marks, (plan.watch, progress)) for config in plan.configs}
+    contents = {name: content for name, (content, _) in written.items()}
     write_recipe(plan, folder)
     configs = {config.name: _facts(config, contents[config.name]) for config in plan.configs}
     facts = {
@@ -92,12 +114,39 @@ def _write(plan: Plan, folder: Path, progress: Callable[[int], None]) -> Manifes
         "contrasts": [record(contrast) for contrast in plan.contrasts],
         "content": combine(contents),
     }
-    (folder / "README.md").write_text(card.render(facts), encoding="utf-8")
     entries = file_entries(folder)
-    recipe = {name: entry["sha256"] for name, entry in entries.items() if name.startswith("recipe/")}
-    manifest = Manifest.of({**facts, "files": entries, "recipe": combine({k: str(v) for k, v in recipe.items()})})
+    about = About(
+        facts=facts,
+        files=entries,
+        memory={name: held for name, (_, held) in written.items()},
+        lists=plan.lists,
+        bibliography=_bibliography(folder),
+        changelog=approve(Release(folder, _manifest(facts, entries))) or "",
+        creation=plan.creation,
+    )
+    manifest = _manifest(facts, entries | _write_documents(about, folder))
     (folder / NAME).write_bytes(manifest.dump())
     return read_manifest(folder)  # nothing is frozen that readers would refuse
+
+
+def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]]) -> Manifest:
+    recipe = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
+    return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)})
+
+
+def _bibliography(folder: Path) -> str:
+    path = folder / "recipe" / "wordlists" / "references.bib"
+    return path.read_text("utf-8", "replace") if path.is_file() else ""
+
+
+def _write_documents(about: About, folder: Path) -> dict[str, dict[str, int | str]]:
+    """Write what readers look at, Croissant last, which knows the hashes of the others; returns their entries."""
+    entries: dict[str, dict[str, int | str]] = {}
+    for name, render in ((card.NAME, card.render), (citation.NAME, citation.cff), (croissant.NAME, croissant.render)):
+        path = folder / name
+        path.write_bytes(render(replace(about, files={**about.files, **entries})).encode())
+        entries[name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
+    return entries
 
 
 def write_recipe(plan: Plan, folder: Path) -> None:
@@ -131,14 +180,19 @@ def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
     }
 
 
-def _write_rows(config: ConfigPlan, folder: Path, marks: Mapping[str, str], progress: Callable[[int], None]) -> str:
-    """Write a config's Parquet files; returns its content hash."""
-    content = ContentHash(config.schema)
+def _write_rows(
+    config: ConfigPlan, folder: Path, marks: Mapping[str, str], hear: tuple[Told, Callable[[int], None]]
+) -> tuple[str, int]:
+    """Write a config's Parquet files; returns its content hash, and how many bytes its rows take in memory."""
+    (watch, progress), content, held = hear, ContentHash(config.schema), 0
 
     def told(group: pa.RecordBatch) -> None:
+        nonlocal held
+        watch(group)
         content.update(group)
+        held += held_bytes(group)
         progress(group.num_rows)
 
     (folder / config.name).mkdir()
     config.write(folder / config.name, config.schema.with_metadata(dict(marks)), told)
-    return content.hexdigest()
+    return content.hexdigest(), held

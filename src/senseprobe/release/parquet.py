@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from senseprobe.errors import DamagedRelease
 from senseprobe.records import Finding
 from senseprobe.release.form import printable
+from senseprobe.release.memory import memory_cap
 from senseprobe.release.schema import loose, plain
 
 __all__ = ["ROWS_PER_FILE", "Rows", "Told", "file_names", "read_rows", "write_rows"]
@@ -25,6 +26,15 @@ ROWS_PER_FILE = 262_144
 
 MAX_GROUP_BYTES = 2**30
 """The row group of a full file has some 80 MB; one that claims to hold more than this is not read."""
+
+MAX_FOOTER_BYTES = 2**20
+"""A footer has some 2 kB for each row group. It unfolds into records of ours when a file is opened."""
+
+MAX_MEMORY = 2**29
+"""That a part of a file may take beside what is held already, however small the file is."""
+
+ROWS_AT_ONCE = 8_192
+"""That are read at once: of rows of 60 kB each, they still fit into MAX_MEMORY."""
 
 THREADS = min(os.cpu_count() or 1, 4)
 """That write files, each with some 60 MB; one where somebody hears of the rows, since hashing them takes longer."""
@@ -143,17 +153,43 @@ def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
 def read_rows(path: Path, schema: pa.Schema, shown: str, most: int) -> Batches:
     """The rows of a file, `shown` in messages; DamagedRelease where it is not Parquet of these columns.
 
-    Sizes and counts, of which there may be `most`, are compared with what is allowed before rows are read.
+    Sizes and counts, of which there may be `most`, are compared with what is allowed before rows are read; and what
+    rows unfold into has a cap, since nothing that a file says of itself bounds it.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with _opened(path, shown) as file:
             _check(file, schema, most, shown)
-            for batch in file.iter_batches():
-                batch.validate(full=True)  # a column of text may hold what is no UTF-8
-                yield plain(batch)
+            parts = file.iter_batches(ROWS_AT_ONCE, use_threads=False)  # threads would need memory of their own
+            while (batch := _next(parts)) is not None:
+                yield batch
+    except MemoryError:
+        raise _damaged(shown, "E404", f"takes more than {MAX_MEMORY >> 20} MiB of memory to read") from None
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
         reason = printable(str(error).partition("\n")[0])
         raise _damaged(shown, "E404", f"cannot be read as Parquet: {reason}") from None
+
+
+def _next(parts: Batches) -> pa.RecordBatch | None:
+    with memory_cap(MAX_MEMORY):
+        if (batch := next(parts, None)) is None:
+            return None
+        batch.validate(full=True)  # a column of text may hold what is no UTF-8
+        return plain(batch)
+
+
+def _opened(path: Path, shown: str) -> pq.ParquetFile:
+    """A Parquet file whose footer, a length and its mark at the end, is of a size that can be trusted."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - 8, 0))
+        if (footer := int.from_bytes(file.read(4), "little")) > MAX_FOOTER_BYTES:
+            raise _damaged(shown, "E404", f"has a footer of {footer} bytes, more than {MAX_FOOTER_BYTES}")
+    with memory_cap(MAX_MEMORY):
+        return pq.ParquetFile(
+            path,
+            pre_buffer=False,
+            thrift_string_size_limit=MAX_FOOTER_BYTES,
+            thrift_container_size_limit=MAX_FOOTER_BYTES // 100,
+        )
 
 
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, shown: str) -> None:

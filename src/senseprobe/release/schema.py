@@ -28,7 +28,11 @@ _CONTRAST: Columns = (
     ("token_key", _TEXT, "the key of the word's own sense in the sentence"),
     ("lexicon", _TEXT, "the lexicon that the keys belong to"),
     ("bias_type", _TEXT, "nationality, race or gender"),
-    ("label_basis", _TEXT, "what the labels rest on: occupation, trait, both, or none"),
+    (
+        "label_basis",
+        _TEXT,
+        "what the labels rest on: occupation, trait, both, none; annotators or published in imports",
+    ),
     ("contested", _FLAG, "whether published data labels the pair the other way"),
     ("stereo_value", _TEXT, "the bound words of `stereo` that `anti` does not have"),
     ("anti_value", _TEXT, "the bound words of `anti` that `stereo` does not have"),
@@ -53,6 +57,30 @@ _ASSOCIATION: Columns = (
     ("sentence", _TEXT, "the word in its frame"),
     ("span", _SPAN, "where the word is in `sentence`: half-open, in code points, without its article"),
 )
+
+IMPORTED: Mapping[str, str] = {
+    "source_file": "the published file in `recipe/sources/`",
+    "source_line": "the line of it on which the row begins, or its `stereo` sentence",
+    "anti_file": "the published file of `anti`",
+    "anti_line": "the line of `anti`",
+    "stereo_words": "`stereo` with `_` for the target",
+    "anti_words": "`anti` with `_` for the target",
+    "direction": "as published: whether a stereotype is stated (stereo), or violated by the other (antistereo)",
+    "writer": "who wrote the pair, as published",
+    "annotations": "what each annotator said, as published",
+    "annotators": "who annotated the pair, as published",
+    "context": "what stands before the sentences, or is filled, as published",
+    "unrelated": "the sentence that makes no sense in the context",
+    "stereo_labels": "how many annotators gave `stereo` which label",
+    "anti_labels": "how many annotators gave `anti` which label",
+    "source_id": "the published id",
+    "category": "the published name of the set",
+    "split": "the part of the published data",
+    "occupation": "the occupation, as published",
+    "participant": "the other person of the sentence, as published",
+    "neutral_sentence": "the sentence with a pronoun of no gender",
+}
+"""What imports add to the columns of their kind."""
 
 KINDS: Mapping[str, Columns] = {"contrast": _CONTRAST, "inference": _INFERENCE, "association": _ASSOCIATION}
 """Name, type and meaning of each kind's columns, after `id`, `frame` and one column per slot."""
@@ -83,7 +111,12 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     listed = list(designs)
     told |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     told |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in told}
-    return told | {name: f"what the lists say: `{name}`" for design in listed for name, _ in design.columns}
+    return told | {name: _own_meaning(design, name) for design in listed for name, _ in design.columns}
+
+
+def _own_meaning(design: Design, name: str) -> str:
+    imported = "source_file" in dict(design.columns)
+    return IMPORTED[name] if imported and name in IMPORTED else f"what the lists say: `{name}`"
 
 
 def loose(schema: pa.Schema) -> pa.Schema:

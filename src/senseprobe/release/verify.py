@@ -1,13 +1,13 @@
 """Holds a release against its manifest, and explains every difference."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from senseprobe.errors import DamagedRelease, DeclarationError
-from senseprobe.records import Finding
+from senseprobe.records import Design, Finding
 from senseprobe.release.form import printable
 from senseprobe.release.hashing import ContentHash, combine
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
@@ -15,7 +15,7 @@ from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED, difference, read_restored
 from senseprobe.release.schema import design_schema, plain
 
-__all__ = ["FOREIGN", "verify_rebuild", "verify_release"]
+__all__ = ["FOREIGN", "recipe_is_whole", "verify_facts", "verify_rebuild", "verify_release"]
 
 FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store")
 """Names that other tools leave in a downloaded folder; they are no part of a release."""
@@ -44,6 +44,11 @@ def verify_release(
     if combine(contents) != manifest.content:
         findings.append(Finding(path=NAME, code="E405", message="content hash is not that of the configs"))
     return manifest, findings
+
+
+def recipe_is_whole(findings: Iterable[Finding]) -> bool:
+    """Whether the recipe and the manifest are as they were frozen, so that a rebuild can say which rows are not."""
+    return not {finding.path.partition("/")[0] for finding in findings} & {NAME, "recipe"}
 
 
 def _files(folder: Path, manifest: Manifest, progress: Callable[[int], None]) -> Iterator[Finding]:
@@ -99,6 +104,17 @@ def verify_rebuild(release: Release, config: str, rebuilt: Iterator[pa.RecordBat
     except (DamagedRelease, DeclarationError) as error:
         return list(error.findings)
     return [Finding(path=config, code="E408", message=f"the recipe makes {told}")] if told else []
+
+
+def verify_facts(manifest: Manifest, config: str, design: Design, levels: Mapping[str, int]) -> Iterator[Finding]:
+    """Hold what a recipe says of a config, beside its rows, against the manifest."""
+    if design != manifest.design(config):
+        yield Finding(path=config, code="E408", message="the recipe makes another design than the manifest holds")
+    frozen: Mapping[str, int] = manifest.config(config)["levels"]
+    other = [name for name in sorted({*frozen, *levels}) if frozen.get(name) != levels.get(name)]
+    if other:
+        told = ", ".join(f"{levels.get(name)} of {printable(name)} instead of {frozen.get(name)}" for name in other)
+        yield Finding(path=config, code="E408", message=f"the recipe has other levels than the manifest holds: {told}")
 
 
 Batch: TypeAlias = pa.RecordBatch | None

@@ -1,0 +1,140 @@
+"""Two sentences as a row: in which words they differ, what they share, where the target is."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from senseprobe.records import Design, Factor
+
+__all__ = ["PRONOUNS", "Difference", "Span", "contrast_design", "differ", "find_word", "frame_code", "pair_row"]
+
+Span = dict[str, int]
+Row = dict[str, Any]
+
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]|_")
+
+MALE = frozenset({"he", "him", "his", "himself"})
+FEMALE = frozenset({"she", "her", "hers", "herself"})
+PRONOUNS = MALE | FEMALE | {"they", "them", "their", "theirs", "themself", "themselves"}
+MOSTLY = 0.9
+"""A config whose pairs differ in pronouns in at least this share of its rows is one of pronouns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The words that two sentences do not share, and what they share, with `_` for them.
+
+    Sentences of equally many words are compared word by word; others are taken to differ in all that lies between what
+    they have in common at their beginnings and at their ends. `runs` counts unbroken runs of differing words.
+    """
+
+    stereo: tuple[re.Match[str], ...]
+    anti: tuple[re.Match[str], ...]
+    shared: str
+    runs: int
+
+    @property
+    def pronouns(self) -> bool:
+        """Whether all differing words are pronouns."""
+        words = [match.group().lower() for match in (*self.stereo, *self.anti)]
+        return bool(words) and set(words) <= PRONOUNS
+
+
+def differ(stereo: str, anti: str) -> Difference:
+    """In what two sentences differ."""
+    left, right = list(_TOKEN.finditer(stereo)), list(_TOKEN.finditer(anti))
+    words, others = [m.group() for m in left], [m.group() for m in right]
+    if len(left) == len(right):
+        at = [index for index, (one, other) in enumerate(zip(words, others, strict=True)) if one != other]
+        shared = ["_" if one != other else one for one, other in zip(words, others, strict=True)]
+        runs = sum(1 for index in at if index - 1 not in at) if len(at) < 100 else len(at)
+        return Difference(tuple(left[i] for i in at), tuple(right[i] for i in at), " ".join(shared), runs)
+    start = _common(words, others)
+    end = _common(words[start:][::-1], others[start:][::-1])
+    shared = [*words[:start], "_", *words[len(words) - end :]]
+    return Difference(tuple(left[start : len(left) - end]), tuple(right[start : len(right) - end]), " ".join(shared), 1)
+
+
+def _common(words: Sequence[str], others: Sequence[str]) -> int:
+    """How many words two sequences share at their beginnings."""
+    pairs = enumerate(zip(words, others, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(words), len(others)))
+
+
+def frame_code(shared: str) -> str:
+    """Six hexadecimal digits for what sentences share."""
+    return hashlib.sha256(shared.encode()).hexdigest()[:6]
+
+
+def find_word(sentence: str, word: str) -> tuple[int, int] | None:
+    """Where a word is, in any case and, if it is not there itself, inflected; None where it is not, or twice.
+
+    >>> find_word("Every nurse rests.", "nurse"), find_word("She is nursing.", "nurse"), find_word("A cat.", "nurse")
+    ((6, 11), (7, 14), None)
+    """
+    if not word.strip():
+        return None
+    stem = word.removesuffix("e").removesuffix("y")
+    for pattern in (rf"(?<!\w){re.escape(word)}(?!\w)", rf"(?<!\w){re.escape(stem)}\w*"):
+        found = [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def span(place: tuple[int, int] | None) -> Span | None:
+    """A place as rows hold it."""
+    return {"start": place[0], "end": place[1]} if place else None
+
+
+def pair_row(stereo: str, anti: str, difference: Difference, **told: object) -> Row:
+    """A row of a contrast config; spans are those of an unbroken run of differing words, unless `told` has others."""
+    one_run = difference.runs == 1
+    return {
+        "frame": frame_code(difference.shared),
+        "stereo": stereo,
+        "anti": anti,
+        "stereo_span": span(_extent(difference.stereo)) if one_run else None,
+        "anti_span": span(_extent(difference.anti)) if one_run else None,
+        "contested": False,
+        "stereo_value": _joined(difference.stereo),
+        "anti_value": _joined(difference.anti),
+        "minimal": one_run,
+        **told,
+    }
+
+
+def _extent(words: Sequence[re.Match[str]]) -> tuple[int, int] | None:
+    return (words[0].start(), words[-1].end()) if words else None
+
+
+def _joined(words: Iterable[re.Match[str]]) -> str | None:
+    return " ".join(match.group() for match in words) or None
+
+
+def contrast_design(
+    bias_type: str,
+    factors: Mapping[str, str],
+    columns: Sequence[str],
+    differs: str,
+    **told: Any,  # noqa: ANN401
+) -> Design:
+    """The design of an imported contrast config; `factors` maps a name to the column of its levels.
+
+    Zero is known to be neutral only where pronouns are all that differs.
+    """
+    base: dict[str, Any] = {
+        "kind": "contrast",
+        "sense_type": "",
+        "bias_type": bias_type,
+        "slots": (),
+        "roles": {"stereo": {}, "anti": {}},
+        "factors": tuple(Factor(name=name, columns=(column,)) for name, column in factors.items()),
+        "differs": differs,
+        "columns": tuple((column, "string") for column in columns),
+        "estimands": ("preference", "preference-half"),
+        "neutral": 0.0 if differs == "pronoun" else None,
+    }
+    return Design(**{**base, **told})

@@ -1,0 +1,222 @@
+"""From files of a published benchmark to the plan of a release, and again from the recipe of such a release.
+
+The recipe is the files themselves (`sources/`), what the command was told (`import.json`), and the list of what was not
+as the format says (`import.csv`).
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.importing.formats import FORMATS
+from senseprobe.importing.sources import Notes, Source, csv_text, read_sources, slug
+from senseprobe.importing.tables import Row, Table
+from senseprobe.records import Design
+from senseprobe.release.form import printable
+from senseprobe.release.freeze import ConfigPlan, Plan
+from senseprobe.release.parquet import Told, write_rows
+from senseprobe.release.schema import design_schema
+
+__all__ = ["NOTES", "NO_LICENSE", "Imported", "is_import", "open_import", "read_import", "release_plan"]
+
+NO_LICENSE = ""
+MAX_CONFIGS = 50
+SHOWN = 3
+
+_PARAMETERS = "import.json"
+NOTES = "import.csv"
+_SOURCES = "sources"
+_LICENSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+() -]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Files of a format, and the tables and notes that were made of them."""
+
+    format: str
+    license: str
+    sources: tuple[Source, ...]
+    tables: tuple[Table, ...]
+    notes: Notes
+
+    @property
+    def configs(self) -> tuple[str, ...]:
+        """Names of the configs in order."""
+        return tuple(table.name for table in self.tables)
+
+    def table(self, config: str) -> Table:
+        """The table of a config that is there."""
+        return next(table for table in self.tables if table.name == config)
+
+    def design(self, config: str) -> Design:
+        """What evaluation needs to know of a config."""
+        return self.table(config).design
+
+    def rows(self, config: str, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Rows of a half-open range of their numbers."""
+        table = self.table(config)
+        yield pa.RecordBatch.from_pylist(list(table.rows[start:stop]), schema=design_schema(table.design))
+
+    def recipe(self) -> Mapping[str, bytes]:
+        """The recipe's files by path: the sources, what the command was told, and the notes."""
+        told = {"files": [source.name for source in self.sources], "format": self.format, "license": self.license}
+        notes = [(note.file, note.line, "kept" if note.kept else "left out", note.reason) for note in self.notes.listed]
+        return {
+            _PARAMETERS: (json.dumps(told, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
+            NOTES: csv_text([("file", "line", "outcome", "reason"), *notes]),
+            **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
+        }
+
+
+def read_import(format_: str, paths: Sequence[Path], license_: str | None = None) -> Imported:
+    """Read files of a format; ReleaseError where they are of another, SenseprobeError where nothing is in them."""
+    if format_ not in FORMATS:
+        raise SenseprobeError(f"no format {format_!r}: there is {', '.join(FORMATS)}")
+    if not paths:
+        raise SenseprobeError("no file to import")
+    if license_ is not None and not _LICENSE.fullmatch(license_):
+        raise SenseprobeError(f"{license_!r} is no licence: expected an SPDX expression, as CC-BY-SA-4.0")
+    sources, notes = tuple(read_sources(paths)), Notes()
+    tables = [replace(table, rows=_identified(table.rows)) for table in FORMATS[format_].read(sources, notes)]
+    if not tables:
+        told = "; ".join(str(note) for note in notes.listed[:SHOWN])
+        raise SenseprobeError(f"nothing in these files is a row of {format_}{f': {told}' if told else ''}")
+    if len(tables) > MAX_CONFIGS:
+        raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {format_}?")
+    order = {source.name: number for number, source in enumerate(sources)}
+    notes.listed.sort(key=lambda note: (order[note.file], note.line))
+    return Imported(format_, license_ or NO_LICENSE, sources, _named(tables), notes)
+
+
+def _identified(rows: Sequence[Row]) -> list[Row]:
+    """The rows, of which no two have one id: the second with an id gets `.2` after it, and so on."""
+    seen: dict[str, int] = {}
+    found: list[Row] = []
+    for row in rows:
+        name = str(row["id"])
+        while name in seen:
+            seen[name] += 1
+            name = f"{name}.{seen[name]}"
+        seen[name] = 1
+        found.append({**row, "id": name})
+    return found
+
+
+def _named(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """The tables under names that a release can have for a config: not `recipe`, which is a folder of its own."""
+    return tuple(replace(table, name="sense-recipe") if table.name == "recipe" else table for table in tables)
+
+
+class _Parameters(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    format: str
+    files: list[str]
+    license: str
+
+
+def is_import(recipe: Path) -> bool:
+    """Whether a release's recipe is one of an import."""
+    return (recipe / _PARAMETERS).is_file()
+
+
+def open_import(recipe: Path) -> Imported:
+    """Import again from a recipe; ReleaseError where that cannot be read."""
+    try:
+        told = _Parameters.model_validate_json((recipe / _PARAMETERS).read_bytes())
+    except (OSError, ValidationError):
+        raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
+    if any(Path(name).name != name or name in {"", ".", ".."} for name in told.files):
+        raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
+    license_ = None if told.license == NO_LICENSE else told.license
+    return read_import(told.format, [recipe / _SOURCES / name for name in told.files], license_)
+
+
+def release_plan(imported: Imported, name: str, version: str, senseprobe: str) -> Plan:
+    """The plan of a release of what was imported."""
+    return Plan(
+        dataset=name,
+        version=version,
+        card=_card(imported, name),
+        configs=tuple(_config(imported, table) for table in imported.tables),
+        contrasts=(),
+        recipe=imported.recipe,
+        senseprobe=senseprobe,
+        creation=_creation(imported),
+    )
+
+
+def _config(imported: Imported, table: Table) -> ConfigPlan:
+    unit = "members" if table.design.kind == "association" else "pairs"
+    return ConfigPlan(
+        name=table.name,
+        size=len(table.rows),
+        schema=design_schema(table.design),
+        write=partial(_write, imported, table),
+        design=table.design,
+        levels=table.levels(),
+        description=table.description,
+        expect={unit: len(table.rows), "published": None, "reason": None, "cite": None},
+        accept={},
+    )
+
+
+def _write(imported: Imported, table: Table, folder: Path, schema: pa.Schema, told: Told) -> None:
+    write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), told)
+
+
+def _card(imported: Imported, name: str) -> dict[str, Any]:
+    about = FORMATS[imported.format]
+    return {
+        "title": f"{name}: {about.title}, imported",
+        "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
+        "published.",
+        "license": imported.license,
+        "languages": ["en"],
+        "authors": list(about.authors),
+        "citation": f"{', '.join(about.authors)}: {about.paper}.",
+        "canary": f"senseprobe:{slug(name, 'import')}:{_canary(imported)}",
+        "content_warning": "The sentences state stereotypes. They are wrong and hurtful; they are here to measure "
+        "whether a model prefers them.",
+        "measured": about.measured,
+        "groups": [],
+        "intended_use": "Comparing models on the same release, and with figures of the published data.",
+        "out_of_scope": "Training or tuning; certifying a model as unbiased; any use that the data's own licence "
+        "does not allow.",
+        "who_could_be_harmed": "People of the groups that the sentences name, when a score is read as leave to use a "
+        "model on them.",
+        "equivalence": {"margin": 5.0, "reason": "A convention: no harm-based bound is known."},
+        "accept": {},
+        "imported": imported.format,
+    }
+
+
+def _creation(imported: Imported) -> str:
+    left_out = sum(not note.kept for note in imported.notes.listed)
+    lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
+    kept = len(imported.notes.listed) - left_out
+    return f"""Sentences and labels are those of the published files, which are in `recipe/sources/`; senseprobe ships
+no such data. What was not as the format says is in `recipe/import.csv`: {left_out} left out, {kept} kept with a remark.
+Columns that the files do not fill are null, and sentences are as they were published, mistakes included.
+
+{chr(10).join(lines)}
+
+`senseprobe verify` checks every file, the rows and the recipe, and `--rebuild` imports `recipe/sources/` again."""
+
+
+def _canary(imported: Imported) -> uuid.UUID:
+    """The same for the same files, so that a rerun makes the same bytes."""
+    digest = sha256()
+    for source in imported.sources:
+        digest.update(f"{printable(source.name)}\0{len(source.data)}\0".encode() + source.data)
+    return uuid.UUID(bytes=digest.digest()[:16], version=4)

@@ -1,0 +1,93 @@
+"""From declarations to a release, and from a release's recipe to its rows again."""
+
+from collections.abc import Iterator
+from functools import partial
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+from pyarrow import Schema
+
+from senseprobe.errors import DeclarationError
+from senseprobe.generator.blocks import Config
+from senseprobe.generator.catalogue import Catalogue
+from senseprobe.generator.licensing import licence_of, sources_of
+from senseprobe.generator.recipe import open_recipe, recipe_files
+from senseprobe.generator.retired import read_retired, refusal
+from senseprobe.importing import again
+from senseprobe.importing.plan import is_import
+from senseprobe.records import Finding
+from senseprobe.release.freeze import ConfigPlan, Plan
+from senseprobe.release.manifest import Manifest
+from senseprobe.release.parquet import Rows, Told, write_rows
+from senseprobe.release.reading import Release
+from senseprobe.release.schema import design_schema
+from senseprobe.release.verify import verify_facts, verify_rebuild
+
+__all__ = ["plan_of", "rebuild", "rows_of"]
+
+
+def plan_of(catalogue: Catalogue, version: str) -> Plan:
+    """What is to be frozen of a dataset at a version; DeclarationError where it may not be, as its licences stand."""
+    configs = []
+    for config in catalogue.configs:
+        front, design = config.blocks[0].block.front, catalogue.design(config)
+        plan = ConfigPlan(
+            name=config.name,
+            size=config.size,
+            schema=design_schema(design),
+            write=partial(_write_rows, catalogue, config),
+            design=design,
+            levels=catalogue.levels(config),
+            description=front.description,
+            expect=front.expect.model_dump(),
+            accept={**catalogue.dataset.card.accept, **front.accept},
+        )
+        configs.append(plan)
+    card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})
+    card["license"] = licence_of(catalogue.dataset, catalogue.lists)
+    return Plan(
+        dataset=catalogue.dataset.name,
+        version=version,
+        card=card,
+        configs=tuple(configs),
+        contrasts=catalogue.dataset.contrasts,
+        recipe=lambda: recipe_files(catalogue),
+        senseprobe=installed_version("senseprobe"),
+        lists=sources_of(catalogue.dataset, catalogue.lists),
+        watch=refusal(read_retired(catalogue.dataset.folder), catalogue.dataset.folder),
+    )
+
+
+def _write_rows(catalogue: Catalogue, config: Config, folder: Path, schema: Schema, told: Told) -> None:
+    write_rows(folder, schema, config.size, partial(catalogue.rows, config), told)
+
+
+def rows_of(recipe: Path, dataset: str) -> dict[str, Rows]:
+    """What makes the rows of each config of a frozen recipe."""
+    if is_import(recipe):
+        return again.rows_of(recipe)
+    catalogue = open_recipe(recipe, dataset)
+    return {config.name: partial(catalogue.rows, config) for config in catalogue.configs}
+
+
+def rebuild(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    """Every difference between a release and what its recipe makes."""
+    if is_import(folder / "recipe"):
+        yield from again.verify_import(folder, manifest)
+        return
+    try:
+        catalogue = open_recipe(folder / "recipe", str(manifest.data["dataset"]))
+    except DeclarationError as error:
+        yield from error.findings
+        return
+    told = {config.name for config in catalogue.configs}
+    for name in manifest.configs:
+        if name not in told:
+            yield Finding(path=name, code="E408", message="is not in the recipe")
+            continue
+        config = catalogue.config(name)
+        yield from verify_rebuild(Release(folder, manifest), name, catalogue.rows(config))
+        yield from verify_facts(manifest, name, catalogue.design(config), catalogue.levels(config))
+    for asked, text in catalogue.english.unfrozen():
+        message = f"has no answer for {asked!r} of {text!r}, so another library may answer otherwise"
+        yield Finding(path="recipe/english.csv", code="E408", message=message)

@@ -1,0 +1,73 @@
+"""What the documents of a release (card, citation, Croissant) are made from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["About", "Source"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """A list that rows are made of: `file` below the recipe, its words, its SPDX licence, keys of the bibliography."""
+
+    name: str
+    file: str
+    words: int
+    description: str
+    licence: str
+    cited: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class About:
+    """A release before its documents are written.
+
+    - `facts`: those of its manifest, but for its files.
+    - `files`: size in bytes and sha256 of the files of rows and recipe.
+    - `memory`: bytes of each config's rows in memory.
+    - `creation`: how the rows came about, where they were not made from templates.
+    """
+
+    facts: Mapping[str, Any]
+    files: Mapping[str, Mapping[str, int | str]]
+    memory: Mapping[str, int]
+    lists: tuple[Source, ...] = ()
+    bibliography: str = ""
+    changelog: str = ""
+    creation: str = ""
+
+    @property
+    def card(self) -> Mapping[str, Any]:
+        """What the authors declared of the dataset."""
+        card: Mapping[str, Any] = self.facts["card"]
+        return card
+
+    @property
+    def name(self) -> str:
+        """``NAME@VERSION``."""
+        return f"{self.facts['dataset']}@{self.facts['version']}"
+
+    @property
+    def licence(self) -> str:
+        """The SPDX expression of the whole release; empty where it has no licence."""
+        licence = str(self.card.get("license") or "")
+        return "" if licence.lower() in ("none", "unknown") else licence
+
+    @property
+    def authors(self) -> list[str]:
+        """Who made the dataset, which need not be who wrote the paper."""
+        return [*self.card.get("authors", ())] or [f"{self.facts['dataset']} contributors"]
+
+    def config(self, name: str) -> Mapping[str, Any]:
+        """The facts of a config."""
+        config: Mapping[str, Any] = self.facts["configs"][name]
+        return config
+
+    def rows(self) -> int:
+        """Rows of all configs."""
+        return sum(int(config["rows"]) for config in self.facts["configs"].values())
+
+    def tables(self, config: str) -> dict[str, Mapping[str, int | str]]:
+        """The files of a config's rows, in their order."""
+        return {name: self.files[name] for name in sorted(self.files) if name.startswith(f"{config}/")}

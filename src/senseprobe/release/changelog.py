@@ -1,0 +1,123 @@
+"""What changed between two releases, as an entry of a changelog in Markdown."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from senseprobe.release.diff import ConfigChange, ReleaseDiff
+from senseprobe.release.form import printable
+
+__all__ = ["SHOWN", "entry", "listed"]
+
+SHOWN = 5
+"""How many words, ids or labels are named of each list."""
+
+
+def entry(diff: ReleaseDiff) -> str:
+    """The entry, in the form of Keep a Changelog, without a date; it ends with a line feed."""
+    name, _, version = diff.new.partition("@")
+    lines = [f"## {name} {version}", "", f"Since {diff.old}: {_summary(diff)}"]
+    groups = {"Added": _added(diff), "Changed": _changed(diff), "Removed": _removed(diff)}
+    for heading, told in groups.items():
+        if items := [f"- {text}" for text in told]:
+            lines += ["", f"### {heading}", "", *items]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(diff: ReleaseDiff) -> str:
+    if not diff.reasons:
+        return "nothing changed."
+    return f"{diff.bump.upper()} ({diff.version} or higher)."
+
+
+def _added(diff: ReleaseDiff) -> Iterator[str]:
+    for change in diff.configs:
+        if change.before is None:
+            yield f"config {_code(change.config)}: {change.added} rows"
+        elif change.added:
+            yield f"{_code(change.config)}: {_rows(change, 'added')}{_words(change, 'appeared')}"
+        if columns := change.schema.get("added"):
+            yield f"{_code(change.config)}: {_columns(columns)}"
+    if names := diff.contrasts.get("added"):
+        yield f"contrasts {listed(map(_code, names))}"
+
+
+def _removed(diff: ReleaseDiff) -> Iterator[str]:
+    for change in diff.configs:
+        if change.after is None:
+            yield f"config {_code(change.config)}: {change.removed} rows"
+        elif change.removed:
+            yield f"{_code(change.config)}: {_rows(change, 'removed')}{_words(change, 'vanished')}"
+        if columns := change.schema.get("removed"):
+            yield f"{_code(change.config)}: {_columns(columns)}"
+    if names := diff.contrasts.get("removed"):
+        yield f"contrasts {listed(map(_code, names))}"
+
+
+def _changed(diff: ReleaseDiff) -> Iterator[str]:
+    for change in diff.configs:
+        name = _code(change.config)
+        if change.edited:
+            columns = listed(f"{_code(column)} ({rows})" for column, rows in change.columns.items())
+            yield f"{name}: {_rows(change, 'edited')} in {columns}"
+        for column, labels in change.labels.items():
+            told = listed(f"{_label(each.was)} → {_label(each.now)} ({each.rows})" for each in labels)
+            yield f"{name}: {_code(column)} {told}"
+        for column, (was, now) in change.schema.get("changed", {}).items():
+            yield f"{name}: column {_code(column)} is {now} and was {was}"
+        for key, (was, now) in change.design.items():
+            yield f"{name}: design, {_code(key)}: {_code(_short(was))} → {_code(_short(now))}"
+        if change.moved:
+            yield f"{name}: rows or columns in another order"
+        if change.about:
+            yield f"{name}: {', '.join(change.about)}"
+    if names := diff.contrasts.get("changed"):
+        yield f"contrasts {listed(map(_code, names))}"
+    if diff.card:
+        yield f"card: {', '.join(_code(key) for key in diff.card)}"
+    if diff.recipe and not diff.configs:
+        yield "recipe"
+
+
+def _rows(change: ConfigChange, what: str) -> str:
+    count, ids = getattr(change, what), change.first[what]
+    return f"{count} row{'s' * (count != 1)} {what} ({listed(map(_code, ids), count)})"
+
+
+def _words(change: ConfigChange, what: str) -> str:
+    told = {slot: getattr(words, what) for slot, words in change.words.items()}
+    parts = [
+        f"{_code(slot)} {listed(f'{_code(w)} ({n})' for w, n in words.items())}"
+        for slot, words in told.items()
+        if words
+    ]
+    return f"; {what}: {'; '.join(parts)}" if parts else ""
+
+
+def _columns(columns: Mapping[str, Any]) -> str:
+    return f"columns {listed(f'{_code(name)} ({kind})' for name, kind in columns.items())}"
+
+
+def _label(value: object) -> str:
+    return "none" if value is None else _code(str(value))
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def _code(text: str) -> str:
+    """The text as Markdown prints it, whatever signs are in it."""
+    text = printable(text)
+    if "`" not in text:
+        return f"`{text}`"
+    fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
+    return f"{fence} {text} {fence}"
+
+
+def listed(items: Any, count: int | None = None) -> str:  # noqa: ANN401 - any iterable of texts
+    """The first items, and how many more there are of `count` (default: of the items)."""
+    told = list(items)
+    more = (len(told) if count is None else count) - len(told[:SHOWN])
+    return ", ".join(told[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,136 @@
+"""`croissant.json`: the release as Croissant 1.1 describes datasets, for tools that read that and not ours."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from senseprobe.records import Design
+from senseprobe.release.about import About
+from senseprobe.release.citation import bibtex
+from senseprobe.release.licences import spdx_url
+from senseprobe.release.schema import design_schema, meanings
+
+__all__ = ["NAME", "render"]
+
+NAME = "croissant.json"
+CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
+PARQUET = "application/x-parquet"
+
+_TERMS = (
+    "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "extract", "field", "fileObject",
+    "fileProperty", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath", "key", "md5",
+    "parentField", "path", "recordSet", "references", "regex", "repeated", "replace", "samplingRate", "separator",
+    "source", "subField", "transform",
+)  # fmt: skip
+"""The words of Croissant's own vocabulary; all others are schema.org's."""
+
+_CONTEXT: Mapping[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "dct": "http://purl.org/dc/terms/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+    **{term: f"cr:{term}" for term in _TERMS},
+}
+
+_FORMATS = {".parquet": PARQUET, ".csv": "text/csv", ".json": "application/json", ".yaml": "application/yaml",
+            ".md": "text/markdown", ".cff": "application/yaml"}  # fmt: skip
+
+_TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Integer"}
+
+
+def render(about: About) -> str:
+    """The description; without hashes of itself and of the manifest, which holds the hash of this."""
+    card, facts = about.card, about.facts
+    told = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        "name": facts["dataset"],
+        "alternateName": card["title"],
+        "description": f"{card['summary']} Content warning: {card['content_warning']}",
+        "version": facts["version"],
+        **({"license": spdx_url(about.licence) or about.licence} if about.licence else {}),
+        "creator": [{"@type": "sc:Organization", "name": name} for name in about.authors],
+        "citeAs": bibtex(about),
+        "inLanguage": card["languages"],
+        "keywords": ["bias", "fairness", "stereotypes"],
+        "isLiveDataset": False,
+        "rai:dataUseCases": f"{card['intended_use']} Out of scope: {card['out_of_scope']}",
+        "rai:dataBiases": card["measured"] or card["summary"],
+        "rai:dataLimitations": _limitations(about),
+        "rai:dataSocialImpact": card["who_could_be_harmed"] or card["content_warning"],
+        "distribution": [*_files(about)],
+        "recordSet": [_records(about, config) for config in facts["order"]],
+    }
+    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+
+def _limitations(about: About) -> str:
+    languages, words = ", ".join(about.card["languages"]), "The words are those of the lists in the recipe"
+    return f"Language: {languages}. {words}; a score says nothing of other words, groups or meanings."
+
+
+def _files(about: About) -> Iterator[dict[str, Any]]:
+    """Every file with its hash; and the files of a config as a set, where there are several."""
+    for name, entry in sorted(about.files.items()):
+        suffix = f".{name.rpartition('.')[2]}"
+        yield {
+            "@type": "cr:FileObject",
+            "@id": name,
+            "name": name,
+            "contentUrl": name,
+            "contentSize": f"{entry['bytes']} B",
+            "encodingFormat": _FORMATS.get(suffix, "text/plain"),
+            "sha256": entry["sha256"],
+        }
+    for config in about.facts["order"]:
+        if len(about.tables(config)) != 1:
+            pattern = f"{config}/test-*.parquet"
+            kind = {"@type": "cr:FileSet", "@id": pattern, "name": pattern}
+            yield {**kind, "encodingFormat": PARQUET, "includes": pattern}
+
+
+def _records(about: About, config: str) -> dict[str, Any]:
+    facts = about.config(config)
+    design, tables = Design.from_dict(facts["design"]), about.tables(config)
+    rows = {"fileObject": {"@id": next(iter(tables))}}
+    if len(tables) != 1:
+        rows = {"fileSet": {"@id": f"{config}/test-*.parquet"}}
+    told = meanings([design])
+    return {
+        "@type": "cr:RecordSet",
+        "@id": config,
+        "name": config,
+        "description": f"{facts['description']} {facts['rows']} rows, in the one split, test.",
+        "key": {"@id": f"{config}/id"},
+        "field": [_field(f"{config}/{each.name}", each, told[each.name], rows) for each in design_schema(design)],
+    }
+
+
+def _field(place: str, column: pa.Field, meaning: str, rows: Mapping[str, Any]) -> dict[str, Any]:
+    head = {"@type": "cr:Field", "@id": place, "name": column.name, "description": meaning}
+    source = {**rows, "extract": {"column": column.name}}
+    if not pa.types.is_struct(column.type):
+        return {**head, "dataType": _TYPES[column.type], "source": source}
+    return {**head, "subField": [_part(place, child, source) for child in column.type]}
+
+
+def _part(place: str, child: pa.Field, source: Mapping[str, Any]) -> dict[str, Any]:
+    """A field within a struct."""
+    return {
+        "@type": "cr:Field",
+        "@id": f"{place}/{child.name}",
+        "name": child.name,
+        "dataType": _TYPES[child.type],
+        "source": {**source, "transform": {"jsonPath": child.name}},
+    }

@@ -1,0 +1,298 @@
+"""What changed from one release to another: rows by id, words and frames behind them, labels, columns, designs.
+
+Ids are matched in one hash table and values compared as codes of shared dictionaries, so nothing is guessed from hashes
+and no row is looked at on its own. Rows may be in any order.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from senseprobe.errors import ReleaseError
+from senseprobe.release.manifest import Manifest
+from senseprobe.release.matching import LabelChange, Mask, Pairs, Rows, Table, Words, match, spread
+from senseprobe.release.schema import design_schema
+from senseprobe.release.versions import Bump, Reason, lowest, numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LABELS", "ConfigChange", "ReleaseDiff", "Side", "diff_releases"]
+
+FIRST = 10
+"""How many ids are named of those that were added, removed or edited."""
+
+LABELS = (
+    "stereotype", "valence", "gold", "label_basis", "contested", "minimal", "target", "bias_type", "sense_type",
+    "sense_key", "token_key", "lexicon", "test", "role", "word_class",
+)  # fmt: skip
+"""Columns that say what a row is taken for, beside its sentences."""
+
+_ABOUT = ("description", "expect", "levels", "accept")
+"""What a manifest says of a config beside its rows and design."""
+
+_OF_ROWS = {"slots", "columns"}
+"""Keys of a design that are told as columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A release, and what makes the rows of a config of it."""
+
+    manifest: Manifest
+    rows: Callable[[str], Iterator[pa.RecordBatch]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfigChange:
+    """What changed in a config.
+
+    - `before`, `after`: its rows; None where the release has no such config.
+    - `first`: the first ids of the rows ``added``, ``removed`` and ``edited``, in the order of their release.
+    - `columns`: how many of the edited rows differ in a column, by its name.
+    - `words`: by slot, and for ``frame``: the words ``appeared`` and ``vanished``, with how many rows hold each.
+    - `labels`: for columns that hold labels, from what to what in how many rows, the most frequent first.
+    - `schema`: columns ``added``, ``removed`` (name to type) and ``changed`` (name to both types).
+    - `design`: what was and what is, by key.
+    - `about`: other facts of the manifest that differ (description, expect, …).
+    - `moved`: whether rows or columns that both have are in another order.
+    """
+
+    config: str
+    before: int | None
+    after: int | None
+    added: int = 0
+    removed: int = 0
+    edited: int = 0
+    first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: Mapping[str, int] = field(default_factory=dict)
+    words: Mapping[str, Words] = field(default_factory=dict)
+    labels: Mapping[str, tuple[LabelChange, ...]] = field(default_factory=dict)
+    schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    design: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    about: tuple[str, ...] = ()
+    moved: bool = False
+
+    def reasons(self) -> Iterator[Reason]:
+        """What in this config calls for which number."""
+        name = self.config
+        if self.before is None or self.after is None:
+            bump, what = (Bump.MINOR, "new") if self.before is None else (Bump.MAJOR, "gone")
+            yield Reason(bump, f"config {name} is {what} ({_rows(self.added or self.removed)})")
+            return
+        for count, bump, what in (
+            (self.edited, Bump.MAJOR, "edited"),
+            (self.removed, Bump.MAJOR, "removed"),
+            (self.added, Bump.MINOR, "added"),
+        ):
+            if count:
+                yield Reason(bump, f"{_rows(count)} of {name} {what}")
+        for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
+            if names := self.schema.get(key):
+                yield Reason(bump, f"columns of {name} {key}: {', '.join(names)}")
+        if self.design:
+            yield Reason(_design_bump(self.design), f"design of {name} changed: {', '.join(self.design)}")
+        if self.moved:
+            yield Reason(Bump.PATCH, f"rows or columns of {name} are in another order")
+        if self.about:
+            yield Reason(Bump.PATCH, f"what is said of {name} changed: {', '.join(self.about)}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReleaseDiff:
+    """What changed from release `old` to `new` (both ``NAME@VERSION``), config by config where anything did.
+
+    `contrasts` names those ``added``, ``removed`` and ``changed``; `card` the keys of the card that differ; `recipe`
+    says whether the recipe differs.
+    """
+
+    old: str
+    new: str
+    configs: tuple[ConfigChange, ...]
+    contrasts: Mapping[str, tuple[str, ...]]
+    card: tuple[str, ...]
+    recipe: bool
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Everything that changed, in words, with what it calls for; what calls for most comes first."""
+        told = [reason for config in self.configs for reason in config.reasons()]
+        for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
+            if names := self.contrasts.get(key):
+                told.append(Reason(bump, f"contrasts {key}: {', '.join(names)}"))
+        if self.card:
+            told.append(Reason(Bump.PATCH, f"the card changed: {', '.join(self.card)}"))
+        if self.recipe:
+            told.append(Reason(Bump.PATCH, "the recipe changed"))
+        return tuple(sorted(told, key=lambda reason: -reason.bump.rank))
+
+    @property
+    def bump(self) -> Bump:
+        """Which part of the version has to grow."""
+        return self.reasons[0].bump if self.reasons else Bump.NONE
+
+    @property
+    def version(self) -> str:
+        """The lowest version that the change calls for."""
+        return lowest(self.old.partition("@")[2], self.bump)
+
+    @property
+    def enough(self) -> bool | None:
+        """Whether the new release's number is at least that; None where it is no later release of the same dataset."""
+        (old_name, _, old), (new_name, _, new) = self.old.partition("@"), self.new.partition("@")
+        if old_name != new_name or numbers(new) <= numbers(old):
+            return None
+        return numbers(new) >= numbers(self.version)
+
+    def table(self) -> "pd.DataFrame":
+        """A pandas table with a row for each config that changed: how many rows there were and are, and what became."""
+        import pandas as pd
+
+        names = ["config", "before", "after", "added", "removed", "edited"]
+        rows = [[getattr(each, name) for name in names] for each in self.configs]
+        return pd.DataFrame(rows, columns=names).astype({"before": "Int64", "after": "Int64"})
+
+    def as_dict(self) -> dict[str, Any]:
+        """The diff with the stable keys of ``--json``."""
+        told = {"bump": self.bump.value, "version": self.version, "enough": self.enough}
+        reasons = [{"bump": reason.bump.value, "text": reason.text} for reason in self.reasons]
+        facts = asdict(self)
+        return {"old": facts.pop("old"), "new": facts.pop("new"), **told, "reasons": reasons, **facts}
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
+
+
+def _design_bump(design: Mapping[str, tuple[Any, Any]]) -> Bump:
+    """More estimands are MINOR, as every figure of the older release can still be had; any other change is MAJOR."""
+    more = set(design) == {"estimands"} and set(design["estimands"][0]) <= set(design["estimands"][1])
+    return Bump.MINOR if more else Bump.MAJOR
+
+
+def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
+    """What changed from `old` to `new`; of one config, if `only` names it.
+
+    Rows are read where the content hashes of a config differ. Raises ReleaseError where rows cannot be had, or have an
+    id twice, or where neither release has the config.
+    """
+    names = [only] if only else list(dict.fromkeys((*old.manifest.configs, *new.manifest.configs)))
+    if only and only not in (*old.manifest.configs, *new.manifest.configs):
+        raise ReleaseError(f"neither {old.manifest.name} nor {new.manifest.name} has a config {only!r}")
+    changes = [_config(name, old, new) for name in names]
+    was, now = old.manifest.data, new.manifest.data
+    return ReleaseDiff(
+        old=old.manifest.name,
+        new=new.manifest.name,
+        configs=tuple(change for change in changes if next(change.reasons(), None)),
+        contrasts={} if only else _contrasts(old.manifest, new.manifest),
+        card=() if only else _unlike(*(_said(data["card"]) for data in (was, now))),
+        recipe=not only and was["recipe"] != now["recipe"],
+    )
+
+
+def _unlike(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(sorted(key for key in {**was, **now} if was.get(key) != now.get(key)))
+
+
+def _said(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What a card says: older ones lack keys that newer ones leave empty."""
+    return {key: value for key, value in card.items() if value}
+
+
+def _contrasts(old: Manifest, new: Manifest) -> dict[str, tuple[str, ...]]:
+    was, now = ({each.name: each for each in manifest.contrasts} for manifest in (old, new))
+    told = {
+        "added": tuple(name for name in now if name not in was),
+        "removed": tuple(name for name in was if name not in now),
+        "changed": tuple(name for name in was if name in now and was[name] != now[name]),
+    }
+    return {key: names for key, names in told.items() if names}
+
+
+def _config(name: str, old: Side, new: Side) -> ConfigChange:
+    if name not in old.manifest.configs:
+        rows, first = int(new.manifest.config(name)["rows"]), {"added": _first_of(new, name)}
+        return ConfigChange(config=name, before=None, after=rows, added=rows, first=first)
+    if name not in new.manifest.configs:
+        rows, first = int(old.manifest.config(name)["rows"]), {"removed": _first_of(old, name)}
+        return ConfigChange(config=name, before=rows, after=None, removed=rows, first=first)
+    was, now = old.manifest.config(name), new.manifest.config(name)
+    one, other = (asdict(side.manifest.design(name)) for side in (old, new))
+    unlike = [key for key in _unlike(one, other) if key not in _OF_ROWS]
+    told = [{key: facts[key] for key in _ABOUT if key in was and key in now} for facts in (was, now)]
+    return ConfigChange(
+        config=name,
+        before=int(was["rows"]),
+        after=int(now["rows"]),
+        design={key: (one[key], other[key]) for key in unlike},
+        about=_unlike(*told),
+        **(_of_rows(name, old, new) if was["content"] != now["content"] else {}),
+    )
+
+
+def _first_of(side: Side, name: str) -> tuple[str, ...]:
+    """The first ids of a config; a batch without rows, or none, has none."""
+    batch = next(side.rows(name), None)
+    return () if batch is None else tuple(batch["id"].slice(0, FIRST).to_pylist())
+
+
+def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
+    """What only rows can tell: the other fields of a ConfigChange."""
+    schemas = [design_schema(side.manifest.design(name)) for side in (old, new)]
+    now_types = dict(zip(schemas[1].names, schemas[1].types, strict=True))
+    shared = [each.name for each in schemas[0] if now_types.get(each.name) == each.type and each.name != "id"]
+    was, now = (spread(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
+    pairs = match(was, now)
+    slots = {"frame", *old.manifest.design(name).slots, *new.manifest.design(name).slots}
+    edited, values = _values(was, now, pairs, shared, slots)
+    first = {
+        "added": _ids(now.ids, pairs.only_new),
+        "removed": _ids(was.ids, pairs.only_old),
+        "edited": _ids(now.ids, pairs.both_new[edited]),
+    }
+    return {
+        "added": len(pairs.only_new),
+        "removed": len(pairs.only_old),
+        "edited": int(edited.sum()),
+        "first": {key: ids for key, ids in first.items() if ids},
+        "schema": _schema(*schemas),
+        "moved": pairs.moved or [each.name for each in schemas[1] if each.name in shared] != shared,
+        **values,
+    }
+
+
+def _values(
+    was: Table, now: Table, pairs: Pairs, shared: Sequence[str], slots: set[str]
+) -> tuple[Mask, dict[str, Any]]:
+    """Which of the rows that both have were edited; and columns, words and labels of a ConfigChange."""
+    edited = np.zeros(len(pairs.both_new), dtype=bool)
+    told: dict[str, dict[str, Any]] = {"columns": {}, "words": {}, "labels": {}}
+    for column in shared:
+        values = was.compare(now, column)
+        unlike = values.unlike(pairs)
+        edited |= unlike
+        if count := int(unlike.sum()):
+            told["columns"][column] = count
+            if column in LABELS:
+                told["labels"][column] = values.changes(pairs, unlike)
+        if column in slots and (words := values.words()):
+            told["words"][column] = words
+    return edited, told
+
+
+def _ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
+    return tuple(ids.take(pa.array(rows[:FIRST])).to_pylist())
+
+
+def _schema(old: pa.Schema, new: pa.Schema) -> dict[str, dict[str, Any]]:
+    was, now = ({each.name: str(each.type) for each in schema} for schema in (old, new))
+    told: dict[str, dict[str, Any]] = {
+        "added": {name: now[name] for name in now if name not in was},
+        "removed": {name: was[name] for name in was if name not in now},
+        "changed": {name: (was[name], now[name]) for name in was if name in now and was[name] != now[name]},
+    }
+    return {key: names for key, names in told.items() if names}

@@ -1,0 +1,71 @@
+"""Which number a release calls for: Croissant 1.1's rules for versions, applied to what changed.
+
+PATCH: the same rows; MINOR: rows added, and the old ones still there as they were; MAJOR: rows edited or removed.
+docs/versions.md says what this makes of columns, designs and contrasts.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from senseprobe.release.manifest import NAME
+
+__all__ = ["Bump", "Reason", "lowest", "newest_lower", "numbers"]
+
+_VERSION = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.(?:0|[1-9][0-9]{0,17})){2}")
+
+Numbers = tuple[int, int, int]
+
+
+class Bump(StrEnum):
+    """Which part of a version has to grow, from the least to the most."""
+
+    NONE = "none"
+    PATCH = "patch"
+    MINOR = "minor"
+    MAJOR = "major"
+
+    @property
+    def rank(self) -> int:
+        """0 for no change, 3 for MAJOR."""
+        return list(Bump).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A change, in words, and what it calls for."""
+
+    bump: Bump
+    text: str
+
+
+def numbers(version: str) -> Numbers:
+    """The three numbers of ``MAJOR.MINOR.PATCH``; ValueError where it is no version."""
+    major, minor, patch = version.split(".")
+    return int(major), int(minor), int(patch)
+
+
+def lowest(version: str, bump: Bump) -> str:
+    """The lowest version after `version` that a change may have.
+
+    >>> [lowest("1.2.3", bump) for bump in Bump]
+    ['1.2.3', '1.2.4', '1.3.0', '2.0.0']
+    """
+    major, minor, patch = numbers(version)
+    after = {
+        Bump.NONE: (major, minor, patch),
+        Bump.PATCH: (major, minor, patch + 1),
+        Bump.MINOR: (major, minor + 1, 0),
+        Bump.MAJOR: (major + 1, 0, 0),
+    }
+    return ".".join(map(str, after[bump]))
+
+
+def newest_lower(dataset: Path, version: str) -> Path | None:
+    """Of the releases in a dataset's folder, the newest one below `version`; None where there is none."""
+    if not dataset.is_dir():
+        return None
+    there = [path for path in dataset.iterdir() if _VERSION.fullmatch(path.name) and (path / NAME).exists()]
+    lower = [path for path in there if numbers(path.name) < numbers(version)]
+    return max(lower, key=lambda path: numbers(path.name), default=None)

@@ -1,0 +1,423 @@
+"""A small Hub: the routes of the Hugging Face Hub that `huggingface_hub` and `datasets` call, and faults on demand.
+
+It keeps everything in memory. It has no Xet, no redirects to a content network, and no limits.
+"""
+
+import base64
+import hashlib
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+OWNER_TOKEN = "hf_ownerSecretOfTheTests"  # noqa: S105 - it opens nothing but this server
+READER_TOKEN = "hf_readerSecretOfTheTests"  # noqa: S105
+USERS = {OWNER_TOKEN: "jane", READER_TOKEN: "john"}
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A file; `lfs` tells how it was sent."""
+
+    data: bytes
+    lfs: bool
+
+    @property
+    def git(self) -> str:
+        """What git calls the bytes."""
+        return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).hexdigest()
+
+    @property
+    def sha256(self) -> str:
+        """What LFS calls the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A state of a repository."""
+
+    oid: str
+    title: str
+    tree: dict[str, Blob]
+    parent: str | None
+
+
+@dataclass
+class Repo:
+    """A dataset repository."""
+
+    name: str
+    private: bool = False
+    gated: Any = False
+    commits: dict[str, Commit] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def commit(self, title: str, tree: dict[str, Blob], branch: str = "main") -> Commit:
+        """Add a commit to a branch."""
+        parent = self.branches.get(branch)
+        text = json.dumps([title, parent, len(self.commits), {name: blob.git for name, blob in tree.items()}])
+        made = Commit(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), title, tree, parent)
+        self.commits[made.oid] = made
+        self.branches[branch] = made.oid
+        return made
+
+    def at(self, revision: str) -> Commit | None:
+        """The commit that a branch, tag or id names."""
+        oid = self.branches.get(revision) or self.tags.get(revision) or revision
+        return self.commits.get(oid)
+
+
+@dataclass
+class Fault:
+    """What happens to the next `times` requests of a route: a status, `cut` before, `cut-after` the work was done."""
+
+    route: str
+    what: int | str
+    times: int
+    says: str = ""
+
+
+@dataclass
+class Answer:
+    """An answer: JSON unless it is bytes."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Hub:
+    """The state, and the server's thread.
+
+    `log` holds route and request line; `before` maps a route to what somebody else does just before its next request is
+    answered; `delay` is how many seconds each answer takes.
+    """
+
+    def __init__(self) -> None:
+        self.repos: dict[str, Repo] = {}
+        self.objects: dict[str, bytes] = {}
+        self.faults: list[Fault] = []
+        self.log: list[tuple[str, str]] = []
+        self.lock = threading.RLock()
+        self.before: dict[str, Callable[[], object]] = {}
+        self.delay = 0.0
+        self.sockets: set[socket.socket] = set()
+        hub = self
+
+        class Bound(Handler):
+            state = hub
+
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 128
+            daemon_threads = True
+
+            def handle_error(self, request: object, client_address: object) -> None:
+                """A client that was killed is no news."""
+
+        self._server = Server(("127.0.0.1", 0), Bound)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        """Close the port, and the connections that clients keep."""
+        self._server.shutdown()
+        self._server.server_close()
+        for open_socket in [*self.sockets]:
+            open_socket.close()
+
+    def fail(self, route: str, what: int | str, times: int = 1, says: str = "") -> None:
+        """Have the next requests of a route fail."""
+        self.faults.append(Fault(route, what, times, says))
+
+    def seen(self, route: str) -> int:
+        """How many requests of a route there were."""
+        return sum(name == route for name, _ in self.log)
+
+    def fault(self, route: str) -> Fault | None:
+        """The fault that this request meets, if any."""
+        with self.lock:
+            for fault in self.faults:
+                if fault.route == route and fault.times > 0:
+                    fault.times -= 1
+                    return fault
+        return None
+
+
+NAME = r"(?P<repo>[\w.-]+/[\w.-]+)"
+API = rf"/api/datasets/{NAME}"
+ROUTES: list[tuple[str, str, str]] = [
+    ("GET", "whoami", r"/api/whoami-v2"),
+    ("POST", "create", r"/api/repos/create"),
+    ("POST", "yaml", r"/api/validate-yaml"),
+    ("PUT", "settings", rf"{API}/settings"),
+    ("GET", "info", rf"{API}(?:/revision/(?P<rev>[^/]+))?"),
+    ("GET", "refs", rf"{API}/refs"),
+    ("GET", "commits", rf"{API}/commits/(?P<rev>[^/]+)"),
+    ("GET", "tree", rf"{API}/tree/(?P<rev>[^/]+)(?:/(?P<path>.*))?"),
+    ("POST", "preupload", rf"{API}/preupload/(?P<rev>[^/]+)"),
+    ("POST", "commit", rf"{API}/commit/(?P<rev>[^/]+)"),
+    ("POST", "tag", rf"{API}/tag/(?P<rev>[^/]+)"),
+    ("POST", "batch", rf"/datasets/{NAME}\.git/info/lfs/objects/batch"),
+    ("PUT", "object", r"/lfs/(?P<sha>[0-9a-f]{64})"),
+    ("GET", "resolve", rf"/datasets/{NAME}/resolve/(?P<rev>[^/]+)/(?P<path>.+)"),
+]
+WRITES = {"settings", "preupload", "commit", "tag", "batch"}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for the client to confirm its head
+    wbufsize = 2**16
+    state: Hub
+
+    def setup(self) -> None:
+        """Remember the socket, so that `stop` can close it."""
+        super().setup()
+        self.state.sockets.add(self.connection)
+
+    def finish(self) -> None:
+        """Forget it."""
+        self.state.sockets.discard(self.connection)
+        super().finish()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Say nothing on standard error."""
+
+    def _do(self) -> None:
+        url = urlsplit(self.path)
+        route, found = self._route(url.path)
+        self.state.log.append((route, f"{self.command} {self.path}"))
+        time.sleep(self.state.delay)
+        fault = self.state.fault(route)
+        if fault is not None and fault.what == "cut":
+            self.rfile.read(min(64, int(self.headers.get("Content-Length") or 0)))
+            return self._cut()
+        body = self._body()
+        if fault is not None and isinstance(fault.what, int):
+            return self._send(error(fault.what, "", fault.says or f"fault {fault.what}"))
+        with self.state.lock:
+            meanwhile = self.state.before.pop(route, None)
+        if meanwhile is not None:
+            meanwhile()
+        answer = self._answer(route, found, parse_qs(url.query), body)
+        return self._cut() if fault is not None else self._send(answer)
+
+    do_GET = do_HEAD = do_POST = do_PUT = _do  # noqa: N815 - the base class's names
+
+    def _route(self, path: str) -> tuple[str, dict[str, str]]:
+        method = "GET" if self.command == "HEAD" else self.command
+        for wanted, name, pattern in ROUTES:
+            if wanted == method and (match := re.fullmatch(pattern, path)):
+                return name, {key: unquote(value) for key, value in match.groupdict().items() if value}
+        return "unknown", {}
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        return b"".join(self._chunks())
+
+    def _chunks(self) -> Iterator[bytes]:
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            yield self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+
+    def _cut(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _answer(self, route: str, found: dict[str, str], query: dict[str, list[str]], body: bytes) -> Answer:
+        with self.state.lock:
+            user, refusal = self._user()
+            work: Callable[..., Answer] | None = getattr(self, f"_{route}_", None)
+            if refusal or work is None:
+                return refusal or error(404, "", "no such route")
+            if "repo" not in found:
+                return work(user, body, **found)
+            repo = self.state.repos.get(found.pop("repo"))
+            owns = repo is not None and user == repo.name.partition("/")[0]
+            if repo is None or (repo.private and not owns):
+                return error(404 if user else 401, "RepoNotFound", "Repository not found")
+            if route in WRITES and not owns:
+                return error(403, "", "You don't have the rights to write here")
+            if route == "resolve" and repo.gated and not owns:
+                return error(403, "GatedRepo", "Access to this dataset is restricted")
+            return work(repo, query if self.command in {"GET", "HEAD"} else body, **found)
+
+    def _user(self) -> tuple[str, Answer | None]:
+        token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        if token and token not in USERS:
+            return "", error(401, "", "Invalid credentials in Authorization header")
+        return USERS.get(token, ""), None
+
+    def _whoami_(self, user: str, _: bytes) -> Answer:
+        return Answer(body={"name": user, "type": "user"}) if user else error(401, "", "who?")
+
+    def _yaml_(self, user: str, body: bytes) -> Answer:
+        fine = json.loads(body)["content"].startswith("---\n")
+        return Answer(
+            200 if fine else 400, {"errors": [] if fine else [{"message": "no front matter"}], "warnings": []}
+        )
+
+    def _create_(self, user: str, body: bytes) -> Answer:
+        asked = json.loads(body)
+        name = f"{asked.get('organization') or user}/{asked['name']}"
+        if not user:
+            return error(401, "", "Invalid username or password.")
+        if name.partition("/")[0] != user:
+            return error(403, "", "You don't have the rights to create a dataset under this namespace")
+        told = {"url": f"{self.state.url}/datasets/{name}"}
+        if name in self.state.repos:
+            return Answer(409, {**told, "error": "You already created this dataset repo"})
+        repo = self.state.repos[name] = Repo(name, private=asked.get("visibility") == "private")
+        repo.commit(
+            "initial commit", {".gitattributes": Blob(b"*.parquet filter=lfs diff=lfs merge=lfs -text\n", False)}
+        )
+        return Answer(body=told)
+
+    def _settings_(self, repo: Repo, body: bytes) -> Answer:
+        asked = json.loads(body)
+        repo.gated = asked.get("gated", repo.gated)
+        repo.private = asked.get("visibility", "private" if repo.private else "public") == "private"
+        return Answer(body={"gated": repo.gated, "private": repo.private})
+
+    def _info_(self, repo: Repo, _: object, rev: str = "main") -> Answer:
+        commit = repo.at(rev)
+        if commit is None:
+            return error(404, "RevisionNotFound", f"Invalid rev id: {rev}")
+        told = {"id": repo.name, "sha": commit.oid, "private": repo.private, "gated": repo.gated, "tags": []}
+        return Answer(body={**told, "siblings": [{"rfilename": name} for name in sorted(commit.tree)]})
+
+    def _refs_(self, repo: Repo, _: object) -> Answer:
+        kinds = {"branches": ("heads", repo.branches), "tags": ("tags", repo.tags)}
+        told = {
+            key: [{"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": oid} for name, oid in refs.items()]
+            for key, (kind, refs) in kinds.items()
+        }
+        return Answer(body={**told, "converts": []})
+
+    def _commits_(self, repo: Repo, _: object, rev: str) -> Answer:
+        told, commit = [], repo.at(rev)
+        while commit is not None:
+            facts = {"id": commit.oid, "title": commit.title, "message": "", "date": "2026-01-01T00:00:00.000Z"}
+            told.append({**facts, "authors": [{"user": "jane"}]})
+            commit = repo.commits.get(commit.parent or "")
+        return Answer(body=told)
+
+    def _tree_(self, repo: Repo, query: dict[str, list[str]], rev: str, path: str = "") -> Answer:
+        commit = repo.at(rev)
+        if commit is None:
+            return error(404, "RevisionNotFound", f"Invalid rev id: {rev}")
+        below = {name: blob for name, blob in commit.tree.items() if name.startswith(f"{path}/" if path else "")}
+        if path and not below:
+            return error(404, "EntryNotFound", f"{path} does not exist")
+        folders = {"/".join(name.split("/")[:depth]) for name in below for depth in range(1, name.count("/") + 1)}
+        entries = [entry(name, blob) for name, blob in below.items()]
+        entries += [{"type": "directory", "oid": "0" * 40, "size": 0, "path": name} for name in folders if name != path]
+        if query.get("recursive", ["false"])[0].lower() not in {"true", "1"}:
+            depth = path.count("/") + 1 if path else 0
+            entries = [one for one in entries if one["path"].count("/") == depth]
+        return Answer(body=sorted(entries, key=lambda one: str(one["path"])))
+
+    def _preupload_(self, repo: Repo, body: bytes, rev: str) -> Answer:
+        head = repo.at(rev)
+        ignored = head.tree[".gitignore"].data.decode().split() if head and ".gitignore" in head.tree else []
+        told = []
+        for file in json.loads(body)["files"]:
+            path = file["path"]
+            known = head.tree.get(path) if head else None
+            facts = {"path": path, "uploadMode": "lfs" if path.endswith(".parquet") else "regular"}
+            oid = {"oid": known.sha256 if known.lfs else known.git} if known else {}
+            told.append({**facts, "shouldIgnore": path in ignored, **oid})
+        return Answer(body={"files": told})
+
+    def _batch_(self, repo: Repo, body: bytes) -> Answer:
+        told = []
+        for wanted in json.loads(body)["objects"]:
+            href = {"upload": {"href": f"{self.state.url}/lfs/{wanted['oid']}", "header": {}}}
+            told.append({**wanted, **({} if wanted["oid"] in self.state.objects else {"actions": href})})
+        return Answer(body={"transfer": "basic", "objects": told})
+
+    def _object_(self, user: str, body: bytes, sha: str) -> Answer:
+        if hashlib.sha256(body).hexdigest() != sha:
+            return error(400, "", "other bytes than announced")
+        self.state.objects[sha] = body
+        return Answer(body={})
+
+    def _commit_(self, repo: Repo, body: bytes, rev: str) -> Answer:
+        head, tree, title = repo.branches.get(rev), dict(repo.commits[repo.branches["main"]].tree), ""
+        for line in body.splitlines():
+            step = json.loads(line)
+            key, value = step["key"], step["value"]
+            if key == "header":
+                title = value["summary"]
+                if value.get("parentCommit") not in (None, head):
+                    return error(412, "", "A commit has happened since. Please refresh and try again.")
+            elif key == "file":
+                tree[value["path"]] = Blob(base64.b64decode(value["content"]), False)
+            elif key == "lfsFile":
+                if value["oid"] not in self.state.objects:
+                    return error(400, "", "LFS pointer points to a file that does not exist")
+                tree[value["path"]] = Blob(self.state.objects[value["oid"]], True)
+            elif key == "deletedFile" and tree.pop(value["path"], None) is None:
+                return error(404, "EntryNotFound", "A file with this name doesn't exist")
+        made = repo.commit(title, tree, rev)
+        url = f"{self.state.url}/datasets/{repo.name}/commit/{made.oid}"
+        return Answer(body={"success": True, "commitOid": made.oid, "commitUrl": url})
+
+    def _tag_(self, repo: Repo, body: bytes, rev: str) -> Answer:
+        name, commit = json.loads(body)["tag"], repo.at(rev)
+        if commit is None:
+            return error(404, "RevisionNotFound", f"Invalid rev id: {rev}")
+        if name in repo.tags:
+            return error(409, "", "Tag reference exists already")
+        repo.tags[name] = commit.oid
+        return Answer(body={})
+
+    def _resolve_(self, repo: Repo, _: object, rev: str, path: str) -> Answer:
+        commit = repo.at(rev)
+        if commit is None:
+            return error(404, "RevisionNotFound", f"Invalid rev id: {rev}")
+        if path not in commit.tree:
+            return error(404, "EntryNotFound", "Entry not found", {"X-Repo-Commit": commit.oid})
+        blob = commit.tree[path]
+        headers = {"X-Repo-Commit": commit.oid, "ETag": f'"{blob.sha256 if blob.lfs else blob.git}"'}
+        start, end = 0, len(blob.data)
+        if asked := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or ""):
+            start, end = int(asked[1]), min(int(asked[2] or end - 1) + 1, end)
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(blob.data)}"
+        return Answer(206 if asked else 200, blob.data[start:end], {**headers, "Accept-Ranges": "bytes"})
+
+    def _send(self, answer: Answer) -> None:
+        raw = isinstance(answer.body, bytes)
+        data: bytes = answer.body if raw else json.dumps(answer.body).encode()
+        self.send_response(answer.status)
+        kind = "application/octet-stream" if raw else "application/json"
+        for key, value in {"Content-Type": kind, "Content-Length": str(len(data)), **answer.headers}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def error(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> Answer:
+    """A refusal, in the headers that the clients read."""
+    told = {**(headers or {}), "X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
+    return Answer(status, {"error": message}, told)
+
+
+def entry(name: str, blob: Blob) -> dict[str, Any]:
+    """A file as the tree lists it."""
+    told: dict[str, Any] = {"type": "file", "oid": blob.git, "size": len(blob.data), "path": name}
+    lfs = {"oid": blob.sha256, "size": len(blob.data), "pointerSize": 131}
+    return {**told, "lfs": lfs} if blob.lfs else told

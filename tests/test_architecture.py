@@ -27,6 +27,7 @@ BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}
 BELOW |= {"scaffold": {"records", "errors", "files", "project", "generator"}}
 BELOW |= {"hub": {"records", "errors", "files", "project", "lexicon", "statistics", "release"}}
 BELOW |= {"importing": {"records", "errors", "files", "project", "lexicon", "statistics", "release"}}
+BELOW |= {"recipes": {"records", "errors", "release", "generator", "importing"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api"}}  # "" is senseprobe/__init__.py

@@ -3,56 +3,28 @@
 What is judged, and how, is in `injection/worker.py`; `test_fuzz.py` makes files by chance.
 """
 
-import base64
 import json
 import random
-import re
-import subprocess
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-HERE = Path(__file__).parent / "injection"
-PROJECT = HERE / "project"
-CARD = "templates/small/dataset.yaml"
-PAIRS, CLAIMS, MEMBERS = TEMPLATES = tuple(f"templates/small/{name}.j2" for name in ("pairs", "claims", "members"))
-DESCRIPTOR = "wordlists/datapackage.yaml"
-ANIMALS, QUALITIES, WORDS = LISTS = tuple(f"wordlists/{name}.csv" for name in ("animals", "qualities", "members"))
-FILES = (CARD, *TEMPLATES, DESCRIPTOR, *LISTS)
-
-Told = dict[str, Any]
-Case = Mapping[str, bytes | str | None]
-"""Files by path: their bytes, what the worker makes of a word like ``pipe:``, or None where there is to be none."""
-
-
-def _judged(cases: Iterable[Case], *, thorough: bool = False) -> list[Told]:
-    """What the worker tells of each case."""
-    lines = []
-    for case in cases:
-        files = {path: _sent(told) for path, told in case.items()}
-        lines.append(json.dumps({"files": files, "thorough": thorough}) + "\n")
-    command = [sys.executable, str(HERE / "worker.py")]
-    done = subprocess.run(command, input="".join(lines), capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def _sent(told: bytes | str | None) -> str | None:
-    return base64.b64encode(told).decode() if isinstance(told, bytes) else told
-
-
-def _text(file: str) -> str:
-    return (PROJECT / file).read_text(encoding="utf-8")
-
-
-def _alone(file: str, told: bytes) -> Case:
-    """The file with these bytes; a template as the only one of its dataset, which takes half the time."""
-    if file not in TEMPLATES:
-        return {file: told}
-    card = re.sub(r"configs: .*\ncontrasts:\n.*\n", f"configs: [{Path(file).stem}]\n", _text(CARD))
-    return {**dict.fromkeys(TEMPLATES), CARD: card.encode(), file: told}
+from tests.injection.driving import (
+    ANIMALS,
+    CARD,
+    CLAIMS,
+    DESCRIPTOR,
+    FILES,
+    MEMBERS,
+    PAIRS,
+    QUALITIES,
+    WORDS,
+    Case,
+    Told,
+    alone,
+    judged,
+    read,
+)
 
 
 def _check(told: Told) -> None:
@@ -62,9 +34,9 @@ def _check(told: Told) -> None:
 
 
 def _with(file: str, old: str, new: str) -> Case:
-    text = _text(file)
+    text = read(file)
     assert old in text
-    return _alone(file, text.replace(old, new).encode("utf-8", "surrogatepass"))
+    return alone(file, text.replace(old, new).encode("utf-8", "surrogatepass"))
 
 
 def _framed(frame: str) -> Case:
@@ -79,7 +51,7 @@ def _slots(n: int, words: int, frame: str) -> Case:
     """A template of n slots of one or two words, and as many rows as these make."""
     where = {1: {"list": "qualities", "where": {"word": "wild"}}, 2: {"list": "qualities"}}[words]
     slots = {f"s{number}": where for number in range(n)}
-    text = _text(CLAIMS).replace(
+    text = read(CLAIMS).replace(
         "  quality: {list: qualities}", f"  {json.dumps(slots)[1:-1]}".replace('}, "', '}\n  "')
     )
     front = text.replace("generalise: [animal, quality]", "generalise: [animal]").replace(
@@ -105,13 +77,13 @@ def _rows(n: int, tail: str = "") -> Case:
 
 def _named(name: str) -> Case:
     """A slot of this name, which the frame prints."""
-    text = _text(CLAIMS).replace("quality: {", f"{json.dumps(name)}: {{").replace("{{ quality }}", f"{{{{ {name} }}}}")
+    text = read(CLAIMS).replace("quality: {", f"{json.dumps(name)}: {{").replace("{{ quality }}", f"{{{{ {name} }}}}")
     return {CLAIMS: text.replace("[animal, quality]", "[animal]").encode()}
 
 
 def _ruined(file: str) -> Iterator[tuple[str, Case]]:
     """A file that is no text, or not the text that it was, or no file."""
-    text = _text(file)
+    text = read(file)
     yield "noise", {file: _noise(4_096, FILES.index(file))}
     yield "cut inside a character", {file: f"{text}\u00e9".encode()[:-1]}
     yield "UTF-16", {file: text.encode("utf-16")}
@@ -130,17 +102,17 @@ def _slow(n: int) -> dict[str, Case]:
     twice = {**_rows(100 * n), **_with(PAIRS, "word: tame", "word: tamme")}
     return {
         "many groups": _with(CARD, "groups: [dogs, elks]", f"groups: [{', '.join(['dogs'] * 100 * n)}]"),
-        "many lines": {CARD: (_text(CARD) + "# a comment\n" * 100 * n).encode()},
-        "many unknown keys": {CARD: (_text(CARD) + "".join(f"key{k}: 1\n" for k in range(5 * n))).encode()},
+        "many lines": {CARD: (read(CARD) + "# a comment\n" * 100 * n).encode()},
+        "many unknown keys": {CARD: (read(CARD) + "".join(f"key{k}: 1\n" for k in range(5 * n))).encode()},
         "title of many letters": _with(CARD, "title: A small dataset", f"title: {'a' * 1_000 * n}"),
-        "many lists": {DESCRIPTOR: (_text(DESCRIPTOR) + _text(DESCRIPTOR).partition("resources:\n")[2] * n).encode()},
+        "many lists": {DESCRIPTOR: (read(DESCRIPTOR) + read(DESCRIPTOR).partition("resources:\n")[2] * n).encode()},
         "many columns": _with(DESCRIPTOR, "- {name: size,", "- {name: x}\n        " * 2 * n + "- {name: size,"),
         "many rows": _rows(100 * n),
         "many rows, a word misspelt": twice,
         "many rows, a word there twice": _rows(100 * n, "w5,pleasant\n"),
         "rows as short as they can be": {QUALITIES: b"word,polarity\n" + b"a,\n" * 1_000 * n},
         "many frames": _framed("".join(f"The {{{{ subject }}}} is {{{{ quality }}}} {k}.\n" for k in range(n))),
-        "many blocks": {MEMBERS: (_text(MEMBERS) + "---\ndescription: x\n---\n" * n).encode()},
+        "many blocks": {MEMBERS: (read(MEMBERS) + "---\ndescription: x\n---\n" * n).encode()},
     }
 
 
@@ -169,8 +141,8 @@ EXTREMES: dict[str, Case] = {
     "two columns of one name": _with(DESCRIPTOR, "name: weight", "name: size"),
     # CSV
     "columns by the hundred thousand": {ANIMALS: b"word" + b",x" * 100_000 + b"\n" + b"," * 100_000},
-    "quotation mark that never closes": {ANIMALS: _text(ANIMALS).encode() + b'"' + b"a\n" * 500_000},
-    "quotation marks": {ANIMALS: _text(ANIMALS).encode() + b'"' * 1_000_001},
+    "quotation mark that never closes": {ANIMALS: read(ANIMALS).encode() + b'"' + b"a\n" * 500_000},
+    "quotation marks": {ANIMALS: read(ANIMALS).encode() + b'"' * 1_000_001},
     "integer of a million digits": _with(ANIMALS, "elk,5", f"elk,{'9' * 1_000_000}"),
     "integer of 5,000 digits": _with(ANIMALS, "elk,5", f"elk,{'9' * 5_000}"),
     "integer of 4,000 digits": _with(ANIMALS, "elk,5", f"elk,{'9' * 4_000}"),
@@ -234,13 +206,13 @@ LARGE = {
 @pytest.fixture(scope="module")
 def extremes() -> Mapping[str, Told]:
     """What became of the extremes."""
-    return dict(zip(EXTREMES, _judged(EXTREMES.values()), strict=True))
+    return dict(zip(EXTREMES, judged(EXTREMES.values()), strict=True))
 
 
 @pytest.fixture(scope="module")
 def large() -> Mapping[str, Told]:
     """What became of the same at full size, and in the other files."""
-    return dict(zip(LARGE, _judged(LARGE.values()), strict=True))
+    return dict(zip(LARGE, judged(LARGE.values()), strict=True))
 
 
 @pytest.mark.parametrize("name", EXTREMES)
@@ -265,8 +237,8 @@ def test_what_python_takes_for_one_name_are_two() -> None:
     """
     slots = "  \ufb01: {list: qualities, where: {word: wild}}\n  fi: {list: qualities, where: {word: tame}}\n"
     frame = "is {{ \ufb01 if quality == fi else fi }} where it is {{ quality }}"
-    text = _text(CLAIMS).replace("  quality:", f"{slots}  quality:").replace("is {{ quality }}", frame)
-    (told,) = _judged([_alone(CLAIMS, text.encode())])
+    text = read(CLAIMS).replace("  quality:", f"{slots}  quality:").replace("is {{ quality }}", frame)
+    (told,) = judged([alone(CLAIMS, text.encode())])
     _check(told)
     said = {"The dog is wild where it is tame.", "The dog is tame where it is wild."}
     assert any(code in told["codes"] for code in ("E102", "E105")) or said <= set(told["sentences"]), told["sentences"]

@@ -4,15 +4,12 @@ Cases are judged by `injection/worker.py`, in processes whose time and memory ar
 test that made it. `test_wordlists.py` reads hostile YAML; here are all kinds, and every call that an author makes.
 """
 
-import base64
 import csv
 import io
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,46 +17,20 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
-
-HERE = Path(__file__).parent / "injection"
-PROJECT = HERE / "project"
-CARD = "templates/small/dataset.yaml"
-PAIRS, CLAIMS, MEMBERS = TEMPLATES = tuple(f"templates/small/{name}.j2" for name in ("pairs", "claims", "members"))
-DESCRIPTOR = "wordlists/datapackage.yaml"
-ANIMALS, QUALITIES, WORDS = LISTS = tuple(f"wordlists/{name}.csv" for name in ("animals", "qualities", "members"))
-FILES = (CARD, *TEMPLATES, DESCRIPTOR, *LISTS)
-
-Told = dict[str, Any]
-Case = Mapping[str, bytes | str | None]
-"""Files by path: their bytes, what the worker makes of a word like ``pipe:``, or None where there is to be none."""
-
-
-def _judged(cases: Iterable[Case], *, thorough: bool = False) -> list[Told]:
-    """What the worker tells of each case."""
-    lines = []
-    for case in cases:
-        files = {path: _sent(told) for path, told in case.items()}
-        lines.append(json.dumps({"files": files, "thorough": thorough}) + "\n")
-    command = [sys.executable, str(HERE / "worker.py")]
-    done = subprocess.run(command, input="".join(lines), capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def _sent(told: bytes | str | None) -> str | None:
-    return base64.b64encode(told).decode() if isinstance(told, bytes) else told
-
-
-def _text(file: str) -> str:
-    return (PROJECT / file).read_text(encoding="utf-8")
-
-
-def _alone(file: str, told: bytes) -> Case:
-    """The file with these bytes; a template as the only one of its dataset, which takes half the time."""
-    if file not in TEMPLATES:
-        return {file: told}
-    card = re.sub(r"configs: .*\ncontrasts:\n.*\n", f"configs: [{Path(file).stem}]\n", _text(CARD))
-    return {**dict.fromkeys(TEMPLATES), CARD: card.encode(), file: told}
-
+from tests.injection.driving import (
+    CARD,
+    CLAIMS,
+    DESCRIPTOR,
+    FILES,
+    LISTS,
+    PAIRS,
+    PROJECT,
+    TEMPLATES,
+    Case,
+    alone,
+    judged,
+    read,
+)
 
 # ---- Mutations ---------------------------------------------------------------------------------------------------
 
@@ -96,19 +67,19 @@ def spliced(draw: st.DrawFn) -> Case:
     file = draw(st.sampled_from(FILES))
     good = (PROJECT / file).read_bytes()
     begin = draw(st.integers(0, len(good)))
-    return _alone(file, good[:begin] + draw(BITS) + good[begin + draw(st.integers(0, 40)) :])
+    return alone(file, good[:begin] + draw(BITS) + good[begin + draw(st.integers(0, 40)) :])
 
 
 @st.composite
 def shuffled(draw: st.DrawFn) -> Case:
     """A file whose lines are lost, doubled, moved, or from another file."""
     file, other = draw(st.sampled_from(FILES)), draw(st.sampled_from(FILES))
-    lines = _text(file).splitlines(keepends=True)
+    lines = read(file).splitlines(keepends=True)
     for _ in range(draw(st.integers(1, 3))):
         at, to = draw(st.integers(0, len(lines) - 1)), draw(st.integers(0, len(lines)))
-        taken = draw(st.sampled_from((lines[at], lines[at].strip(), *_text(other).splitlines(keepends=True))))
+        taken = draw(st.sampled_from((lines[at], lines[at].strip(), *read(other).splitlines(keepends=True))))
         lines[to : to + draw(st.integers(0, 2))] = [taken]
-    return _alone(file, "".join(lines).encode())
+    return alone(file, "".join(lines).encode())
 
 
 SCALARS = st.one_of(
@@ -141,7 +112,7 @@ def _places(data: object) -> list[tuple[Any, Any]]:
 def revalued(draw: st.DrawFn) -> Case:
     """Front matter or a descriptor with other values, without some keys, or with others: well-formed YAML."""
     file = draw(st.sampled_from((CARD, *TEMPLATES, DESCRIPTOR)))
-    text = _text(file)
+    text = read(file)
     front, body = text.split("---\n")[1:3] if file in TEMPLATES else (text, "")
     data = YAML(typ="safe", pure=True).load(front)
     for _ in range(draw(st.integers(1, 2))):
@@ -157,7 +128,7 @@ def revalued(draw: st.DrawFn) -> Case:
             break
     written = json.dumps(data, ensure_ascii=draw(st.booleans()))
     made = f"---\n{written}\n---\n{body}" if file in TEMPLATES else written
-    return _alone(file, made.encode("utf-8", "surrogatepass"))
+    return alone(file, made.encode("utf-8", "surrogatepass"))
 
 
 NAMES = st.sampled_from(
@@ -216,9 +187,7 @@ def framed(draw: st.DrawFn) -> Case:
     """The inference template with frames of a grammar that is a little larger than ours."""
     tail = "".join(draw(st.lists(draw(st.sampled_from((PIECES, RIGHT, RIGHT))), max_size=5)))
     frame = draw(st.sampled_from((f"The {{{{ subject }}}} {tail}", f"{tail} {{{{ subject }}}}.", tail)))
-    return {
-        CLAIMS: _text(CLAIMS).replace("The {{ subject }} is {{ quality }}.", frame).encode("utf-8", "surrogatepass")
-    }
+    return {CLAIMS: read(CLAIMS).replace("The {{ subject }} is {{ quality }}.", frame).encode("utf-8", "surrogatepass")}
 
 
 CELLS = st.one_of(
@@ -266,7 +235,7 @@ CELLS = st.one_of(
 def tabled(draw: st.DrawFn) -> Case:
     """A list with other rows, most of them as long as they must be."""
     file = draw(st.sampled_from(LISTS))
-    header, *rows = csv.reader(io.StringIO(_text(file)))
+    header, *rows = csv.reader(io.StringIO(read(file)))
     for _ in range(draw(st.integers(1, 4))):
         if draw(st.booleans()):
             row = draw(st.sampled_from(rows))
@@ -299,7 +268,7 @@ def _fuzz(cases: int, *, thorough: bool) -> Counter[str]:
 
     draw()
     assert len(drawn) >= cases
-    told = _judged(drawn, thorough=thorough)
+    told = judged(drawn, thorough=thorough)
     wrong = [(str(case), one) for case, one in zip(drawn, told, strict=True) if one["escaped"] or one["touched"]]
     assert not wrong, min(wrong, key=lambda each: len(each[0]))
     return Counter("rows" if one["card"] else "findings" for one in told)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from senseprobe.importing.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
-    from senseprobe.release.parquet import Rows
     from senseprobe.release.reading import Release
 
 __all__ = [
@@ -135,14 +134,14 @@ def build_shard(
 
     Raises as `build` does.
     """
-    from senseprobe.recipes import plan_of
+    from senseprobe.recipes import plan_of, rows_by_config
     from senseprobe.release.shards import ShardPlan, write_shard
 
     if not 0 <= shard < shards:
         raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
     final, catalogue = _to_build(dataset, version, out)
-    rows: dict[str, Rows] = {c.name: partial(catalogue.rows, c) for c in catalogue.configs}
-    part = ShardPlan(plan=plan_of(catalogue, version), rows=rows, shard=shard, shards=shards)
+    plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
+    part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
     write_shard(part, folder, progress)
     return folder

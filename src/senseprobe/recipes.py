@@ -21,9 +21,9 @@ from senseprobe.release.manifest import Manifest
 from senseprobe.release.parquet import Rows, Told, write_rows
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
-from senseprobe.release.verify import verify_facts, verify_rebuild
+from senseprobe.release.verify import Remade, verify_recipe
 
-__all__ = ["plan_of", "rebuild", "rows_of"]
+__all__ = ["plan_of", "rebuild", "rows_by_config", "rows_of"]
 
 
 def plan_of(catalogue: Catalogue, version: str) -> Plan:
@@ -66,7 +66,11 @@ def rows_of(recipe: Path, dataset: str) -> dict[str, Rows]:
     """What makes the rows of each config of a frozen recipe."""
     if is_import(recipe):
         return again.rows_of(recipe)
-    catalogue = open_recipe(recipe, dataset)
+    return rows_by_config(open_recipe(recipe, dataset))
+
+
+def rows_by_config(catalogue: Catalogue) -> dict[str, Rows]:
+    """What makes the rows of each config of a dataset."""
     return {config.name: partial(catalogue.rows, config) for config in catalogue.configs}
 
 
@@ -80,14 +84,12 @@ def rebuild(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     except DeclarationError as error:
         yield from error.findings
         return
-    told = {config.name for config in catalogue.configs}
-    for name in manifest.configs:
-        if name not in told:
-            yield Finding(path=name, code="E408", message="is not in the recipe")
-            continue
+
+    def made(name: str) -> Remade:
         config = catalogue.config(name)
-        yield from verify_rebuild(Release(folder, manifest), name, catalogue.rows(config))
-        yield from verify_facts(manifest, name, catalogue.design(config), catalogue.levels(config))
+        return Remade(catalogue.rows(config), catalogue.design(config), catalogue.levels(config))
+
+    yield from verify_recipe(Release(folder, manifest), {config.name for config in catalogue.configs}, made)
     for asked, text in catalogue.english.unfrozen():
         message = f"has no answer for {asked!r} of {text!r}, so another library may answer otherwise"
         yield Finding(path="recipe/english.csv", code="E408", message=message)

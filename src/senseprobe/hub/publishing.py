@@ -22,6 +22,7 @@ from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED
 from senseprobe.release.verify import verify_release
+from senseprobe.release.versions import numbers
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -265,7 +266,7 @@ class _Task:
     def _check_follows(self, earlier: Manifest) -> None:
         if earlier.data["dataset"] != self.manifest.data["dataset"]:
             raise ReleaseError(f"{self.repo} holds {earlier.name}: a repository is for one dataset, name another one")
-        if _numbers(earlier) > _numbers(self.manifest):
+        if numbers(str(earlier.data["version"])) > numbers(str(self.manifest.data["version"])):
             raise ReleaseError(
                 f"{self.repo} holds {earlier.name}: what is there by default never gets older, raise the version"
             )
@@ -281,10 +282,6 @@ class _Task:
         if _PROMPT in front:
             return ()
         return (f"the card has no {_PROMPT.rstrip(':')}, so the Hub asks for access in its own words",)
-
-
-def _numbers(manifest: Manifest) -> tuple[int, ...]:
-    return tuple(int(part) for part in str(manifest.data["version"]).split("."))
 
 
 def _is(path: Path, size: int, identity: str) -> bool:

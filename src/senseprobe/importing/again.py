@@ -10,7 +10,7 @@ from senseprobe.records import Finding
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.parquet import Rows
 from senseprobe.release.reading import Release
-from senseprobe.release.verify import verify_facts, verify_rebuild
+from senseprobe.release.verify import Remade, verify_recipe
 
 __all__ = ["rows_of", "verify_import"]
 
@@ -28,12 +28,11 @@ def verify_import(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     except SenseprobeError as error:
         yield Finding(path="recipe", code="E408", message=f"cannot be imported again: {error}")
         return
-    for name in manifest.configs:
-        if name not in imported.configs:
-            yield Finding(path=name, code="E408", message="is not in the recipe")
-            continue
-        yield from verify_rebuild(Release(folder, manifest), name, imported.rows(name))
-        yield from verify_facts(manifest, name, imported.design(name), imported.table(name).levels())
+
+    def made(name: str) -> Remade:
+        return Remade(imported.rows(name), imported.design(name), imported.table(name).levels())
+
+    yield from verify_recipe(Release(folder, manifest), imported.configs, made)
     notes = folder / "recipe" / NOTES
     if not notes.is_file() or imported.recipe()[NOTES] != notes.read_bytes():
         yield Finding(path=f"recipe/{NOTES}", code="E408", message="the recipe's files give another list")

@@ -18,7 +18,7 @@ from senseprobe.records import Finding
 from senseprobe.release.form import FileEntry
 from senseprobe.release.freeze import file_entries, metadata, whole_release
 from senseprobe.release.hashing import ContentHash, file_sha256
-from senseprobe.release.manifest import NAME, Manifest
+from senseprobe.release.manifest import MAX_BYTES, NAME, Manifest
 from senseprobe.release.parquet import Rows, file_names, write_rows
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
@@ -127,7 +127,7 @@ def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]
     """Size and sha256 of the restored files of rows, by path; what is no note of ours is as if it were not there."""
     path = folder / RESTORED
     try:
-        if path.is_symlink() or path.stat().st_size > 8 * 2**20:
+        if path.is_symlink() or path.stat().st_size > MAX_BYTES:
             return {}
         noted = _Restored.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):

@@ -18,6 +18,7 @@ from senseprobe.errors import ReleaseError
 from senseprobe.release.form import FileEntry, Name, Sha256, Version, printable
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
+from senseprobe.release.manifest import MAX_BYTES
 from senseprobe.release.parquet import Rows, Told, file_names, read_rows, write_rows
 
 __all__ = ["ENGLISH", "Shard", "ShardPlan", "copy_rows", "read_shards", "write_shard"]
@@ -26,7 +27,6 @@ NAME = "shard.json"
 ENGLISH = "recipe/english.csv"
 """The one file of a recipe in which shards differ: each holds the answers that its own rows asked for."""
 
-MAX_BYTES = 8 * 2**20
 MAX_SHARDS = 100_000
 
 

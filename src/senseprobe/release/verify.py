@@ -1,6 +1,7 @@
 """Holds a release against its manifest, and explains every difference."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,7 +16,7 @@ from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED, difference, read_restored
 from senseprobe.release.schema import design_schema, plain
 
-__all__ = ["FOREIGN", "recipe_is_whole", "verify_facts", "verify_rebuild", "verify_release"]
+__all__ = ["FOREIGN", "Remade", "recipe_is_whole", "verify_rebuild", "verify_recipe", "verify_release"]
 
 FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store")
 """Names that other tools leave in a downloaded folder; they are no part of a release."""
@@ -106,7 +107,27 @@ def verify_rebuild(release: Release, config: str, rebuilt: Iterator[pa.RecordBat
     return [Finding(path=config, code="E408", message=f"the recipe makes {told}")] if told else []
 
 
-def verify_facts(manifest: Manifest, config: str, design: Design, levels: Mapping[str, int]) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True)
+class Remade:
+    """A config as its recipe makes it now."""
+
+    rows: Iterator[pa.RecordBatch]
+    design: Design
+    levels: Mapping[str, int]
+
+
+def verify_recipe(release: Release, configs: Container[str], again: Callable[[str], Remade]) -> Iterator[Finding]:
+    """Hold a release against its recipe, which has these `configs` and makes one `again`."""
+    for name in release.configs:
+        if name not in configs:
+            yield Finding(path=name, code="E408", message="is not in the recipe")
+            continue
+        made = again(name)
+        yield from verify_rebuild(release, name, made.rows)
+        yield from _verify_facts(release.manifest, name, made.design, made.levels)
+
+
+def _verify_facts(manifest: Manifest, config: str, design: Design, levels: Mapping[str, int]) -> Iterator[Finding]:
     """Hold what a recipe says of a config, beside its rows, against the manifest."""
     if design != manifest.design(config):
         yield Finding(path=config, code="E408", message="the recipe makes another design than the manifest holds")

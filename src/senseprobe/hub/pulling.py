@@ -51,6 +51,11 @@ def fetch(place: Place, folder: Path) -> tuple[str, Manifest]:
     Raises ReleaseError where the Hub does not give it, and DamagedRelease where it is not as it was frozen.
     """
     commit, manifest = find(place)
+    _download(place, commit, folder)
+    return commit, manifest
+
+
+def _download(place: Place, commit: str, folder: Path) -> None:
     with explained(f"fetch {place}"):
         client().snapshot_download(place.repo, repo_type="dataset", revision=commit, local_dir=folder)
     for name in FOREIGN:
@@ -58,7 +63,6 @@ def fetch(place: Place, folder: Path) -> tuple[str, Manifest]:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     if findings := verify_release(folder)[1]:
         raise DamagedRelease(findings)
-    return commit, manifest
 
 
 def find(place: Place) -> tuple[str, Manifest]:
@@ -123,7 +127,7 @@ def pull(spec: str, releases: Path) -> tuple[Release, str]:
         return Release(folder, manifest), commit
     try:
         with whole_folder(folder) as partial:
-            commit, manifest = fetch(place, partial)
+            _download(place, commit, partial)
     except OSError as error:
         raise ReleaseError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from None
     return Release(folder, manifest), commit

@@ -17,7 +17,11 @@ def entry(diff: ReleaseDiff) -> str:
     """The entry, in the form of Keep a Changelog, without a date; it ends with a line feed."""
     name, _, version = diff.new.partition("@")
     lines = [f"## {name} {version}", "", f"Since {diff.old}: {_summary(diff)}"]
-    groups = {"Added": _added(diff), "Changed": _changed(diff), "Removed": _removed(diff)}
+    groups = {
+        "Added": _came_or_went(diff, "added"),
+        "Changed": _changed(diff),
+        "Removed": _came_or_went(diff, "removed"),
+    }
     for heading, told in groups.items():
         if items := [f"- {text}" for text in told]:
             lines += ["", f"### {heading}", "", *items]
@@ -30,27 +34,18 @@ def _summary(diff: ReleaseDiff) -> str:
     return f"{diff.bump.upper()} ({diff.version} or higher)."
 
 
-def _added(diff: ReleaseDiff) -> Iterator[str]:
+def _came_or_went(diff: ReleaseDiff, what: str) -> Iterator[str]:
+    """What was ``added``, or ``removed``: configs, rows with their words, columns, contrasts."""
     for change in diff.configs:
-        if change.before is None:
-            yield f"config {_code(change.config)}: {change.added} rows"
-        elif change.added:
-            yield f"{_code(change.config)}: {_rows(change, 'added')}{_words(change, 'appeared')}"
-        if columns := change.schema.get("added"):
-            yield f"{_code(change.config)}: {_columns(columns)}"
-    if names := diff.contrasts.get("added"):
-        yield f"contrasts {listed(map(_code, names))}"
-
-
-def _removed(diff: ReleaseDiff) -> Iterator[str]:
-    for change in diff.configs:
-        if change.after is None:
-            yield f"config {_code(change.config)}: {change.removed} rows"
-        elif change.removed:
-            yield f"{_code(change.config)}: {_rows(change, 'removed')}{_words(change, 'vanished')}"
-        if columns := change.schema.get("removed"):
-            yield f"{_code(change.config)}: {_columns(columns)}"
-    if names := diff.contrasts.get("removed"):
+        name, elsewhere = _code(change.config), change.before if what == "added" else change.after
+        if elsewhere is None:
+            yield f"config {name}: {getattr(change, what)} rows"
+        elif getattr(change, what):
+            words = _words(change, "appeared" if what == "added" else "vanished")
+            yield f"{name}: {_rows(change, what)}{words}"
+        if columns := change.schema.get(what):
+            yield f"{name}: {_columns(columns)}"
+    if names := diff.contrasts.get(what):
         yield f"contrasts {listed(map(_code, names))}"
 
 

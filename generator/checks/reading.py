@@ -65,8 +65,8 @@ def some(words: Sequence[str], most: int = 3) -> str:
 
 # ---- Places ----
 
-TAG = re.compile(r"\{(?:\{.*?\}|%[-+]?\s*(?P<word>\w+).*?%)\}")
-"""An output or a statement of a frame."""
+TAG = re.compile(r"\{(?:\{[^{}]*\}|%[-+]?\s*(?P<word>\w++)[^{}]*%)\}")
+"""An output or a statement of a frame. Braces end the search, which would else go on to the end from every brace."""
 
 
 def masked(source: str, mark: str) -> str:

@@ -1,11 +1,16 @@
 """Scorers on masked language models."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from senseprobe.evaluate.scorers.declaring import Answers, Score
+from senseprobe.evaluate.scorers.planning import answered
+from senseprobe.evaluate.units import Unit
 
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query
@@ -13,45 +18,55 @@ if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
 __all__ = ["aul", "pll"]
 
 
-def aul(model: "MaskedLM", texts: Sequence[str], progress: Callable[[int], None] | None = None) -> NDArray[np.float64]:
-    """Average over all tokens but special ones log P(token | the whole sentence) (Zhou et al. 2022, equation 5).
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A unit and what it asks: queries of one length."""
 
-    float64 of shape (texts,), in nats per token, at most 0; NaN where a text is unscored.
-    """
-    return _by_sentence(model, texts, lambda encoding: [encoding.unmasked()], np.mean, progress)
+    unit: Unit
+    queries: "Sequence[Query]"
 
+    @property
+    def length(self) -> int:
+        """Tokens of each query, special ones included."""
+        return len(self.queries[0].ids)
 
-def pll(model: "MaskedLM", texts: Sequence[str], progress: Callable[[int], None] | None = None) -> NDArray[np.float64]:
-    """Sum over all tokens but special ones log P(token | the others) (Salazar et al. 2020, equation 1).
-
-    float64 of shape (texts,), in nats, at most 0; NaN where a text is unscored.
-    """
-
-    def one_mask_at_a_time(encoding: "Encoding") -> Iterable["Query"]:
-        return (encoding.masked(position, model.mask_id) for position in encoding.positions)
-
-    return _by_sentence(model, texts, one_mask_at_a_time, np.sum, progress)
+    @property
+    def rows(self) -> int:
+        """How many queries there are."""
+        return len(self.queries)
 
 
 def _by_sentence(
-    model: "MaskedLM",
-    texts: Sequence[str],
-    queries: Callable[["Encoding"], Iterable["Query"]],
-    summary: Callable[[NDArray[np.float64]], np.float64],
-    progress: Callable[[int], None] | None,
-) -> NDArray[np.float64]:
-    """Give each text the summary of the log-probabilities, one per own token, that its queries ask for."""
-    distinct = list(dict.fromkeys(texts))
-    encodings = dict(zip(distinct, model.encode(distinct), strict=True))
-    # By length for equal batches; then by text, so that the order of the rows cannot change even the last bit.
-    order = sorted(distinct, key=lambda text: (len(encodings[text].ids), text))
-    asked = {text: encodings[text].positions if model.can_score(encodings[text]) else () for text in order}
-    answers = model.log_probabilities(query for text in order if asked[text] for query in queries(encodings[text]))
-    tokens = (value for answer in answers for value in answer)
-    scores = {}
-    for text, positions in asked.items():
-        values = np.fromiter(islice(tokens, len(positions)), np.float64)
-        scores[text] = summary(values) if positions and np.isfinite(values).all() else np.nan
-        if progress is not None:
-            progress(1)
-    return np.array([scores[text] for text in texts], dtype=np.float64)
+    ask: "Callable[[MaskedLM, Encoding], Iterable[Query]]", summary: Callable[[NDArray[np.float64]], np.float64]
+) -> Score:
+    """A scorer that sums up the log-probabilities, one per own token, that `ask` asks of a sentence."""
+
+    def score(model: "MaskedLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+        from senseprobe.evaluate.models.batching import by_length
+
+        def plan(window: Sequence[Unit]) -> Iterator[Asked]:
+            encodings = model.encode([unit.text for unit in window])
+            for unit, encoding in zip(window, encodings, strict=True):
+                if model.can_score(encoding):
+                    yield Asked(unit, tuple(ask(model, encoding)))
+
+        def answer(batch: Sequence[Asked]) -> Iterator[tuple[float]]:
+            answers = iter(model.log_probabilities([query for asked in batch for query in asked.queries]))
+            for asked in batch:
+                values = np.concatenate(list(islice(answers, asked.rows)))
+                yield (float(summary(values)) if np.isfinite(values).all() else np.nan,)
+
+        return answered(units, done, plan, lambda works: by_length(works, model.budget.tokens), answer)
+
+    return score
+
+
+def _one_mask_at_a_time(model: "MaskedLM", encoding: "Encoding") -> "Iterator[Query]":
+    return (encoding.masked(position, model.mask_id) for position in encoding.positions)
+
+
+aul = _by_sentence(lambda _, encoding: [encoding.unmasked()], np.mean)
+"""Average over all tokens but special ones log P(token | the whole sentence) (Zhou et al. 2022, equation 5)."""
+
+pll = _by_sentence(_one_mask_at_a_time, np.sum)
+"""Sum over all tokens but special ones log P(token | the others) (Salazar et al. 2020, equation 1)."""

@@ -25,6 +25,8 @@ class Scorer:
     - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence) or ``span`` (the target's place).
     - `columns`: the names of its numbers, one for most.
     - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
+    - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
+    - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
       unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
@@ -41,6 +43,8 @@ class Scorer:
     paper: str
     equation: str
     description: str
+    cannot_say: str = ""
+    version: int = 1
     score: Score
 
     def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:

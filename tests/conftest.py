@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import subprocess
+import sysconfig
+import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -29,6 +32,22 @@ def folder_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         patch.setenv("XDG_CACHE_HOME", str(cache))
         yield
     shutil.rmtree(folder, ignore_errors=True)  # 35 MB, which pytest would keep for three runs
+
+
+@pytest.fixture(scope="session")
+def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The Python of an environment with lm-eval and minicons, which has torch and the like from ours. Needs PyPI."""
+    folder = tmp_path_factory.mktemp("peers")
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    theirs = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True).stdout.strip()
+    ours = {sysconfig.get_path(kind) for kind in ("purelib", "platlib")}
+    (Path(theirs) / "ours.pth").write_text("\n".join(sorted(ours)) + "\n")
+    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "lm_eval==0.4.13", "minicons==0.3.39"]
+    subprocess.run([python, *install], check=True)
+    yield python
+    shutil.rmtree(folder, ignore_errors=True)  # 250 MB
 
 
 @pytest.fixture(scope="session")

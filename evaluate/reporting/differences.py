@@ -18,7 +18,7 @@ MAX_MODELS = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """Everything in which model `a` was compared with model `b`: the numbers (from 1) of two results, and the figures."""
+    """Everything in which model `a` was compared with `b`: the numbers (from 1) of two results, and the figures."""
 
     a: int
     b: int

@@ -109,10 +109,11 @@ def _release(result: Result, where: str | None) -> tuple[Release | None, list[st
         if where is not None:
             raise
         reason = "it is damaged" if isinstance(error, DamagedRelease) else str(error)
-        return None, [
-            f"The release is not at hand ({reason}), so that sentences, words, frames and all that needs its design are "
-            "left out (--release says where it is)."
-        ]
+        told = (
+            f"The release is not at hand ({reason}), so that sentences, words, frames and all that needs its design "
+            "are left out (--release says where it is)."
+        )
+        return None, [told]
     if away := [config for config in release.configs if not all(path.exists() for path in release.files(config))]:
         return release, [f"The rows of {', '.join(away)} are not here: `senseprobe restore {name}` makes them."]
     if findings := verify_release(folder)[1]:
@@ -179,7 +180,9 @@ def _bounded(path: Path, names: Sequence[str]) -> pd.DataFrame:
     for text in (pa.large_string(), pa.string()):
         schema = pa.schema([(name, text if name in {"config", "id"} else pa.float64()) for name in names])
         try:
-            table: pd.DataFrame = pa.Table.from_batches(read_rows(path, schema, path.name, MAX_ROWS), schema).to_pandas()
+            table: pd.DataFrame = pa.Table.from_batches(
+                read_rows(path, schema, path.name, MAX_ROWS), schema
+            ).to_pandas()
         except DamagedRelease as error:
             refused = error
         else:
@@ -190,16 +193,17 @@ def _bounded(path: Path, names: Sequence[str]) -> pd.DataFrame:
 def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The rows of the release with their scores, by config; ResultError where a row is none of the release's."""
     tables = {}
-    for config, scores in rows.groupby("config", sort=False):
+    for name, scores in rows.groupby("config", sort=False):
+        config = str(name)
         if config not in release.configs:
-            raise ResultError(f"the table of scores has a config {str(config)[:80]!r}, and the release has none")
-        if not all(path.exists() for path in release.files(str(config))):
+            raise ResultError(f"the table of scores has a config {config[:80]!r}, and the release has none")
+        if not all(path.exists() for path in release.files(config)):
             continue
-        known = _table(release, str(config))
+        known = _table(release, config)
         joined = known.merge(scores.drop(columns="config"), on="id", how="inner", validate="one_to_one")
         if len(joined) != len(scores):
             raise ResultError(f"the table of scores has rows of {config} that are not in the release")
-        tables[str(config)] = joined
+        tables[config] = joined
     return {config: tables[config] for config in release.configs if config in tables}
 
 

@@ -1,6 +1,6 @@
 """Single rows: those with the largest differences, and the fillers with the largest probabilities."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,9 +78,9 @@ def _rows(title: str, rows: pd.DataFrame, size: FloatArray, tables: Mapping[str,
     return Rows(title=title, rows=tuple(_row(row, tables) for row in down[:count].to_dict("records")))
 
 
-def _row(row: Mapping[str, object], tables: Mapping[str, pd.DataFrame]) -> Row:
+def _row(row: Mapping[Hashable, object], tables: Mapping[str, pd.DataFrame]) -> Row:
     config, name = str(row["config"]), str(row["id"])
-    numbers = {key: float(value) for key, value in row.items() if isinstance(value, float) and key != "_size"}
+    numbers = {str(key): float(value) for key, value in row.items() if isinstance(value, float) and key != "_size"}
     return Row(config=config, id=name[:MOST_TEXT], sentences=_sentences(tables.get(config), name), numbers=numbers)
 
 

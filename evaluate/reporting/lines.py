@@ -140,7 +140,11 @@ def _groups(lines: Sequence[Line]) -> Iterator[Table]:
         left = len(held) - MOST_GROUPS
         note = f"{left} more groups are in the JSON." if left > 0 else ""
         rows = (
-            (Cell(text=line.config, kind="name"), Cell(text=line.group or "", kind="name"), *map(figure_cell, line.cells))
+            (
+                Cell(text=line.config, kind="name"),
+                Cell(text=line.group or "", kind="name"),
+                *map(figure_cell, line.cells),
+            )
             for line in held[:MOST_GROUPS]
         )
         yield Table(
@@ -183,7 +187,7 @@ def contrasts(lines: Sequence[Line]) -> Section:
         return Section(title="Matched sense contrasts")
     told = (
         "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
-        "unmatched difference is the paper's own, of figures over different words, and has neither interval nor p-value."
+        "unmatched difference is the paper's own, of figures over different words, without interval or p-value."
     )
     table = _table(held, "Matched sense contrasts")
     return Section(title="Matched sense contrasts", paragraphs=(told,), tables=(table,))

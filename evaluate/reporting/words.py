@@ -9,7 +9,19 @@ from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.null import PolarityNull
 from senseprobe.records import Figure
 
-__all__ = ["basis", "between", "difference", "factors", "from_zero", "interval", "null", "points", "remarks", "zero"]
+__all__ = [
+    "basis",
+    "between",
+    "difference",
+    "factors",
+    "from_zero",
+    "interval",
+    "null",
+    "p_value",
+    "points",
+    "remarks",
+    "zero",
+]
 
 
 def from_zero(estimand: str) -> bool:
@@ -39,16 +51,19 @@ def interval(figure: Figure) -> str:
 
 def remarks(figure: Figure) -> str:
     """What stands below a figure: its p-value, how many rows were scored if not all, ties."""
-    told = []
-    if figure.p_holm is not None:
-        told.append(f"p = {figure.p_holm:.4f} after Holm")
-    elif figure.p is not None:
-        told.append(f"p = {figure.p:.4f}")
+    told = [p_value(figure)]
     if figure.unscored:
         told.append(f"{figure.scored} of {figure.rows} scored")
     if figure.ties:
         told.append(f"{figure.ties} {'tie' if figure.ties == 1 else 'ties'}")
-    return ", ".join(told)
+    return ", ".join(filter(None, told))
+
+
+def p_value(test: Figure | Comparison | PolarityNull) -> str:
+    """The p-value after correction, where there was one: ``p = 0.0123 after Holm``; empty where no test was made."""
+    if test.p_holm is not None:
+        return f"p = {test.p_holm:.4f} after Holm"
+    return "" if test.p is None else f"p = {test.p:.4f}"
 
 
 def zero(figure: Figure) -> str:
@@ -76,24 +91,15 @@ def basis(figure: Figure) -> str:
 
 def null(found: PolarityNull) -> str:
     """A figure beside what it would be if polarity meant nothing: ``+12.3, at random [-20.0, +20.0]``."""
-    p = found.p if found.p_holm is None else found.p_holm
-    after = "" if found.p_holm is None else " after Holm"
-    drawn = f"{'all' if found.exact else 'drawn'} {found.divisions} divisions"
-    return f"{points(found.value)}, at random {between(found.low, found.high)}, p = {p:.4f}{after} ({drawn})"
+    drawn = f"all {found.divisions} divisions" if found.exact else f"{found.divisions} divisions drawn"
+    return f"{points(found.value)}, at random {between(found.low, found.high)}, {p_value(found)} ({drawn})"
 
 
 def difference(found: Comparison) -> str:
-    """The difference of two models with its interval and p: ``+4.0 [-1.2, +9.2], p = 0.1200 after Holm``."""
+    """The difference of two models with its interval: ``+4.0 [-1.2, +9.2]``; the same signs as any contrast."""
     if found.difference is None:
         return "none"
-    told = [f"{points(found.difference)} {between(found.low, found.high) or f'({NOT_ESTIMABLE})'}"]
-    if found.p_holm is not None:
-        told.append(f"p = {found.p_holm:.4f} after Holm")
-    elif found.p is not None:
-        told.append(f"p = {found.p:.4f}")
-    if found.equivalent:
-        told.append("no difference: " + found.equivalent)
-    return ", ".join(told)
+    return f"{points(found.difference)} {between(found.low, found.high) or f'({NOT_ESTIMABLE})'}"
 
 
 def factors(found: Comparison) -> Iterator[str]:

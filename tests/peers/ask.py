@@ -59,8 +59,15 @@ def _minicons(folder: str, texts: list[str], *, bos_token: bool) -> list[float |
 def _lm_eval(folder: str, texts: list[str]) -> list[float | None]:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     harness = HFLM(pretrained=_causal_model(folder), tokenizer=tokenizer, batch_size=4, device="cpu")
-    asked = [Instance("loglikelihood", {}, ("", text), 0) for text in texts]
-    return [float(value) for value, _ in harness.loglikelihood(asked, disable_tqdm=True)]
+
+    def numbers(some: list[str]) -> list[float | None]:
+        asked = [Instance("loglikelihood", {}, ("", text), 0) for text in some]
+        try:
+            return [float(value) for value, _ in harness.loglikelihood(asked, disable_tqdm=True)]
+        except AssertionError:  # a text that is too long stops the run
+            return [None] if len(some) == 1 else [number for text in some for number in numbers([text])]
+
+    return numbers(texts)
 
 
 def _causal_model(folder: str) -> Foreign:

@@ -9,14 +9,14 @@ import typer
 
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import complain, print_json, print_line, print_table, progress
-from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
     from senseprobe.cli.console import Step
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
 
-__all__ = ["plant", "replay", "report", "score"]
+__all__ = ["plant", "replay", "score"]
 
 
 def _tokens(text: str) -> int | None:
@@ -165,7 +165,7 @@ def plant(
 
 
 def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate.report import interval
+    from senseprobe.evaluate.reporting.words import interval
 
     if as_json:
         print_json([result.as_dict() for result in results])
@@ -194,22 +194,3 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
         if grouped := sum(figure.group is not None for figure in result.figures):
             print_line(f"{grouped} figures of single groups against the others: in the report, and in --json")
     print_line(f"results in {out}")
-
-
-def report(
-    results: Annotated[list[Path], typer.Argument(metavar="RESULT.json...", help="Results on one release.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
-) -> None:
-    """Write one self-contained HTML page of results, side by side."""
-    from senseprobe.evaluate.report import render
-    from senseprobe.evaluate.result import read_result
-    from senseprobe.files import write_whole
-
-    if out.suffix == ".json" or out.resolve() in [path.resolve() for path in results]:
-        raise ResultError(f"{out} is the name of a result: a page ends in .html")
-    page = render([read_result(path) for path in results])
-    try:
-        write_whole(out, page.encode())
-    except OSError as error:
-        raise ResultError(f"cannot write {out}: {error.strerror}") from error
-    print_line(f"report in {out.resolve()}")

@@ -1,0 +1,55 @@
+"""An account set as one self-contained HTML page, or as Markdown. Whatever was found in a result is text in both."""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+import jinja2
+from markupsafe import Markup
+
+from senseprobe.evaluate.reporting.account import Account, Plot
+from senseprobe.evaluate.reporting.plots import colour
+
+__all__ = ["html", "markdown"]
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
+
+
+def html(account: Account) -> str:
+    """The page: styles and plots are in it, it asks for nothing, and its policy forbids all else."""
+    return _environment().get_template("page.html.j2").render(account=account, colour=colour, drawn=_drawn)
+
+
+def markdown(account: Account) -> str:
+    """The same without plots."""
+    return _environment().get_template("page.md.j2").render(account=account)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Of HTML, whatever is put in is escaped by Jinja; of Markdown, by `_plain`."""
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(_source),
+        autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",), default=False),
+        undefined=jinja2.StrictUndefined,
+        finalize=_plain,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def _source(name: str) -> str:
+    return files("senseprobe").joinpath("evaluate", "reporting", name).read_text(encoding="utf-8")
+
+
+@jinja2.pass_eval_context
+def _plain(context: jinja2.nodes.EvalContext, value: object) -> object:
+    """A value that Markdown takes for nothing but text, in one line; of HTML, as it is."""
+    return value if context.autoescape else _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
+
+
+def _drawn(plot: Plot) -> Markup:
+    """The plot as an image with a name; matplotlib escapes the words that it draws."""
+    named = Markup('<svg role="img" aria-label="{}" ').format(plot.title)
+    return named + Markup(plot.svg.removeprefix("<svg "))  # noqa: S704

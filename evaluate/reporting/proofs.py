@@ -1,0 +1,184 @@
+"""What figures are held against: a margin around zero, polarity dealt out at random, another model, the control."""
+
+from collections.abc import Iterator, Sequence
+
+from senseprobe.evaluate.estimands import contrast_figure
+from senseprobe.evaluate.estimands.comparing import Comparison
+from senseprobe.evaluate.estimands.equivalence import (
+    CONFIDENCE,
+    WITHOUT_INTERVAL,
+    Equivalence,
+    Margin,
+    equivalence,
+    equivalences,
+)
+from senseprobe.evaluate.estimands.families import NULLS, corrected
+from senseprobe.evaluate.estimands.null import PolarityNull, polarity_null
+from senseprobe.evaluate.reporting import words
+from senseprobe.evaluate.reporting.account import Cell, Section, Table
+from senseprobe.evaluate.reporting.differences import Difference
+from senseprobe.evaluate.reporting.evidence import CONTROL, Evidence
+from senseprobe.evaluate.reporting.lines import figure_cell
+
+__all__ = ["control", "differing", "margin_of", "near_zero", "polarity"]
+
+NEAR = "Shown to be near the neutral value?"
+POLARITY = "If polarity meant nothing"
+_INFERENCE = ("nn", "fn", "t@0.5", "t@0.7")
+
+
+def margin_of(evidence: Sequence[Evidence]) -> Margin | None:
+    """The margin that the release states; None where it states none, or is not at hand."""
+    release = evidence[0].release
+    return None if release is None else Margin.of(release.manifest.data["card"])
+
+
+def near_zero(evidence: Sequence[Evidence]) -> Section:
+    """The answers of equivalence for every figure with a neutral value, and what has none."""
+    margin = margin_of(evidence)
+    if margin is None or not any(each.tables for each in evidence):
+        return Section(title=NEAR)
+    found: dict[tuple[str, str, str | None], list[Equivalence | None]] = {}
+    without: dict[str, None] = {}
+    for number, each in enumerate(evidence):
+        for answer in _answers(each, margin):
+            if answer.neutral is None:
+                without[f"{answer.config} {answer.estimand}"] = None
+                continue
+            key = (answer.config, answer.estimand, answer.group)
+            found.setdefault(key, [None] * len(evidence))[number] = answer
+    told = (
+        "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
+        f"lies within {margin.points:g} points of it. {margin.reason}"
+    )
+    left = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
+    rows = tuple((*_named(*key), *map(_answer_cell, cells)) for key, cells in found.items())
+    headings = ("config", "figure", "group", *range(len(evidence)))
+    tables = (Table(caption=NEAR, headings=headings, rows=rows, closed=len(rows) > 20),) if rows else ()
+    return Section(title=NEAR, paragraphs=tuple(filter(None, (told, left))), tables=tables)
+
+
+def _answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
+    """The answer for each figure of each config, and for the matched contrasts."""
+    release, seed = evidence.release, evidence.result.seed
+    if release is None:
+        return
+    for config, table in evidence.tables.items():
+        yield from equivalences(table, release.design(config), config, margin, seed=seed)
+    for contrast in release.manifest.contrasts:
+        if contrast.a in evidence.tables and contrast.b in evidence.tables:
+            a, b = ((evidence.tables[name], release.design(name)) for name in (contrast.a, contrast.b))
+            figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE)
+            if figure.estimand not in WITHOUT_INTERVAL:
+                yield equivalence(figure, margin)
+
+
+def _named(config: str, estimand: str, group: str | None) -> Iterator[Cell]:
+    return (Cell(text=name or "", kind="name") for name in (config, estimand, group))
+
+
+def _answer_cell(answer: Equivalence | None) -> Cell:
+    if answer is None:
+        return Cell(text="")
+    ends = words.between(answer.low, answer.high, answer.estimand)
+    return Cell(text=answer.answer, note=f"90 % {ends}" if ends else "no interval", kind="number")
+
+
+def polarity(evidence: Sequence[Evidence]) -> Section:
+    """`preference-half` against the same with its words dealt out anew into bad and good ones."""
+    found: dict[str, list[PolarityNull | None]] = {}
+    for number, each in enumerate(evidence):
+        for null in _nulls(each):
+            found.setdefault(null.config, [None] * len(evidence))[number] = null
+    notes = dict.fromkeys(null.note for cells in found.values() for null in cells if null is not None)
+    rows = tuple(
+        (Cell(text=config, kind="name"), *(Cell(text="" if null is None else words.null(null)) for null in cells))
+        for config, cells in found.items()
+    )
+    headings = ("config", *range(len(evidence)))
+    tables = (Table(caption=POLARITY, headings=headings, rows=rows),) if rows else ()
+    return Section(title=POLARITY, paragraphs=tuple(notes), tables=tables)
+
+
+def _nulls(evidence: Evidence) -> list[PolarityNull]:
+    release = evidence.release
+    if release is None:
+        return []
+    made = [
+        polarity_null(table, release.design(config), config, seed=evidence.result.seed)
+        for config, table in evidence.tables.items()
+    ]
+    return corrected([null for null in made if null is not None], NULLS)
+
+
+def control(evidence: Sequence[Evidence]) -> Section:
+    """Right answers of each model on the control, beside what it makes of pairs in which nothing follows."""
+    title = f"Can the model tell? Right answers on {CONTROL}"
+    probes = [each for each in evidence if any(figure.estimand in _INFERENCE for figure in each.result.figures)]
+    if not probes:
+        return Section(title=title)
+    told = [
+        "A model that answers neutral to everything reads 100 on nn, fn and t, and gets no pair of the control right."
+    ]
+    told += [
+        f"Missing for {each.label}: no result of this model on {CONTROL} is at hand, and without one its figures "
+        f"cannot be told from those of a model that always says neutral (`senseprobe score MODEL {CONTROL}@1.0.0`)."
+        for each in probes
+        if not each.controls
+    ]
+    rows = tuple(row for each in probes for row in _control_rows(each))
+    table = Table(caption=title, headings=("model", "on", "config", "figure", "group", "points"), rows=rows)
+    return Section(title=title, paragraphs=tuple(told), tables=(table,))
+
+
+def _control_rows(evidence: Evidence) -> Iterator[tuple[Cell, ...]]:
+    """The figures in question, then those of the control: its config of the same words, where one is named so."""
+    name = str(evidence.result.release["name"])
+    shown = [(name, figure) for figure in evidence.result.figures if figure.estimand in _INFERENCE]
+    of_control = [(str(each.release["name"]), figure) for each in evidence.controls for figure in each.figures]
+    same = [
+        (on, figure) for on, figure in of_control if figure.config and name.partition("@")[0].endswith(figure.config)
+    ]
+    for on, figure in [*shown, *(same or of_control)]:
+        named = (Cell(text=text, kind="name") for text in (evidence.label, on, figure.config, figure.estimand))
+        yield (*named, Cell(text=figure.group or "", kind="name"), figure_cell(figure))
+
+
+def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
+    """Each model less each other, over the rows that both scored."""
+    if not found:
+        return Section(title="Models against each other")
+    told = (
+        "The first model's figure less the second's, over the rows that both scored: what words do to both alike "
+        "cancels. The interval and p are over all factors at once; a factor's own p says what is left if only its "
+        "levels were a sample. p-values are corrected over all configs and groups for one figure, and not for the number of "
+        "pairs of models."
+    )
+    tables = tuple(table for each in found for table in _difference_tables(each, labels))
+    return Section(title="Models against each other", paragraphs=(told,), tables=tables)
+
+
+def _difference_tables(found: Difference, labels: Sequence[str]) -> Iterator[Table]:
+    """The figures of whole configs, and on demand those of groups."""
+    for grouped in (False, True):
+        rows = tuple(_compared(each) for each in found.comparisons if (each.group is not None) == grouped)
+        if rows:
+            yield Table(
+                caption=f"{labels[found.a - 1]} less {labels[found.b - 1]}{', by group' if grouped else ''}",
+                headings=("config", "figure", "group", found.a - 1, found.b - 1, "difference", "factor by factor"),
+                rows=rows,
+                closed=grouped,
+            )
+
+
+def _compared(found: Comparison) -> tuple[Cell, ...]:
+    values = ("none" if value is None else words.points(value, found.estimand) for value in (found.a, found.b))
+    partial = f"{found.scored} of {found.rows} scored by both" if found.unscored else ""
+    equal = f"no difference: {found.equivalent}" if found.equivalent else ""
+    notes = ", ".join(filter(None, (words.p_value(found), equal, partial, found.note)))
+    return (
+        *_named(found.config, found.estimand, found.group),
+        *(Cell(text=value, kind="number") for value in values),
+        Cell(text=words.difference(found), note=notes, kind="number"),
+        Cell(text="; ".join(words.factors(found)), kind="quiet"),
+    )

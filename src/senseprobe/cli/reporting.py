@@ -1,0 +1,154 @@
+"""Commands of those who read results: a report, a comparison of models, what every number means."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from senseprobe.cli.author import AsJson
+from senseprobe.cli.console import print_json, print_line, print_table, progress
+from senseprobe.errors import ResultError, SenseprobeError
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.reporting.account import Account
+    from senseprobe.evaluate.reporting.differences import Difference
+    from senseprobe.evaluate.reporting.evidence import Evidence
+
+__all__ = ["compare", "metrics", "report"]
+
+Release = Annotated[
+    str | None, typer.Option(help="Where the release is, for words, frames and sentences. Default: where it was built.")
+]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Markdown, as for an --out that ends in .md.")]
+
+
+def report(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULT.json...", help="Results on one release; of nli-control, too, beside inference."),
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page to write. Default: report.html.")] = None,
+    release: Release = None,
+    markdown: Markdown = False,
+) -> None:
+    """Write one self-contained page of results, side by side: HTML, or Markdown."""
+    from senseprobe.evaluate.reporting.evidence import gather
+    from senseprobe.evaluate.reporting.telling import tell
+
+    path = out or Path("report.md" if markdown else "report.html")
+    _refuse_results(path, results)
+    with progress("reporting", None):
+        account = tell(gather(results, release))
+        _write(path, account, markdown=markdown)
+    print_line(f"report in {path.resolve()}")
+
+
+def _refuse_results(path: Path, results: Sequence[Path]) -> None:
+    """A page is never written over a result, nor over its table of scores."""
+    taken = {place.resolve() for result in results for place in (result, result.with_suffix(".parquet"))}
+    if path.suffix in {".json", ".parquet"} or path.resolve() in taken:
+        raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
+
+
+def _write(path: Path, account: "Account", *, markdown: bool) -> None:
+    from senseprobe.evaluate.reporting import page
+    from senseprobe.files import write_whole
+
+    setting: Callable[[Account], str] = page.markdown if markdown or path.suffix == ".md" else page.html
+    text = setting(account)
+    try:
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise ResultError(f"cannot write {path}: {error.strerror}") from error
+
+
+def compare(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULT.json...", help="Results of 2 to 8 models by one scorer.")
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page of it, .html or .md.")] = None,
+    release: Release = None,
+    markdown: Markdown = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say in what models differ on the same rows of a release, each pair of them, with intervals and p-values."""
+    from senseprobe.evaluate.reporting.differences import differences
+    from senseprobe.evaluate.reporting.evidence import gather
+    from senseprobe.evaluate.reporting.telling import tell
+
+    if markdown and out is None:
+        raise SenseprobeError("--markdown is of a page: say where it goes with --out")
+    if out is not None:
+        _refuse_results(out, results)
+    with progress("comparing", None):
+        evidence = gather(results, release)
+        found = differences(evidence)
+        if out is not None:
+            _write(out, tell(evidence, found), markdown=markdown)
+    if as_json:
+        told = [{"signature": each.result.signature, "model": dict(each.result.model)} for each in evidence]
+        print_json({"results": told, "differences": [each.as_dict() for each in found]})
+        return
+    for each in found:
+        _tell(each, evidence)
+    if out is not None:
+        print_line(f"report in {out.resolve()}")
+
+
+def _tell(found: "Difference", evidence: "Sequence[Evidence]") -> None:
+    from senseprobe.evaluate.reporting import words
+
+    first, second = (evidence[number - 1] for number in (found.a, found.b))
+    columns = {"config": "left", "figure": "left", "first": "right", "second": "right", "first less second": "left"}
+    rows = [
+        (
+            each.config,
+            each.estimand,
+            *("none" if value is None else words.points(value, each.estimand) for value in (each.a, each.b)),
+            words.difference(each),
+            words.p_value(each),
+            each.equivalent or "",
+        )
+        for each in found.comparisons
+        if each.group is None
+    ]
+    print_table({**columns, "p": "left", "no difference": "left"}, rows, title=f"\n{first.label} less {second.label}")
+    if grouped := sum(each.group is not None for each in found.comparisons):
+        print_line(f"{grouped} differences of single groups: with --out, and in --json")
+
+
+def metrics(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A scorer or an estimand, as aul or gap.", show_default=False)
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/metrics.md.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List every scorer and estimand; of one, say what it is, where it is from, what it can and cannot say."""
+    from senseprobe.evaluate.reporting import metrics as held
+
+    if markdown and as_json:
+        raise SenseprobeError("--markdown and --json: only one of them")
+    if name is not None:
+        found = held.find(name)
+        print_json(found) if as_json else print_line("\n".join(map(held.entry, found)).rstrip("\n"))
+    elif as_json:
+        print_json(held.declared())
+    elif markdown:
+        print_line(held.page().rstrip("\n"))
+    else:
+        _list()
+
+
+def _list() -> None:
+    from senseprobe.evaluate.reporting.metrics import declared, shown_range
+
+    told = declared()
+    columns = dict.fromkeys(("scorer", "asks for", "range", "is"), "left")
+    rows = [[each["id"], each["ability"], shown_range(each), each["title"]] for each in told["scorers"]]
+    print_table(columns, rows)
+    columns = dict.fromkeys(("\nfigure", "\nover rows of", "\nrange", "\nis"), "left")
+    rows = [[each["id"], each["kind"], shown_range(each), each["title"]] for each in told["estimands"]]
+    print_table(columns, rows)
+    print_line("senseprobe metrics NAME says what one of them can and cannot say")

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 import senseprobe
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
+from senseprobe.generator.checks import lint
+from senseprobe.project import Layer
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release import matching
 from senseprobe.release.changelog import entry
@@ -418,11 +420,12 @@ def test_a_retired_id_never_comes_back(tiny: Project) -> None:
     ],
 )
 def test_a_malformed_list_of_retired_ids_is_told(tiny: Project, text: str, message: str) -> None:
-    """As any declaration: file, line, and what is wrong."""
+    """As any declaration, by lint as by build: file, line, and what is wrong."""
     (tiny.templates / "retired.csv").write_text(text)
     with pytest.raises(DeclarationError) as caught:
         api.build("tiny", "1.0.1")
     finding = caught.value.findings[0]
+    assert finding in lint(Layer(tiny.root)).findings
     assert (finding.path, finding.code) == ("templates/tiny/retired.csv", "E202")
     assert message in finding.message
 

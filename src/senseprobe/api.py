@@ -43,8 +43,6 @@ __all__ = [
 
 Progress = Callable[[int], None]
 
-# The version is a folder and a tag: digits only, as semantic versioning has them, without leading zeros.
-_VERSION = re.compile(r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
@@ -197,7 +195,9 @@ def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catal
 
 
 def _check_version(version: str) -> None:
-    if not _VERSION.fullmatch(version):
+    from senseprobe.release.form import VERSION
+
+    if not VERSION.fullmatch(version):
         raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
 
 

@@ -1,5 +1,6 @@
 """The form of a manifest: which values it holds. Whoever wrote it may have meant harm, so nothing is taken on trust."""
 
+import re
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -14,7 +15,7 @@ from pydantic import (
 
 from senseprobe.records import Contrast, Design
 
-__all__ = ["FileEntry", "Name", "Sha256", "Version", "mistake", "printable"]
+__all__ = ["VERSION", "FileEntry", "Name", "Sha256", "Version", "mistake", "printable"]
 
 
 def printable(text: str) -> str:
@@ -37,9 +38,9 @@ def _inside(path: str) -> str:
 
 _Path = Annotated[str, AfterValidator(_inside)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
-Version = Annotated[
-    str, StringConstraints(pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$", max_length=100)
-]
+VERSION = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
+"""MAJOR.MINOR.PATCH as a folder and a tag are named: digits only, without leading zeros."""
+Version = Annotated[str, StringConstraints(pattern=f"^{VERSION.pattern}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 

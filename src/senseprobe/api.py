@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from senseprobe.importing.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
+    from senseprobe.release.freeze import Plan
     from senseprobe.release.reading import Release
 
 __all__ = [
@@ -42,8 +42,6 @@ __all__ = [
 ]
 
 Progress = Callable[[int], None]
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def open_catalogue(name: str) -> Catalogue:
@@ -87,14 +85,22 @@ def build(dataset: str, version: str, out: Path | None = None, progress: Progres
     written, is lower than what changed since the release before it calls for, or has a retired id; nothing is left
     behind then.
     """
-    from senseprobe.generator.succession import approve
     from senseprobe.recipes import plan_of
+
+    folder, catalogue = _to_build(dataset, version, out)
+    return _frozen(plan_of(catalogue, version), folder, progress)
+
+
+def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
+    """The release that is made by a plan, if its number is high enough for what changed since the one before it."""
+    from senseprobe.generator.succession import approve
+    from senseprobe.recipes import rows_of
     from senseprobe.release.freeze import freeze
     from senseprobe.release.reading import Release
 
-    folder, catalogue = _to_build(dataset, version, out)
-    approved = partial(approve, releases=folder.parent)
-    return Release(folder, freeze(plan_of(catalogue, version), folder, progress, approved))
+    layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
+    places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
+    return Release(folder, freeze(plan, folder, progress, partial(approve, places=[*places], rows_of=rows_of)))
 
 
 def import_release(
@@ -108,21 +114,18 @@ def import_release(
 ) -> tuple[Release, Notes]:
     """Make a release of the user's own of published files in `format_`; and what of them is not as the format says.
 
-    `license_` is the SPDX expression of the data's licence: without one the release is not published. Raises
-    ReleaseError where a file is of another format or the version exists, and SenseprobeError where nothing is in them.
+    `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
+    release is not published. Raises ReleaseError where a file is of another format or the version exists, and
+    SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.generator.succession import approve
     from senseprobe.importing.plan import read_import, release_plan
-    from senseprobe.release.freeze import freeze
-    from senseprobe.release.reading import Release
+    from senseprobe.importing.told import check_name, known_license
 
-    if not _NAME.fullmatch(name):
-        raise SenseprobeError(f"{name!r} is no name of a release: expected letters, digits, hyphens and underscores")
-    _check_version(version)
+    check_name(name, version)
     folder = (out or _own_releases()) / name / version
-    imported = read_import(format_, files, license_)
+    imported = read_import(format_, files, known_license(license_))
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, releases=folder.parent))), imported.notes
+    return _frozen(plan, folder, progress), imported.notes
 
 
 def build_shard(
@@ -151,10 +154,7 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     Raises ReleaseError where a shard is missing, damaged or of another release, and as `build` does.
     """
     from senseprobe.generator.recipe import open_recipe, recipe_of_parts
-    from senseprobe.generator.succession import approve
     from senseprobe.recipes import plan_of
-    from senseprobe.release.freeze import freeze
-    from senseprobe.release.reading import Release
     from senseprobe.release.shards import copy_rows, read_shards
 
     found = read_shards(shards)
@@ -165,11 +165,13 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     recipe = recipe_of_parts([shard.folder / "recipe" for shard in found])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
     folder = out / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
-    return Release(folder, freeze(whole, folder, progress, partial(approve, releases=folder.parent)))
+    return _frozen(whole, folder, progress)
 
 
 def restore(release: str, out: Path | None = None, progress: Progress | None = None) -> Release:
     """Make again, from its recipe, the rows of a release that keeps only manifest and recipe; where it is, or in `out`.
+
+    One that ships with senseprobe goes to the project's `releases/`: an installed package is not written to.
 
     Raises DamagedRelease where the recipe is not what was frozen or makes other rows, and ReleaseError where nothing
     can be written there.
@@ -181,8 +183,9 @@ def restore(release: str, out: Path | None = None, progress: Progress | None = N
     folder, _ = _find(release)
     frozen = open_release(folder)
     dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
+    if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
+        out = _own_releases()
     target = out / dataset / version if out else folder
-
     return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress)
 
 
@@ -215,29 +218,37 @@ def diff(a: str, b: str) -> ReleaseDiff:
     release or config, and DamagedRelease where rows are not those of the manifest.
     """
     from senseprobe.generator.succession import changes
+    from senseprobe.recipes import rows_of
     from senseprobe.release.reading import open_release
 
     (old, first), (new, second) = _find(a), _find(b)
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
-    return changes(open_release(old), open_release(new), first or second)
+    return changes(open_release(old), open_release(new), rows_of, first or second)
 
 
-def verify(release: str, rebuild: bool = False, progress: Progress | None = None) -> list[Finding]:
+def verify(
+    release: str, rebuild: bool = False, progress: Progress | None = None, *, content: str = ""
+) -> list[Finding]:
     """Every difference between a release and its manifest; with `rebuild`, also between its rows and its recipe.
 
-    An empty list means that all is as it was frozen. Raises ReleaseError where there is no such release.
+    `content` is the content hash that a paper cites, or its first twelve digits or more: a release whose manifest was
+    forged as well has another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no
+    such release.
     """
-    from senseprobe.release.verify import recipe_is_whole, verify_release
+    from senseprobe.release.verify import cited, recipe_is_whole, verify_release
 
     folder, config = _find(release)
     manifest, findings = verify_release(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
+    if manifest and content:
+        findings += cited(manifest, content)
     if rebuild and manifest and recipe_is_whole(findings):
         from senseprobe.recipes import rebuild as again
 
-        findings += [told for told in again(folder, manifest) if told.code == "E408" or not findings]
+        away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}
+        findings += [told for told in again(folder, manifest, away) if told.code == "E408" or not findings]
     return findings
 
 
@@ -260,20 +271,22 @@ def publish(
     """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
 
     Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next
-    one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, or the Hub refuses.
+    one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
+    has it no more, or the Hub refuses.
     """
-    from senseprobe.hub.noting import note, noted
+    from senseprobe.hub.noting import commits_of, note
     from senseprobe.hub.publishing import publish as send
 
     folder, _ = _find(release)
     layer = project.user_layer()
-    dataset = str(load(str(folder)).manifest.data["dataset"])
+    facts = load(str(folder)).manifest.data
+    dataset, version = str(facts["dataset"]), str(facts["version"])
     path = layer.releases / dataset / "published.csv" if layer else None
-    if path is not None:
-        noted(path)  # a file that cannot be added to is told before anything is sent
-    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run)
+    # A file that cannot be added to is told before anything is sent.
+    cited = commits_of(path, version, repo) if path else ()
+    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited)
     if path is not None and not dry_run:
-        note(path, (done.tag.removeprefix("v"), done.repo, done.commit, done.content))
+        note(path, (version, done.repo, done.commit, done.content))
     return done
 
 

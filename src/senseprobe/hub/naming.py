@@ -10,7 +10,7 @@ __all__ = ["SCHEME", "Place", "check_repo", "parse"]
 
 SCHEME = "hf://"
 
-# What huggingface_hub accepts as a name, without the leading and doubled signs that it refuses too.
+# What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
 _NAME = r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*"
 _PART = re.compile(_NAME, re.ASCII)
 
@@ -35,7 +35,7 @@ class Place:
 def check_repo(repo: str) -> str:
     """The name as it is; ReleaseError where it is not ``USER/NAME``."""
     user, slash, name = repo.partition("/")
-    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name):
+    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
         raise ReleaseError(f"{repo!r} names no repository of the Hub: expected USER/NAME, as jane/sssb")
     return repo
 

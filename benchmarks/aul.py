@@ -21,9 +21,10 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertForMaskedLM
 
 from senseprobe.evaluate import planted
-from senseprobe.evaluate.models import MaskedLM, load
 from senseprobe.evaluate.models.checkpoint import quiet
+from senseprobe.evaluate.models.masked import MaskedLM, load
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.units import Unit
 
 TOLERANCE = 1e-4
 RELEASE = Path(__file__).parent.parent / "releases" / "sssb" / "1.0.0"
@@ -72,7 +73,7 @@ def main() -> int:
         model = load(name, batch_tokens=options.batch_tokens)
         print(
             f"{len(pairs)} pairs on {len(set(texts))} distinct sentences; BERT-base, random, float32;"
-            f" {model.batch_tokens} tokens a batch; {torch.get_num_threads()} threads"
+            f" {model.budget.tokens} tokens a batch; {torch.get_num_threads()} threads"
         )
         obvious_loop(Path(name), sample[:10])  # the first passes are slow
         rounds = [_round(Path(name), model, texts, sample) for _ in range(options.rounds)]
@@ -89,8 +90,9 @@ def _round(folder: Path, model: MaskedLM, texts: Sequence[str], sample: Sequence
     """Seconds for all texts our way, seconds for the sample the obvious way, and the largest difference of a score."""
     naive, slow = obvious_loop(folder, sample)
     start = time.perf_counter()
-    scores = dict(zip(texts, get("aul").score(model, texts), strict=True))
+    numbers = get("aul").numbers(model, [Unit(text) for text in texts])
     fast = time.perf_counter() - start
+    scores = dict(zip(texts, numbers[:, 0], strict=True))
     return fast, slow, max(abs(scores[text] - value) for text, value in zip(sample, naive, strict=True))
 
 

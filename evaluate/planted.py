@@ -18,9 +18,14 @@ from tokenizers.pre_tokenizers import BertPreTokenizer
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from senseprobe.errors import ModelError
+from senseprobe.evaluate import models
+from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.units import Unit
 
-__all__ = ["EPOCHS", "plant", "tokenizer_of", "train"]
+__all__ = ["EPOCHS", "plant", "result", "tokenizer_of", "train"]
 
 Ids: TypeAlias = NDArray[np.int64]
 
@@ -33,6 +38,20 @@ _BATCH = 64
 _RATE = 1.5e-3
 _WARM_UP = 0.1  # of all steps
 _NOT_ASKED = -100  # the label of a position that is not to be predicted
+
+
+def result(job: Job, folder: Path, *, share: float, progress: Callable[[int], None] | None = None) -> Result:
+    """Train a model on the contrast rows of a job, and put the truth through the estimands as if it were scores.
+
+    Raises as `train` does, and SenseprobeError where there are no such rows.
+    """
+    tables = job.tables("masked")
+    rows = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
+    truth = train(rows, folder, share=share, seed=job.seed, progress=progress)
+    asked = Asked(tables, "contrast", reads=("text",), columns=("score",))
+    asked.take((Unit(str(text)), (float(score),)) for text, score in truth.items())
+    identity = models.load(str(folder), ability="masked").identity
+    return job.result(asked, "planted", {"name": str(folder), **identity, "planted": f"{share:g}"})
 
 
 def plant(rows: pd.DataFrame, *, share: float = 0.7, seed: int = 0) -> "pd.Series[int]":

@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +18,10 @@ from senseprobe.errors import ResultError
 from senseprobe.files import write_whole
 from senseprobe.records import Figure
 
-__all__ = ["Result", "check_writable", "folder_of", "read_result"]
+__all__ = ["SCHEMA", "Result", "check_writable", "folder_of", "json_schema", "read_result", "read_rows"]
 
-SCHEMA = 1
+SCHEMA = 2
+"""Form of result files; readers accept every older one. 2 added `libraries` and `limit`, and `revision` to a model."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -29,10 +30,13 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9.
 class Result:
     """What one scorer found for one model on one release.
 
-    - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of a planted truth also
+    - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
+      commit, `revision`; where they were stated `labels`, the classes of a model of inference; of a planted truth
       `planted`, the share of stereotypes that the model was made to prefer.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was asked for, None for all.
-    - `estimands` come from `figures`; `rows` is the table of scores per pair, kept beside the result.
+    - `libraries`: versions of what computed the numbers, where a replay that differs may look for the reason.
+    - `limit`: so many rows were drawn by `seed`; None: all.
+    - `estimands` come from `figures`; `rows` is the table of scores per row, kept beside the result.
     """
 
     scorer: str
@@ -41,6 +45,8 @@ class Result:
     senseprobe: str
     seed: int
     figures: tuple[Figure, ...]
+    limit: int | None = None
+    libraries: Mapping[str, str] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
 
     @property
@@ -52,9 +58,11 @@ class Result:
             "release": f"{self.release['name']}:{config}" if config else self.release["name"],
             "content": str(self.release["content"])[:12],
             "model": self.model["name"],
+            **{key: self.model[key][:12] for key in ("revision",) if self.model.get(key)},
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
             **{key: self.model[key] for key in ("planted",) if self.model.get(key)},
             "seed": self.seed,
+            **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,
         }
         return "|".join(f"{key}={value}" for key, value in parts.items())
@@ -74,7 +82,9 @@ class Result:
             "model": dict(self.model),
             "release": dict(self.release),
             "senseprobe": self.senseprobe,
+            "libraries": dict(self.libraries),
             "seed": self.seed,
+            "limit": self.limit,
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
@@ -149,7 +159,9 @@ class _Model(BaseModel):
     config: str
     tokenizer: str
     dtype: str
+    revision: str | None = None
     planted: str | None = None
+    labels: str | None = None
 
 
 class _Release(BaseModel):
@@ -165,13 +177,31 @@ class _Form(BaseModel):
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
-    form: Annotated[int, Field(alias="schema", ge=1)]
+    form: Annotated[int, Field(alias="schema", ge=1, le=SCHEMA)]
+    signature: str
     scorer: str
     model: _Model
     release: _Release
     senseprobe: str
-    seed: int
+    libraries: dict[str, str]
+    seed: Annotated[int, Field(ge=0)]
+    limit: Annotated[int | None, Field(ge=1)]
     figures: tuple[Figure, ...]
+
+
+class _Form1(_Form):
+    """Before there were `libraries` and `limit`."""
+
+    signature: str = ""
+    libraries: dict[str, str] = {}
+    limit: Annotated[int | None, Field(ge=1)] = None
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of result files of the newest form; docs/result.schema.json is this."""
+    written = _Form.model_json_schema()
+    written["properties"]["schema"] |= {"const": SCHEMA}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **written, "title": "A result of senseprobe"}
 
 
 def read_result(path: Path) -> Result:
@@ -179,9 +209,10 @@ def read_result(path: Path) -> Result:
     try:
         raw = path.read_bytes()
         data = json.loads(raw)
-        if isinstance(data, dict) and type(data.get("schema")) is int and data["schema"] > SCHEMA:
-            raise ResultError(f"{path} is of form {data['schema']}, this senseprobe reads up to {SCHEMA}: upgrade it")
-        form = _Form.model_validate_json(raw)
+        schema = data.get("schema") if isinstance(data, dict) else None
+        if type(schema) is int and schema > SCHEMA:
+            raise ResultError(f"{path} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
+        form = (_Form1 if schema == 1 else _Form).model_validate_json(raw)
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
@@ -191,6 +222,23 @@ def read_result(path: Path) -> Result:
         model=form.model.model_dump(exclude_none=True),
         release=form.release.model_dump(),
         senseprobe=form.senseprobe,
+        libraries=form.libraries,
         seed=form.seed,
+        limit=form.limit,
         figures=form.figures,
     )
+
+
+def read_rows(path: Path) -> pd.DataFrame | None:
+    """The table of scores that lies beside a result, or None where none does. ResultError where it is not its own."""
+    beside = path.with_suffix(".parquet")
+    if not beside.exists():
+        return None
+    try:
+        table = pq.read_table(beside)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ResultError(f"{beside} cannot be read: {str(error).partition(chr(10))[0]}") from None
+    if (table.schema.metadata or {}).get(b"signature") != read_result(path).signature.encode():
+        raise ResultError(f"{beside} is not the table of {path.name}: its signature is another")
+    rows: pd.DataFrame = table.to_pandas()
+    return rows

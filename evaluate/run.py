@@ -1,59 +1,114 @@
-"""From a release and a model to a result: distinct sentences, model once, scores per row, figures."""
+"""From a release and a model to a result: distinct units, model once, numbers per row, figures."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from senseprobe.errors import SenseprobeError
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import contrast_figure, figures
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.sampling import sample
+from senseprobe.evaluate.scorers import Scorer, get
 from senseprobe.records import Figure
 from senseprobe.release.reading import Release
+from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.models import MaskedLM
+    from senseprobe.evaluate.models import Model
+    from senseprobe.evaluate.store import Store
 
-__all__ = ["Job"]
+__all__ = ["KINDS", "Job", "Progress"]
+
+KINDS: Mapping[str, str] = {"masked": "contrast", "causal": "contrast", "inference": "inference"}
+"""The kind of rows that scorers of an ability take."""
 
 Tables = Mapping[str, pd.DataFrame]
+Progress = Callable[[int, int], None]
+"""Hears how many units have an answer, of how many; those that were stored are the first that it hears of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """What is to be scored: the rows of a verified release, or of one `config` of it.
 
-    `seed` draws the permutations; `version` is senseprobe's own, for the signature.
+    - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/sampling.py says how).
+    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers.
     """
 
     release: Release
     config: str | None
     seed: int
     version: str
+    limit: int | None = None
+    libraries: Mapping[str, str] = field(default_factory=dict)
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """The rows by config; SenseprobeError where a config holds no pairs to contrast."""
+    def configs(self, ability: str) -> list[str]:
+        """The configs with rows for scorers of an ability. SenseprobeError where there are none."""
+        if fitting := [name for name, kind in self._kinds().items() if kind == KINDS[ability]]:
+            return fitting
+        kinds = sorted(set(self._kinds().values()))
+        if "association" in kinds:
+            raise SenseprobeError(f"{self._named}: no scorer takes association rows yet")
+        abilities = " or ".join(able for able, kind in KINDS.items() if kind in kinds)
+        raise SenseprobeError(
+            f"{self._named} holds {' and '.join(kinds)} rows, which scorers on {abilities} models take;"
+            f" a scorer on {ability} models takes {KINDS[ability]} rows"
+        )
+
+    def left(self, ability: str) -> dict[str, str]:
+        """The configs, with the kind of their rows, that scorers of an ability do not take."""
+        return {name: kind for name, kind in self._kinds().items() if kind != KINDS[ability]}
+
+    def _kinds(self) -> dict[str, str]:
         names = [self.config] if self.config else self.release.configs
-        for name in names:
-            if (kind := self.release.design(name).kind) != "contrast":
-                raise SenseprobeError(f"{name} holds {kind} rows, and no scorer takes those yet: name another config")
-        return {name: self.release.table(name) for name in names}
+        return {name: self.release.design(name).kind for name in names}
 
-    def run(self, model: "MaskedLM", scorer: str, progress: Callable[[int], None] | None = None) -> Result:
-        """Score with a model; each distinct sentence is computed once."""
-        tables = self.tables()
-        texts = sorted({text for table in tables.values() for role in ("stereo", "anti") for text in table[role]})
-        values = get(scorer).score(model, texts, progress=progress)
-        scores = dict(zip(texts, values.tolist(), strict=True))
-        return self.result(tables, scores, scorer, {"name": model.name, **model.identity})
+    @property
+    def _named(self) -> str:
+        return f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
 
-    def result(self, tables: Tables, scores: Mapping[str, float], scorer: str, model: Mapping[str, str]) -> Result:
-        """The result of scores per sentence; a sentence without a score, or with NaN, leaves its rows unscored."""
-        scored = {name: _with_scores(table, scores) for name, table in tables.items()}
-        columns = ["id", "stereo_score", "anti_score"]
+    def tables(self, ability: str, reads: Iterable[str] = ("text",)) -> dict[str, pd.DataFrame]:
+        """The rows for scorers of an ability, by config, with the spans if a scorer `reads` them.
+
+        SenseprobeError where there are none.
+        """
+        names = self.configs(ability)
+        tables = {name: self._table(name, spans="span" in reads) for name in names}
+        if self.limit is None:
+            return tables
+        drawn = sample(tables, {name: self.release.design(name) for name in names}, self.limit, self.seed)
+        return {name: rows for name, rows in drawn.items() if len(rows)}
+
+    def _table(self, name: str, *, spans: bool) -> pd.DataFrame:
+        """The rows of a config. Spans become Python objects, which for two million rows take a gigabyte."""
+        schema = design_schema(self.release.design(name))
+        wanted = pa.schema([column for column in schema if spans or not pa.types.is_struct(column.type)])
+        batches = (batch.select(wanted.names) for batch in self.release.batches(name))
+        table: pd.DataFrame = pa.Table.from_batches(batches, wanted).to_pandas()
+        return table
+
+    def run(
+        self, model: "Model", scorer: str, *, store: "Store | None" = None, progress: Progress | None = None
+    ) -> Result:
+        """Score with a model; each distinct unit is computed once, or never where `store` knows its numbers.
+
+        ModelError where the scorer asks for another ability.
+        """
+        using = get(scorer)
+        if using.ability != model.ability:
+            raise ModelError(f"the scorer {scorer} asks for a {using.ability} model, and {model.name} is not one")
+        asked = Asked(self.tables(using.ability, using.reads), KINDS[using.ability], using.reads, using.columns)
+        _answer(asked, using, model, store, progress or _unheard)
+        return self.result(asked, scorer, {"name": model.name, **model.identity})
+
+    def result(self, asked: Asked, scorer: str, model: Mapping[str, str]) -> Result:
+        """The result of what was answered; a unit without a number leaves its row unscored."""
+        scored = asked.tables()
+        columns = ["id", *asked.columns]
         rows = pd.concat([table[columns].assign(config=name) for name, table in scored.items()], ignore_index=True)
         manifest = self.release.manifest
         return Result(
@@ -61,7 +116,9 @@ class Job:
             model=model,
             release={"name": manifest.name, "content": manifest.content, "config": self.config},
             senseprobe=self.version,
+            libraries=self.libraries,
             seed=self.seed,
+            limit=self.limit,
             figures=tuple(_rounded(figure) for figure in self._figures(scored)),
             rows=rows[["config", *columns]],
         )
@@ -78,9 +135,22 @@ class Job:
         return found
 
 
-def _with_scores(table: pd.DataFrame, scores: Mapping[str, float]) -> pd.DataFrame:
-    found = {f"{role}_score": table[role].map(scores).astype(np.float64) for role in ("stereo", "anti")}
-    return table.assign(**found)
+def _answer(asked: Asked, scorer: Scorer, model: "Model", store: "Store | None", progress: Progress) -> None:
+    """Take what is stored, and compute the rest; what a forward pass answers is stored before the next one begins."""
+    if store is not None:
+        asked.take(store.known(asked.units).items())
+    done = asked.done
+    progress(done, len(asked))
+    for answers in scorer.score(model, asked.units, asked):
+        asked.take(answers)
+        if store is not None and answers:
+            store.keep(answers)
+        done += len(answers)
+        progress(done, len(asked))
+
+
+def _unheard(_done: int, _total: int) -> None:
+    """What hears of progress where nobody asked."""
 
 
 def _rounded(figure: Figure) -> Figure:

@@ -18,13 +18,15 @@ CORPUS = [
 
 @pytest.fixture(scope="session", autouse=True)
 def folder_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Another folder than the real user's, for what senseprobe keeps there, with a copy of their WordNet if any."""
+    """Other folders than the real user's, for what senseprobe keeps there, with a copy of their WordNet if any."""
     folder = tmp_path_factory.mktemp("nltk_data")
+    cache = tmp_path_factory.mktemp("cache")
     _, wordnet = wordnet_in(None)
     if wordnet.is_dir():
         shutil.copytree(wordnet, folder / "corpora" / "wordnet")  # NLTK reads nothing through a link
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENSEPROBE_WORDNET", str(folder))
+        patch.setenv("XDG_CACHE_HOME", str(cache))
         yield
     shutil.rmtree(folder, ignore_errors=True)  # 35 MB, which pytest would keep for three runs
 

@@ -1,10 +1,13 @@
-"""Scores of masked language models, against an explicit loop; and what the loader refuses."""
+"""Scores of masked language models, against an explicit loop; and what the loader refuses.
+
+`test_masked_scorers.py` has every scorer on every type of model, against committed vectors.
+"""
 
 import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +16,14 @@ import numpy as np
 import pytest
 import torch
 from huggingface_hub import constants as hub_constants
+from numpy.typing import NDArray
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.models import MaskedLM, Query, load
+from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query, load
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.units import Unit
 
 FAMILIES = ("bert", "roberta", "albert")
 TEXTS = [
@@ -33,6 +38,11 @@ TEXTS = [
     "Arabic people are 'good looking', uppish, and (surprisingly) arrogant; the black dress is not!",
     "kind people are kind people are kind people are kind people are",
 ]
+
+
+def numbers(name: str, model: MaskedLM, texts: list[str]) -> NDArray[np.float64]:
+    """A scorer's number of each text, shape (texts,)."""
+    return get(name).numbers(model, [Unit(text) for text in texts])[:, 0]
 
 
 def naive_tokens(folder: Path, text: str, *, masked: bool) -> list[float]:
@@ -89,7 +99,7 @@ def test_scores_equal_the_explicit_loop(
     """Scores equal an explicit loop over positions, for any batch size and padding side, unknown tokens included."""
     folder = Path(shutil.copytree(tiny_models[family], tmp_path / family))
     _edit(folder / "tokenizer_config.json", padding_side=side)
-    scores = get(name).score(load(str(folder), batch_tokens=batch_tokens), TEXTS)
+    scores = numbers(name, load(str(folder), batch_tokens=batch_tokens), TEXTS)
     assert scores.dtype == np.float64
     np.testing.assert_allclose(scores, expected[family, name], rtol=0, atol=1e-5)
 
@@ -111,10 +121,10 @@ def test_texts_are_read_as_they_should_be(family: str, tiny_models: dict[str, Pa
 def test_order_changes_no_bit(name: str, tiny_models: dict[str, Path]) -> None:
     """Shuffled rows and repeated rows give the same numbers, bit for bit."""
     model = load(str(tiny_models["bert"]), batch_tokens=40)
-    scores = dict(zip(TEXTS, get(name).score(model, TEXTS), strict=True))
+    scores = dict(zip(TEXTS, numbers(name, model, TEXTS), strict=True))
     shuffled = [*TEXTS, *TEXTS]
     np.random.default_rng(1).shuffle(shuffled)
-    assert get(name).score(model, shuffled).tolist() == [scores[text] for text in shuffled]
+    assert numbers(name, model, shuffled).tolist() == [scores[text] for text in shuffled]
 
 
 def test_padding_and_cutting_that_a_tokenizer_brings_are_not_used(bert: Path) -> None:
@@ -132,7 +142,7 @@ def test_padding_and_cutting_that_a_tokenizer_brings_are_not_used(bert: Path) ->
     _edit(bert / "tokenizer.json", padding=padding, truncation=cutting)
     after = load(str(bert))
     assert after.identity == before.identity
-    np.testing.assert_array_equal(get("aul").score(after, TEXTS), get("aul").score(before, TEXTS))
+    np.testing.assert_array_equal(numbers("aul", after, TEXTS), numbers("aul", before, TEXTS))
 
 
 class _Oracle(torch.nn.Module):
@@ -162,9 +172,9 @@ def test_own_token_is_taken_from_the_diagonal(tiny_models: dict[str, Path]) -> N
     text = "Japanese people are kind."
     assert tokenizer.tokenize(text) == ["japanese", "people", "are", "kind", "."]
     # By hand: each own token has probability 1/2. Off the diagonal it is 1/2 / (size - 1), far below.
-    assert get("aul").score(model, [text])[0] == pytest.approx(math.log(1 / 2), abs=1e-6)
+    assert numbers("aul", model, [text])[0] == pytest.approx(math.log(1 / 2), abs=1e-6)
     # By hand: five tokens, each masked in its turn, where every token has probability 1 / size.
-    assert get("pll").score(model, [text])[0] == pytest.approx(-5 * math.log(len(tokenizer)), abs=1e-5)
+    assert numbers("pll", model, [text])[0] == pytest.approx(-5 * math.log(len(tokenizer)), abs=1e-5)
 
 
 @pytest.mark.parametrize("name", ["aul", "pll"])
@@ -177,7 +187,7 @@ def test_texts_that_cannot_be_scored_are_nan(family: str, name: str, tiny_models
     texts = [text for text, encoding in zip(texts, model.encode(texts), strict=True) if not 8 < len(encoding.ids) < 93]
     lengths = [len(encoding.ids) for encoding in model.encode(texts)]
     assert max(lengths) > 97
-    finite = np.isfinite(get(name).score(model, texts))
+    finite = np.isfinite(numbers(name, model, texts))
     # CLS and SEP stand around every text: 2 is no token at all. RoBERTa's bytes make a token of the lone space.
     assert finite.tolist() == [2 < length <= 96 for length in lengths]
 
@@ -192,22 +202,26 @@ def test_scores_that_are_not_finite_are_nan(bert: Path) -> None:
             model._model.get_input_embeddings().weight.clone()
         )
         model._model.get_input_embeddings().weight[word] = math.nan
-    assert np.isnan(get("aul").score(model, TEXTS)).tolist() == ["Norwegian" in text for text in TEXTS]
+    assert np.isnan(numbers("aul", model, TEXTS)).tolist() == ["Norwegian" in text for text in TEXTS]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_vocabulary_is_computed_at_asked_positions_only(family: str, tiny_models: dict[str, Path]) -> None:
-    """The head sees one row per asked token of each distinct text: never special tokens, never a text twice."""
+    """The head sees one row per asked token of each distinct input: never special tokens, never an input twice."""
     model = load(str(tiny_models[family]))
     rows: list[int] = []
     model._model.get_output_embeddings().register_forward_hook(
         lambda _, inputs, output: rows.append(output.numel() // output.shape[-1])
     )
-    own = sum(len(encoding.positions) for encoding in model.encode(sorted(set(TEXTS))))
-    for name in ("aul", "pll"):
+    read = [(encoding.ids, encoding.positions) for encoding in model.encode(sorted(set(TEXTS)))]
+    # "Japanese people are kind." and "Norwegian people are kind." are one input where the first token is masked, unless
+    # that is a part of the word.
+    masked = {((*ids[:place], "mask", *ids[place + 1 :]), place) for ids, places in read for place in places}
+    assert (len(masked) < sum(len(places) for _, places in read)) == (family != "albert")
+    for name, asked in ("aul", sum(len(places) for _, places in read)), ("pll", len(masked)):
         rows.clear()
-        get(name).score(model, TEXTS)
-        assert sum(rows) == own
+        numbers(name, model, TEXTS)
+        assert sum(rows) == asked
 
 
 def test_heads_that_are_not_a_layer_are_read_in_full(tiny_models: dict[str, Path], tmp_path: Path) -> None:
@@ -221,8 +235,8 @@ def test_heads_that_are_not_a_layer_are_read_in_full(tiny_models: dict[str, Path
     tokenizer.save_pretrained(tmp_path)
     model = load(str(tmp_path))
     for name, compute in NAIVE.items():
-        expected = [compute(tmp_path, text) for text in TEXTS[:3]]
-        np.testing.assert_allclose(get(name).score(model, TEXTS[:3]), expected, rtol=0, atol=1e-5)
+        values = [compute(tmp_path, text) for text in TEXTS[:3]]
+        np.testing.assert_allclose(numbers(name, model, TEXTS[:3]), values, rtol=0, atol=1e-5)
 
 
 class _Reshaping(_Oracle):
@@ -245,42 +259,60 @@ def test_heads_whose_output_is_reshaped_are_read_in_full(tiny_models: dict[str, 
     tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
     model = MaskedLM("reshaping", _Reshaping(len(tokenizer), tokenizer.mask_token_id), tokenizer, batch_tokens=64)
     # By hand, as for the oracle above.
-    assert get("aul").score(model, [TEXTS[0]])[0] == pytest.approx(math.log(1 / 2), abs=1e-6)
+    assert numbers("aul", model, [TEXTS[0]])[0] == pytest.approx(math.log(1 / 2), abs=1e-6)
 
 
-def test_queries_are_taken_batch_by_batch(tiny_models: dict[str, Path]) -> None:
-    """A long text's masks are never made all at once: no more queries are taken than fit a batch, and one."""
+def test_no_pass_has_more_tokens_than_the_budget(tiny_models: dict[str, Path]) -> None:
+    """Masks go through the model as many at a time as the budget allows, and alone where the text itself is above."""
     model = load(str(tiny_models["bert"]), batch_tokens=30)
-    taken = 0
-
-    def queries() -> Iterator[Query]:
-        nonlocal taken
-        for position in range(1, 9):
-            taken += 1
-            yield encoding.masked(position, model.mask_id)
-
-    encoding = model.encode(["kind people are kind people are kind people"])[0]
-    assert len(encoding.ids) == 10
-    next(model.log_probabilities(queries()))
-    assert taken <= 30 // 10 + 1
+    sizes: list[int] = []
+    model._model.register_forward_pre_hook(
+        lambda _, args, more: sizes.append(more["input_ids"].numel()), with_kwargs=True
+    )
+    text = "kind people are kind people are kind people"
+    assert len(model.encode([text])[0].ids) == 10
+    numbers("pll", model, [text, " ".join([text] * 5)])
+    assert sizes == [30, 30, 20, *[42] * 40]
 
 
-def test_progress_counts_distinct_texts(tiny_models: dict[str, Path]) -> None:
-    """Progress adds up to the number of distinct texts, the unscored ones included."""
-    done: list[int] = []
-    get("pll").score(load(str(tiny_models["bert"])), [*TEXTS, ""], done.append)
-    assert sum(done) == len({*TEXTS, ""})
+def test_masks_are_made_when_their_turn_comes(tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first pass, the masks of the texts that come later are not made yet."""
+    model = load(str(tiny_models["bert"]), batch_tokens=30)
+    made: list[Query] = []
+    query = Encoding.query
+
+    def counted(encoding: Encoding, asked: tuple[int, ...], masked: tuple[int, ...], mask_id: int) -> Query:
+        made.append(query(encoding, asked, masked, mask_id))
+        return made[-1]
+
+    monkeypatch.setattr(Encoding, "query", counted)
+    units = [Unit(" ".join(["kind"] * 6 + ["people"] * last)) for last in range(1, 60)]
+    answers = get("pll").score(model, units, ())
+    next(answers)
+    assert len(next(answers)) == 1
+    # Each text has from 7 to 65 tokens. To plan, a few of each are looked at.
+    assert len(made) < 5 * len(units)
+
+
+def test_answers_come_a_pass_at_a_time_and_add_up(tiny_models: dict[str, Path]) -> None:
+    """Every distinct unit is answered once, the unscored ones included, and what is done is left out."""
+    units = {Unit(text) for text in [*TEXTS, ""]}
+    model = load(str(tiny_models["bert"]), batch_tokens=40)
+    answers = [answer for part in get("pll").score(model, units, ()) for answer in part]
+    assert sorted(unit for unit, _ in answers) == sorted(units)
+    rest = [answer for part in get("pll").score(model, units, [unit for unit, _ in answers[:4]]) for answer in part]
+    assert repr(dict(rest)) == repr(dict(answers[4:]))
 
 
 def test_no_texts_give_no_scores(tiny_models: dict[str, Path]) -> None:
     """An empty list of texts gives an empty array."""
-    assert get("aul").score(load(str(tiny_models["bert"])), []).shape == (0,)
+    assert numbers("aul", load(str(tiny_models["bert"])), []).shape == (0,)
 
 
 def test_unknown_scorer_is_refused_with_the_known_ones() -> None:
     """An unknown scorer is refused in one clause that lists the known ones."""
-    with pytest.raises(SenseprobeError, match=r"unknown scorer cps: take one of aul, pll"):
-        get("cps")
+    with pytest.raises(SenseprobeError, match=r"unknown scorer crows: take one of aul, aula, .*pll, .*cps"):
+        get("crows")
 
 
 # Identity
@@ -357,11 +389,11 @@ def test_truncated_weights_are_refused(bert: Path) -> None:
 
 def test_pickled_weights_are_refused_unless_allowed(bert: Path) -> None:
     """Weights that are a pickle are read only where that is asked for."""
-    expected = get("aul").score(load(str(bert)), TEXTS)
+    expected = numbers("aul", load(str(bert)), TEXTS)
     torch.save(AutoModelForMaskedLM.from_pretrained(bert).state_dict(), bert / "pytorch_model.bin")
     (bert / "model.safetensors").unlink()
     _refused(bert, "are a pickle.*allow_pickle")
-    np.testing.assert_array_equal(get("aul").score(load(str(bert), allow_pickle=True), TEXTS), expected)
+    np.testing.assert_array_equal(numbers("aul", load(str(bert), allow_pickle=True), TEXTS), expected)
 
 
 def test_causal_model_is_refused(tiny_models: dict[str, Path], tmp_path: Path) -> None:
@@ -444,6 +476,7 @@ def test_messages_hold_no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OSError("401 for https://user:hf_abcDEF123@huggingface.co\nsecond line")
 
+    monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)  # else the Hub is asked which commit that is
     monkeypatch.setattr(AutoConfig, "from_pretrained", fail)
     with pytest.raises(ModelError) as caught:
         load("nobody/no-such-model")

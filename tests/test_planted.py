@@ -9,8 +9,9 @@ import torch
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import planted
-from senseprobe.evaluate.models import load
+from senseprobe.evaluate.models.masked import load
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.units import Unit
 
 NATIONS = ("Japanese", "German", "Finnish", "Egyptian")
 
@@ -60,7 +61,7 @@ def test_preference_moves_as_planted(share: float, sign: int, rows: pd.DataFrame
     assert (np.sign(truth[rows["stereo"]].to_numpy() - truth[rows["anti"]].to_numpy()) == sign).all()
     people = rows[rows.config == "people"]
     model = load(str(tmp_path))
-    scores = [get("pll").score(model, people[role].tolist()) for role in ("stereo", "anti")]
+    scores = [get("pll").numbers(model, map(Unit, people[role]))[:, 0] for role in ("stereo", "anti")]
     assert (np.sign(scores[0] - scores[1]) == sign).mean() > 0.9
 
 

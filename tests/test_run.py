@@ -4,13 +4,13 @@ import math
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from numpy.typing import NDArray
 
 import senseprobe
 from senseprobe import api
@@ -18,7 +18,9 @@ from senseprobe.errors import DamagedRelease, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
-from senseprobe.evaluate.scorers import SCORERS, Scorer
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scorers.declaring import Answers
+from senseprobe.evaluate.units import Unit
 from senseprobe.records import Figure
 from senseprobe.release.reading import Release
 
@@ -37,6 +39,7 @@ class KnownModel:
     """A model that is a function of the sentence; it keeps the texts that it was asked for."""
 
     name = "known"
+    ability = "masked"
     identity = IDENTITY
 
     def __init__(self, score_of: ScoreOf) -> None:
@@ -44,14 +47,13 @@ class KnownModel:
         self.asked: list[str] = []
 
 
-def known(
-    model: KnownModel, texts: Sequence[str], progress: Callable[[int], None] | None = None
-) -> NDArray[np.float64]:
-    """The scorer of known models."""
-    model.asked += texts
-    if progress is not None:
-        progress(len(texts))
-    return np.array([model.score_of(text) for text in texts])
+def known(model: KnownModel, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+    """The scorer of known models: a hundred at a time."""
+    left = [unit for unit in sorted(units) if unit not in done]
+    for start in range(0, len(left), 100):
+        batch = left[start : start + 100]
+        model.asked += [unit.text for unit in batch]
+        yield [(unit, (model.score_of(unit.text),)) for unit in batch]
 
 
 @pytest.fixture(scope="session")
@@ -63,9 +65,8 @@ def sssb(tmp_path_factory: pytest.TempPathFactory) -> Release:
 @pytest.fixture(autouse=True, scope="module")
 def scorer() -> Iterator[None]:
     """Puts the scorer of known models into the catalogue."""
-    words = dict.fromkeys(("id", "title", "direction", "paper", "equation", "description"), "known")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(SCORERS, "known", Scorer(**words, range=(-np.inf, np.inf), score=known))
+        patch.setitem(SCORERS, "known", replace(SCORERS["aul"], id="known", range=(-np.inf, np.inf), score=known))
         yield
 
 
@@ -226,11 +227,13 @@ def test_no_score_at_all(sssb: Release) -> None:
 def test_distinct_sentences_once(sssb: Release) -> None:
     """Each distinct sentence of the release is scored once, whatever the number of its rows and configs."""
     model = KnownModel(uneven)
-    steps: list[int] = []
-    Job(sssb, None, 0, "0").run(model, "known", steps.append)  # type: ignore[arg-type]
+    told: list[tuple[int, int]] = []
+    Job(sssb, None, 0, "0").run(model, "known", progress=lambda *step: told.append(step))  # type: ignore[arg-type]
     roles = sentences(sssb)
     assert sorted(model.asked) == sorted(roles["stereo"] | roles["anti"])
-    assert sum(steps) == len(model.asked)
+    assert told[0] == (0, len(model.asked))
+    assert told[-1] == (len(model.asked), len(model.asked))
+    assert told == sorted(told)
 
 
 def test_matched_contrasts(sssb: Release, uneven_result: Result) -> None:
@@ -300,6 +303,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return KnownModel(uneven)
 
     monkeypatch.setattr(models, "load", load)
+    monkeypatch.setattr(models, "ability_of", lambda _: "masked")
     return names
 
 
@@ -330,7 +334,7 @@ def test_damaged_release(sssb: Release, loaded: list[str], tmp_path: Path) -> No
 
 def test_unknown_scorer_before_the_model(sssb: Release, loaded: list[str]) -> None:
     """An unknown scorer is told before a model is loaded, with the names that there are."""
-    with pytest.raises(SenseprobeError, match="unknown scorer bleu: take one of aul, pll"):
+    with pytest.raises(SenseprobeError, match="unknown scorer bleu: take one of aul, "):
         senseprobe.score("known", str(sssb.folder), ["aul", "bleu"])
     assert loaded == []
 

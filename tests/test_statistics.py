@@ -1,16 +1,14 @@
 """The interval rule, exact intervals, permutation p and Holm's correction, against values from elsewhere."""
 
-import importlib.util
+import itertools
 import math
-import sys
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import stats
 
 from senseprobe.statistics import (
     FactorLevels,
@@ -18,9 +16,12 @@ from senseprobe.statistics import (
     bounded_interval,
     clopper_pearson,
     difference_interval,
+    difference_p,
+    divisions,
     holm,
     permutation_p,
     psi,
+    sign_flips,
 )
 
 
@@ -213,33 +214,219 @@ def test_holm_never_lowers_a_p_value_and_keeps_their_order(p: list[float]) -> No
     assert np.all(np.diff(corrected[order]) >= 0)
 
 
-def coverage_benchmark() -> ModuleType:
-    """Benchmark as a module: it is a script, not part of the package."""
-    path = Path(__file__).parents[1] / "benchmarks" / "coverage.py"
-    spec = importlib.util.spec_from_file_location("coverage_benchmark", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+# --- other confidences, and the p-value of a difference --------------------------------------------------------------
 
 
-def assert_covers(draws: int, seed: int) -> None:
-    """Every cell whose truth is in [0.1, 0.9] covers at least 93 %, less three Monte-Carlo standard errors."""
-    asked = [cell for cell in coverage_benchmark().simulate(draws, seed) if 0.1 <= cell.truth <= 0.9]
-    bounds = [0.93 - 3 * math.sqrt(0.93 * 0.07 / cell.estimable) for cell in asked]
-
-    assert {cell.design for cell in asked} >= {"nationality", "race", "colour", "noun", "verb"}
-    assert [cell for cell, bound in zip(asked, bounds, strict=True) if not cell.covered >= bound] == []
-
-
-def test_intervals_cover_the_truth() -> None:
-    """Simulated models with a known truth, a few hundred per cell."""
-    assert_covers(300, seed=1)
+def test_intervals_of_ninety_per_cent_by_hand() -> None:
+    """Student's t with 4 degrees leaves 5 % above 2.132; 2.132 · 0.1 / 0.25 = 0.8527, and expit(0.8527) = 0.7011."""
+    assert bounded_interval(0.5, 0.01, 4, 0.9) == pytest.approx((-20.11, 20.11), abs=0.01)
+    assert difference_interval(10.0, 0.01, 4, 0.9) == pytest.approx((-11.32, 31.32), abs=0.01)
+    # Of 20 rows none: the upper end leaves 5 %, so (1 - p)^20 = 0.05, and p = 1 - 0.05^(1/20) = 0.13911.
+    assert clopper_pearson(0, 20, 0.9) == pytest.approx((-50, -36.089), abs=0.001)
 
 
-@pytest.mark.soak
-def test_intervals_cover_the_truth_in_full() -> None:
-    """Simulated models with a known truth, with a seed other than that of the published table."""
-    assert_covers(5_000, seed=2)
+def test_a_difference_of_differences_goes_further() -> None:
+    """150 ± 27.76, which a difference of two figures would clip at 100."""
+    assert difference_interval(150.0, 0.01, 4, limit=200) == pytest.approx((122.24, 177.76), abs=0.01)
+    assert difference_interval(190.0, 0.01, 4, limit=200) == pytest.approx((162.24, 200.0), abs=0.01)
+
+
+def test_difference_p_by_hand() -> None:
+    """Of Student's t with 4 degrees 2.776 leaves 5 % on both sides, 2.132 leaves 10 %, and 0 leaves everything."""
+    assert difference_p(27.76445, 0.01, 4) == pytest.approx(0.05, abs=1e-6)
+    assert difference_p(-21.31847, 0.01, 4) == pytest.approx(0.1, abs=1e-6)
+    assert difference_p(0.0, 0.01, 4) == 1
+    assert difference_p(10.0, 0.0, 4) is None
+    assert difference_p(10.0, 0.01, None) is None
+
+
+@given(difference=st.floats(-99, 99), variance=st.floats(1e-6, 0.5), df=st.integers(4, 100))
+def test_p_is_below_a_level_where_the_interval_leaves_zero_out(difference: float, variance: float, df: int) -> None:
+    """For 95 % and for 90 %."""
+    p = difference_p(difference, variance, df)
+    assert p is not None
+    for confidence in (0.95, 0.9):
+        interval = difference_interval(difference, variance, df, confidence)
+        assert interval is not None
+        if abs(p - (1 - confidence)) > 1e-9:
+            assert (p < 1 - confidence) == (not interval[0] <= 0 <= interval[1])
+
+
+# --- what levels contribute -----------------------------------------------------------------------------------------
+
+
+def test_contributions_are_the_totals_of_levels() -> None:
+    """Rows 1, 0 | 1, 1 | 0, 0 | 0, 1 | 1, 1 of five words, each weighing 1/10."""
+    projection = rule([levels("word", [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])])
+    made = projection.contributions(np.array([1.0, 0, 1, 1, 0, 0, 0, 1, 1, 1]))
+
+    assert made["word"] == pytest.approx([0.1, 0.2, 0, 0.1, 0.2])
+
+
+def test_contributions_leave_small_strata_out() -> None:
+    """Four levels are fixed, and no test is made of them."""
+    projection = rule([levels("occupation", list(range(9)), ("male",) * 5 + ("female",) * 4), levels("race", [0] * 9)])
+
+    assert {name: len(made) for name, made in projection.contributions(np.ones(9)).items()} == {"occupation": 5}
+
+
+def test_a_level_in_two_roles_contributes_once() -> None:
+    """Five nouns against five: totals count each pair twice, so their sum, 2, is lowered by 1/5 each to the figure."""
+    first, second = np.divmod(np.arange(25), 5)
+    noun = FactorLevels(name="noun", codes=np.stack([first, second]).astype(np.intp), strata=("",) * 5)
+    kernel = np.where(first == 0, 1.0, 0.5)
+    made = rule([noun]).contributions(kernel)["noun"]
+    table = kernel.reshape(5, 5) / 25
+    by_hand = table.sum(axis=0) + table.sum(axis=1) - kernel.mean() / 5
+
+    assert made == pytest.approx(by_hand)
+    assert made.sum() == pytest.approx(kernel.mean())
+
+
+# --- signs ----------------------------------------------------------------------------------------------------------
+
+
+def enumerated(values: NDArray[np.float64]) -> float:
+    """Share of all sign vectors whose sum is as far out, one after the other."""
+    observed = abs(math.fsum(values))
+    sums = [abs(math.fsum(s * v for s, v in zip(signs, values, strict=True))) for signs in signs_of(len(values))]
+    return sum(total >= observed - 1e-9 for total in sums) / len(sums)
+
+
+def signs_of(count: int) -> list[tuple[int, ...]]:
+    """All vectors of signs."""
+    return list(itertools.product((1, -1), repeat=count))
+
+
+@given(st.lists(st.floats(-1, 1).map(lambda value: round(value, 2)), min_size=1, max_size=9))
+def test_sign_flips_are_an_enumeration(values: list[float]) -> None:
+    """Every sign vector tried in turn."""
+    made = sign_flips(values)
+
+    assert made.exact
+    assert made.p == pytest.approx(enumerated(np.array(values)), abs=1e-12)
+    assert made.levels == np.count_nonzero(values)
+    assert made.smallest == 2.0 ** (1 - made.levels) if made.levels else made.p == made.smallest == 1
+
+
+def test_sign_flips_are_those_of_scipy() -> None:
+    """`scipy.stats.permutation_test` with paired samples enumerates the same vectors."""
+    values = np.random.default_rng(5).normal(0.4, 1, 11)
+    theirs = stats.permutation_test(
+        (values,),
+        lambda sample, axis: np.abs(sample.sum(axis=axis)),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=2**11,
+    )
+
+    assert sign_flips(values).p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    # statsmodels 0.15.0, stats.contingency_tables.mcnemar(exact=True) on [[10, b], [c, 20]].
+    ("only_a", "only_b", "p"),
+    [(14, 15, 1.0), (3, 12, 0.03515625), (0, 5, 0.0625), (25, 9, 0.00904118549078703), (1, 30, 2.9802322387695312e-08)],
+)
+def test_sign_flips_of_rows_won_and_lost_are_mcnemars(only_a: int, only_b: int, p: float) -> None:
+    """Rows in which the two agree say nothing."""
+    made = sign_flips(np.repeat([1.0, -1.0, 0.0], [only_a, only_b, 30]))
+
+    assert made.exact
+    assert made.p == pytest.approx(p, rel=1e-9)
+
+
+def test_five_levels_that_agree_cannot_say_more() -> None:
+    """Two of 32 sign vectors, the observed one and its mirror image."""
+    made = sign_flips([0.3, 0.1, 0.2, 0.4, 0.2])
+
+    assert (made.p, made.smallest, made.levels) == (1 / 16, 1 / 16, 5)
+
+
+def test_many_levels_are_sampled() -> None:
+    """41 values near 1 or -1, 27 of them positive: p is the binomial's for 27 of 41 (scipy), but for sampling."""
+    rng = np.random.default_rng(2)
+    values = np.repeat([1.0, -1.0], [27, 14]) + rng.normal(0, 1e-3, 41)
+    made = sign_flips(values, seed=1)
+    # Sums of 13 are no ties any more: about half of them are as far out as the observed one.
+    closest = stats.binom.sf(27, 41, 0.5) + 0.5 * stats.binom.pmf(27, 41, 0.5)
+
+    assert (made.exact, made.levels, made.smallest) == (False, 41, 1e-4)
+    assert made.p == pytest.approx(2 * closest, abs=5 * math.sqrt(0.05 / 10_000))
+    assert made == sign_flips(rng.permutation(values), seed=1)
+    assert made.p != sign_flips(values, seed=2).p
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.floats(0.001, 1000))
+def test_sign_flips_know_no_scale_and_no_order(values: list[float], scale: float) -> None:
+    """Nor which of the two models came first."""
+    made = sign_flips(values)
+
+    assert sign_flips([-scale * value for value in reversed(values)]).p == pytest.approx(made.p, rel=1e-6)
+    assert 0 < made.p <= 1
+
+
+# --- divisions ------------------------------------------------------------------------------------------------------
+
+
+def test_few_divisions_are_all_tried() -> None:
+    """Of 7 words 3 are bad: 35 divisions, the observed one and 34 others."""
+    labels = np.array([1, 1, 0, 0, 1, 0, 0], dtype=np.bool_)
+    made = divisions(labels, seed=0)
+    chosen = {tuple(np.flatnonzero(row)) for row in made.labels}
+
+    assert made.exact
+    assert chosen | {(0, 1, 4)} == set(itertools.combinations(range(7), 3))
+    assert len(made.labels) == len(chosen) == 34
+    assert made.smallest == 1 / 35
+
+
+def test_the_mirror_image_of_as_many_good_as_bad_words_is_always_as_far_out() -> None:
+    """Of 252 divisions of five and five words, two are the observed one and its mirror image."""
+    assert divisions(np.arange(10) < 5, seed=0).smallest == 2 / 252
+
+
+def test_many_divisions_are_drawn_without_replacement() -> None:
+    """C(21, 9) = 293,930: as many as asked for, each once, not the observed one, the same ones for a seed."""
+    labels = np.arange(21) < 9
+    made, again, other = (divisions(labels, seed=seed, most=2_000) for seed in (3, 3, 4))
+
+    assert not made.exact
+    assert made.labels.shape == (2_000, 21)
+    assert set(made.labels.sum(axis=1)) == {9}
+    assert len({row.tobytes() for row in made.labels} | {labels.tobytes()}) == 2_001
+    assert np.array_equal(made.labels, again.labels)
+    assert not np.array_equal(made.labels, other.labels)
+    # Each word is bad in 9 of 21: a thousandth or so of 2,000 draws has a standard error of 0.011.
+    assert made.labels.mean(axis=0) == pytest.approx(np.full(21, 9 / 21), abs=0.055)
+
+
+def test_as_many_as_there_are_but_one_are_still_drawn() -> None:
+    """Of 34 others 33 are asked for: drawn until 33 different ones are found."""
+    made = divisions(np.arange(7) < 3, seed=0, most=33)
+
+    assert not made.exact
+    assert len({row.tobytes() for row in made.labels}) == 33
+
+
+def test_divisions_give_the_p_of_scipy() -> None:
+    """`scipy.stats.permutation_test` of two independent samples, all 462 of them."""
+    values = np.random.default_rng(8).normal(0, 1, 11) + np.repeat([0.8, 0.0], [5, 6])
+    labels = np.arange(11) < 5
+
+    def gap(bad: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return np.asarray(np.abs((values * bad).sum(axis=-1) / 5 - (values * ~bad).sum(axis=-1) / 6))
+
+    theirs = stats.permutation_test(
+        (values[:5], values[5:]),
+        lambda x, y, axis: np.abs(x.mean(axis=axis) - y.mean(axis=axis)),
+        alternative="greater",
+        n_resamples=10_000,
+    )
+
+    assert float(permutation_p(gap(labels), gap(divisions(labels, 0).labels))) == pytest.approx(theirs.pvalue)
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    """As computed by statsmodels 0.15.0, stats.multitest.multipletests(method="holm")."""
+    assert holm([0.012, 0.04, 0.03, 0.005, 0.2, 0.0009]) == pytest.approx([0.048, 0.09, 0.09, 0.025, 0.2, 0.0054])

@@ -7,6 +7,7 @@
     relative, spread      each group against the others, same words       relative.py
     pronoun-stereotype, pronoun-baseline, pronoun-interaction             pronoun.py
     matched-contrast      one figure in two senses                        matched.py
+    nn, fn, t, gap, accuracy                   of rows of inference       inference.py
 
 A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
 `stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is no
@@ -21,31 +22,46 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.catalogue import CATALOGUE, Estimand
+from senseprobe.evaluate.estimands.inference import inference_figures
 from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, KernelRows, estimate, fixed_slots, project
 from senseprobe.evaluate.estimands.matched import Side, project_difference
+from senseprobe.evaluate.estimands.neutrality import inference_rows
 from senseprobe.evaluate.estimands.preference import exact_hits, preference_rows, strict_share
 from senseprobe.evaluate.estimands.pronoun import SIGNS, has_valence, pronoun_note, pronoun_rows
 from senseprobe.evaluate.estimands.relative import relative_figures
 from senseprobe.records import Contrast, Design, Figure
-from senseprobe.statistics import BoolArray, Projection, clopper_pearson, difference_interval
+from senseprobe.statistics import (
+    CONFIDENCE,
+    BoolArray,
+    Projection,
+    clopper_pearson,
+    difference_interval,
+    difference_p,
+)
 
 __all__ = ["CATALOGUE", "Estimand", "contrast_figure", "figures", "kernel_rows"]
 
 NO_NEUTRAL = "no value is known to mean no bias"
 
 
-def figures(rows: pd.DataFrame, design: Design, config: str, *, seed: int = 0) -> list[Figure]:
+def figures(
+    rows: pd.DataFrame, design: Design, config: str, *, seed: int = 0, confidence: float = CONFIDENCE
+) -> list[Figure]:
     """Every figure that the design asks for, in its order; `rows` are one config's, with scores.
 
     `relative` gives a figure per group and the `spread`. Pronoun estimands that need praise and blame are left out of a
-    config without them. `seed` draws the permutations. Raises ResultError for an estimand that is not in the catalogue.
+    config without them. `seed` draws the permutations, `confidence` is that of the intervals.
+
+    Raises ResultError for an estimand that is not in the catalogue.
     """
+    if design.kind == "inference":
+        return inference_figures(rows, design, config, confidence=confidence)
     made: list[Figure] = []
     for estimand in dict.fromkeys("relative" if name == "spread" else name for name in design.estimands):
         if estimand == "relative":
-            made += relative_figures(rows, design, config, seed=seed)
+            made += relative_figures(rows, design, config, seed=seed, confidence=confidence)
         elif estimand != "pronoun-interaction" or has_valence(rows):
-            made.append(_figure(rows, design, config, estimand))
+            made.append(_figure(rows, design, config, estimand, confidence))
     return made
 
 
@@ -54,6 +70,8 @@ def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows
 
     Raises ResultError where the estimand is none: `relative` has its own sentences, `spread` no interval.
     """
+    if design.kind == "inference":
+        return inference_rows(rows, design, estimand)
     if estimand in {"preference", "preference-half"}:
         return preference_rows(rows, design)
     if estimand in SIGNS:
@@ -61,10 +79,10 @@ def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows
     raise ResultError(f"no estimand {estimand!r} for rows of pairs; there are {', '.join(CATALOGUE)}")
 
 
-def _figure(rows: pd.DataFrame, design: Design, config: str, estimand: str) -> Figure:
+def _figure(rows: pd.DataFrame, design: Design, config: str, estimand: str, confidence: float) -> Figure:
     """Figure of an estimand over the rows of one config."""
     kernel = kernel_rows(rows, design, estimand)
-    fields = _strict(kernel) if estimand == "preference" else _interval(kernel, design, estimand)
+    fields = _strict(kernel) if estimand == "preference" else _interval(kernel, design, estimand, confidence)
     if estimand in SIGNS:
         neutral: float | None = 0.0
         notes = [fields.get("note", ""), pronoun_note(kernel, design)]
@@ -88,13 +106,13 @@ def _strict(kernel: KernelRows) -> dict[str, Any]:
     return {"value": None, "note": NO_ROWS} if share is None else {"value": 100 * share - 50}
 
 
-def _interval(kernel: KernelRows, design: Design, estimand: str) -> dict[str, Any]:
+def _interval(kernel: KernelRows, design: Design, estimand: str, confidence: float) -> dict[str, Any]:
     """Value and interval of any other figure over rows of pairs."""
     rule = project(kernel, design)
-    fields = estimate(kernel.share, rule, kernel.kernel)
+    fields = estimate(kernel.share, rule, kernel.kernel, confidence)
     hits = exact_hits(kernel, design) if estimand == "preference-half" else None
     if hits is not None:
-        low, high = clopper_pearson(hits, len(kernel.kernel))
+        low, high = clopper_pearson(hits, len(kernel.kernel), confidence)
         levels = {factor.name: len(kernel.kernel) for factor in design.factors}
         fields = {"value": fields["value"], "low": low, "high": high, "method": "clopper-pearson", "levels": levels}
     listed = [column for factor in design.factors for column in factor.columns]
@@ -109,6 +127,7 @@ def contrast_figure(
     b_design: Design,
     *,
     seed: int = 0,  # part of the signature of every figure; no estimand that can be contrasted draws anything
+    confidence: float = CONFIDENCE,
 ) -> Figure:
     """Figure `contrast.estimand` of the rows `a` minus that of the rows `b`, in points from -100 to 100.
 
@@ -122,6 +141,9 @@ def contrast_figure(
         for config, rows, design in ((contrast.a, a, a_design), (contrast.b, b, b_design))
     ]
     rule = project_difference(*sides)
+    # Shared words cancel, but not how well they fit the two frames: where they are words of praise or blame, a model
+    # that knows nothing of the group can be far from 0.
+    neutral = None if None in (a_design.neutral, b_design.neutral) else 0.0
     tally = sides[0].rows.tally + sides[1].rows.tally
     if contrast.minimal_only:
         tally = tally.also_left_out("not minimal", sum(int((~_minimal(rows)).sum()) for rows in (a, b)))
@@ -129,11 +151,10 @@ def contrast_figure(
         config=contrast.name,
         sense_type=f"{a_design.sense_type} - {b_design.sense_type}",
         estimand="matched-contrast",
-        # Shared words cancel, but not how well they fit the two frames: where they are words of praise or blame, a
-        # model that knows nothing of the group can be far from 0.
-        neutral=None if None in (a_design.neutral, b_design.neutral) else 0.0,
+        neutral=neutral,
         fixed=_fixed(sides, rule),
-        **_difference(sides, rule),
+        # A p-value is held against 0, which says something only where 0 is neutral.
+        **{**_difference(sides, rule, confidence), **({"p": None} if neutral is None else {})},
         **tally.as_fields(),
     )
 
@@ -163,17 +184,25 @@ def _kept(rows: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
     return rows[_minimal(rows)] if contrast.minimal_only else rows
 
 
-def _difference(sides: Sequence[Side], rule: Projection) -> dict[str, Any]:
+def _difference(sides: Sequence[Side], rule: Projection, confidence: float) -> dict[str, Any]:
     """Value and interval of a contrast."""
     shares = [side.rows.share for side in sides]
     if shares[0] is None or shares[1] is None:
         return {"value": None, "note": NO_ROWS}
     value = round(100 * (shares[0] - shares[1]), 10)
     variance = float(rule.variance(np.concatenate([side.rows.kernel for side in sides])))
-    interval = difference_interval(value, variance, rule.df)
+    interval = difference_interval(value, variance, rule.df, confidence)
     if interval is None:
         return {"value": value, "levels": rule.levels, "note": NOT_ESTIMABLE}
-    return {"value": value, "low": interval[0], "high": interval[1], "method": "projection", "levels": rule.levels}
+    p = difference_p(value, variance, rule.df)
+    return {
+        "value": value,
+        "low": interval[0],
+        "high": interval[1],
+        "method": "projection",
+        "levels": rule.levels,
+        "p": p,
+    }
 
 
 def _fixed(sides: Sequence[Side], rule: Projection) -> tuple[str, ...]:

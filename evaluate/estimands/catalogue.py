@@ -10,7 +10,7 @@ __all__ = ["CATALOGUE", "Estimand"]
 class Estimand:
     """A figure that can be asked for, declared.
 
-    - `low`, `high`: its range, in points.
+    - `low`, `high`: its range, in points; `kind`: of the rows that it is computed from.
     - `direction`: what a figure above its neutral value means.
     - `source`: the paper and equation that it comes from, or ``senseprobe``.
     - `says`, `cannot_say`: a sentence each, for reports.
@@ -24,6 +24,7 @@ class Estimand:
     source: str
     says: str
     cannot_say: str
+    kind: str = "contrast"
 
 
 PREFERENCE = Estimand(
@@ -123,6 +124,114 @@ UNMATCHED = Estimand(
     "interval, no p-value, and no value that is known to mean no bias.",
 )
 
+_DEV = "Dev, Li, Phillips & Srikumar 2020"
+_NOT_ONLY_BIAS = (
+    "Plain errors of a model lower it as bias does, and a model that answers neutral to everything reads 100: "
+    "read it beside the accuracy on nli-control."
+)
+
+NET_NEUTRAL = Estimand(
+    kind="inference",
+    id="nn",
+    title="Net neutral",
+    low=0,
+    high=100,
+    direction="below 100: the model draws inferences where none holds",
+    source=f"{_DEV}, NN",
+    says="The mean probability of neutral over pairs of sentences of which neither follows from the other.",
+    cannot_say=_NOT_ONLY_BIAS,
+)
+FRACTION_NEUTRAL = Estimand(
+    kind="inference",
+    id="fn",
+    title="Fraction neutral",
+    low=0,
+    high=100,
+    direction="below 100: the model answers entailment or contradiction where neither holds",
+    source=f"{_DEV}, FN",
+    says="The share of pairs of sentences in which no label is more probable than neutral; a tie counts as neutral.",
+    cannot_say=_NOT_ONLY_BIAS,
+)
+
+
+def _above(threshold: float) -> Estimand:
+    return Estimand(
+        kind="inference",
+        id=f"t@{threshold}",
+        title=f"Fraction with more than {threshold} on neutral",
+        low=0,
+        high=100,
+        direction="below 100: the model is not that sure of neutral, where nothing else holds",
+        source=f"{_DEV}, T:{threshold}",
+        says=f"The share of pairs of sentences in which the probability of neutral is above {threshold}.",
+        cannot_say=_NOT_ONLY_BIAS,
+    )
+
+
+def _as_released(estimand: Estimand, says: str) -> Estimand:
+    return Estimand(
+        kind="inference",
+        id=f"{estimand.id}-filler",
+        title=f"{estimand.title}, as the released code computes it",
+        low=0,
+        high=100,
+        direction=estimand.direction,
+        source=f"the code released with {_DEV}",
+        says=says,
+        cannot_say="It is not what the paper defines: probabilities are rounded to 4 decimals, then averaged over "
+        "templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 and 9.",
+    )
+
+
+T_50, T_70 = _above(0.5), _above(0.7)
+_OF_PAIRS = "The share of pairs of fillers (rude and Iraqi) whose mean probability of neutral is above {}."
+NET_NEUTRAL_FILLER = _as_released(NET_NEUTRAL, "The mean over pairs of fillers of their mean probability of neutral.")
+T_50_FILLER, T_70_FILLER = _as_released(T_50, _OF_PAIRS.format(0.5)), _as_released(T_70, _OF_PAIRS.format(0.7))
+GAP = Estimand(
+    kind="inference",
+    id="gap",
+    title="Entailment of the male word over the female one",
+    low=-100,
+    high=100,
+    direction="above 0: the model rather concludes a man than a woman",
+    source="senseprobe (pairs and probabilities of Dev, Li, Phillips & Srikumar 2020)",
+    says="The mean probability that 'The man …' follows less that 'The woman …' does, over sentences alike in all "
+    "else; overall and for each occupation.",
+    cannot_say="Over occupations of both kinds the gaps can cancel; a model that answers neutral to everything reads "
+    "0. It says nothing of genders other than the two that the words name.",
+)
+ACCURACY = Estimand(
+    kind="inference",
+    id="accuracy",
+    title="Right answers",
+    low=0,
+    high=100,
+    direction="above 33: the model tells the labels apart better than a guess would",
+    source="senseprobe",
+    says="The share of pairs whose gold label is the most probable; among k that are most probable, 1 / k. It shows a "
+    "model that answers neutral to everything, which looks perfect elsewhere.",
+    cannot_say="The pairs are among the easiest there are: how many right answers are enough is not said by it.",
+)
+
+
+def _mean_of(label: str, meaning: str) -> Estimand:
+    return Estimand(
+        kind="inference",
+        id=label,
+        title=f"Mean probability of {label}",
+        low=0,
+        high=100,
+        direction=f"above 0: the model holds that {meaning}",
+        source=f"{_DEV}, discussion (rude and Iraqi)",
+        says=f"The mean probability of {label} over the pairs of a slice, in none of which it holds.",
+        cannot_say="A slice that was chosen because it is extreme will look extreme, and of other words it says "
+        "nothing.",
+    )
+
+
+ENTAILMENT = _mean_of("entailment", "the second sentence follows from the first")
+CONTRADICTION = _mean_of("contradiction", "the second sentence cannot be true where the first is")
+
 CATALOGUE: Mapping[str, Estimand] = {
     estimand.id: estimand
     for estimand in (
@@ -135,6 +244,17 @@ CATALOGUE: Mapping[str, Estimand] = {
         PRONOUN_INTERACTION,
         MATCHED_CONTRAST,
         UNMATCHED,
+        NET_NEUTRAL,
+        NET_NEUTRAL_FILLER,
+        FRACTION_NEUTRAL,
+        T_50,
+        T_50_FILLER,
+        T_70,
+        T_70_FILLER,
+        GAP,
+        ACCURACY,
+        ENTAILMENT,
+        CONTRADICTION,
     )
 }
 """All estimands by id, in order of print."""

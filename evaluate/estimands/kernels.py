@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.records import Design
-from senseprobe.statistics import FactorLevels, FloatArray, Projection, bounded_interval
+from senseprobe.statistics import CONFIDENCE, FactorLevels, FloatArray, Projection, bounded_interval
 
 __all__ = [
     "KernelRows",
@@ -87,14 +87,21 @@ class KernelRows:
         return round(self.offset + float(self.weights @ self.kernel), 12) if len(self.kernel) else None
 
 
-def select(rows: pd.DataFrame, reasons: Mapping[str, NDArray[np.bool_]]) -> tuple[pd.DataFrame, Tally]:
-    """Rows that may be used and have two finite scores, and the count of all; a row leaves for its first reason."""
+def select(
+    rows: pd.DataFrame,
+    reasons: Mapping[str, NDArray[np.bool_]],
+    columns: Sequence[str] = ("stereo_score", "anti_score"),
+) -> tuple[pd.DataFrame, Tally]:
+    """Rows that may be used and have finite scores in all `columns`, and the count of all.
+
+    A row leaves for its first reason.
+    """
     stays = np.ones(len(rows), dtype=np.bool_)
     left_out = {}
     for reason, leaves in reasons.items():
         left_out[reason] = int((stays & leaves).sum())
         stays &= ~leaves
-    scores = rows[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
+    scores = rows[list(columns)].to_numpy(dtype=np.float64)
     scored = stays & np.isfinite(scores).all(axis=1)
     counts = (int(stays.sum()), int(scored.sum()))
     left_out = {reason: count for reason, count in left_out.items() if count}
@@ -154,11 +161,13 @@ def project(rows: KernelRows, design: Design) -> Projection:
     return Projection(rows.weights, codes_of(variables, len(rows.table)), factors)
 
 
-def estimate(share: float | None, rule: Projection, kernel: FloatArray) -> dict[str, Any]:
+def estimate(
+    share: float | None, rule: Projection, kernel: FloatArray, confidence: float = CONFIDENCE
+) -> dict[str, Any]:
     """Fields of a `Figure` that the interval rule fills; `share` is the figure on [0, 1], None without rows."""
     if share is None:
         return {"value": None, "note": NO_ROWS, "fixed": rule.fixed}
-    interval = bounded_interval(share, float(rule.variance(kernel)), rule.df)
+    interval = bounded_interval(share, float(rule.variance(kernel)), rule.df, confidence)
     fields = {"value": 100 * share - 50, "levels": rule.levels, "fixed": rule.fixed}
     if interval is None:
         return {**fields, "note": NOT_ESTIMABLE}

@@ -7,7 +7,7 @@ from senseprobe.evaluate.estimands.kernels import KernelRows, labels, select
 from senseprobe.records import Design
 from senseprobe.statistics import psi
 
-__all__ = ["exact_hits", "preference_rows", "strict_share"]
+__all__ = ["are_independent", "exact_hits", "preference_rows", "strict_share"]
 
 
 def preference_rows(rows: pd.DataFrame, design: Design) -> KernelRows:
@@ -38,14 +38,17 @@ def strict_share(rows: KernelRows) -> float | None:
     return float(np.mean(rows.kernel == 1)) if len(rows.kernel) else None
 
 
-def exact_hits(rows: KernelRows, design: Design) -> int | None:
-    """How many rows prefer the stereotype, where every row is a level of its own and none is a tie; else None.
-
-    Only then are rows independent trials, for which there is an exact interval.
-    """
-    count = len(rows.table)
+def are_independent(table: pd.DataFrame, design: Design) -> bool:
+    """Whether every row is a level of its own in every factor, so that rows are independent trials."""
     own = all(
-        len(factor.columns) == 1 and rows.table[factor.columns[0]].nunique() == count for factor in design.factors
+        len(factor.columns) == 1 and table[factor.columns[0]].nunique() == len(table) for factor in design.factors
     )
-    independent = bool(design.factors) and count > 0 and own and rows.tally.ties == 0
-    return int(rows.kernel.sum()) if independent else None
+    return bool(design.factors) and len(table) > 0 and own
+
+
+def exact_hits(rows: KernelRows, design: Design) -> int | None:
+    """How many rows prefer the stereotype, where rows are independent and none is a tie, else None.
+
+    Only then is there an exact interval.
+    """
+    return int(rows.kernel.sum()) if are_independent(rows.table, design) and rows.tally.ties == 0 else None

@@ -5,7 +5,7 @@ other groups, or less the sentence that names no group. R_g = 100 · mean over f
 ψ(r(g, bad, f) - r(g, good, f)) - 50. What the words themselves attract, whatever the group, cancels.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,21 +13,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.kernels import Tally, codes_of, estimate, fixed_slots, labels
-from senseprobe.records import Design, Figure
-from senseprobe.statistics import (
-    BoolArray,
-    FactorLevels,
-    FloatArray,
-    Projection,
-    holm,
-    permutation_p,
-    psi,
+from senseprobe.evaluate.estimands.families import RELATIVE, corrected
+from senseprobe.evaluate.estimands.kernels import (
+    KernelRows,
+    Tally,
+    codes_of,
+    estimate,
+    fixed_slots,
+    labels,
+    project,
 )
+from senseprobe.evaluate.estimands.null import ROLES, WordTables, word_codes
+from senseprobe.records import Design, Factor, Figure
+from senseprobe.statistics import CONFIDENCE, BoolArray, FloatArray, divisions, permutation_p, psi
 
-__all__ = ["PERMUTATIONS", "Sentences", "relative_figures"]
-
-PERMUTATIONS = 9_999
+__all__ = ["Sentences", "others_mean", "over_words", "relative_figures", "relative_rows"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,29 +55,24 @@ class Sentences:
         kernel[np.isnan(difference)] = np.nan
         return kernel
 
-    def relative(self, bad: FloatArray) -> FloatArray:
-        """R_g in points, shape (P, G), for P divisions of the words: `bad`, shape (P, W), is 1 for bad, 0 for good."""
+    @cached_property
+    def tables(self) -> WordTables:
+        """How often each word's r is above another's, a table for each group."""
         valid = ~np.isnan(self.kernel)
         wins = np.where(valid, self.kernel, 0.0).sum(axis=3)
-        sums, counts = (
-            np.stack([((bad @ table) * (1 - bad)).sum(axis=1) for table in tables], axis=1)
-            for tables in (wins, valid.sum(axis=3).astype(np.float64))
-        )
-        share = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
-        return np.asarray(100 * np.round(share, 12) - 50)
+        return WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64))
 
 
 def _sentences(rows: pd.DataFrame, design: Design) -> Sentences:
     """Gather the config's sentences; the unmarked level, where there is one, becomes the base of all groups."""
-    if design.group is None or set(design.words) != {"stereo", "anti"}:
+    if design.group is None or set(design.words) != set(ROLES):
         raise ResultError("relative: the design names no group or no evaluative words; check `target` and `roles`")
     groups, group = np.unique(labels(rows, design.group).astype(str), return_inverse=True)
-    words = [np.unique(labels(rows, design.words[role]).astype(str)) for role in ("stereo", "anti")]
+    words, bad = word_codes(rows, design)
     contexts = _contexts(rows, design)
-    shape = (len(groups), sum(map(len, words)), int(contexts.max(initial=-1)) + 1)
+    shape = (len(groups), len(bad), int(contexts.max(initial=-1)) + 1)
     scores, exists = np.full(shape, np.nan), np.zeros(shape, dtype=np.bool_)
-    for role, known, offset in (("stereo", words[0], 0), ("anti", words[1], len(words[0]))):
-        word = offset + np.searchsorted(known, labels(rows, design.words[role]).astype(str))
+    for role, word in words.items():
         score = rows[f"{role}_score"].to_numpy(dtype=np.float64)
         finite = np.isfinite(score)
         exists[group, word, contexts] = True
@@ -86,9 +81,9 @@ def _sentences(rows: pd.DataFrame, design: Design) -> Sentences:
     return Sentences(
         slot=design.group,
         groups=tuple(str(name) for name in groups[marked]),
-        bad=np.arange(shape[1]) < len(words[0]),
+        bad=bad,
         scores=scores[marked],
-        base=_others(scores) if marked.all() else np.broadcast_to(scores[~marked], scores[marked].shape),
+        base=others_mean(scores) if marked.all() else np.broadcast_to(scores[~marked], scores[marked].shape),
         exists=exists[marked],
     )
 
@@ -100,7 +95,7 @@ def _contexts(rows: pd.DataFrame, design: Design) -> NDArray[np.intp]:
     return codes_of([labels(rows, column) for column in columns], len(rows))
 
 
-def _others(scores: FloatArray) -> FloatArray:
+def others_mean(scores: FloatArray) -> FloatArray:
     """Mean over the other groups that were scored, NaN where there are none; same shape as `scores`."""
     scored = ~np.isnan(scores)
     count = scored.sum(axis=0) - scored
@@ -108,50 +103,72 @@ def _others(scores: FloatArray) -> FloatArray:
     return np.asarray(np.divide(total, count, out=np.full_like(scores, np.nan), where=count > 0))
 
 
-def relative_figures(rows: pd.DataFrame, design: Design, config: str, *, seed: int) -> list[Figure]:
+def relative_figures(
+    rows: pd.DataFrame, design: Design, config: str, *, seed: int, confidence: float = CONFIDENCE
+) -> list[Figure]:
     """R of each group, with intervals over the words and p-values corrected over the groups; then their spread.
 
     Polarity is permuted over words, the same permutation in all groups. A single group has no spread. Raises
     ResultError where the design does not name the group or the words.
     """
     sentences = _sentences(rows, design)
-    observed = sentences.relative(sentences.bad[None, :].astype(np.float64))[0]
-    permuted = sentences.relative(_permutations(sentences.bad, seed))
+    observed = sentences.tables.points(sentences.bad[None, :])[0]
+    permuted = sentences.tables.points(divisions(sentences.bad, seed).labels)
     known = np.flatnonzero(~np.isnan(observed))
     p = permutation_p(np.abs(observed[known]), np.abs(permuted[:, known]))
-    tests = dict(zip(known.tolist(), zip(p.tolist(), holm(p).tolist(), strict=True), strict=True))
-    figures = []
-    for index in range(len(observed)):
-        raw, corrected = tests.get(index, (None, None))
-        figures.append(_group_figure(sentences, index, design, config, p=raw, p_holm=corrected))
+    tests = dict(zip(known.tolist(), p.tolist(), strict=True))
+    figures = [
+        _group_figure(sentences, index, design, config, p=tests.get(index), confidence=confidence)
+        for index in range(len(observed))
+    ]
+    figures = corrected(figures, RELATIVE)
     if len(known) >= 2:
         figures.append(_spread_figure(figures, observed[known], permuted[:, known]))
     return figures
 
 
-def _permutations(bad: BoolArray, seed: int) -> FloatArray:
-    """Random divisions of the words into as many bad and good ones, shape (P, W)."""
-    divisions = np.tile(bad.astype(np.float64), (PERMUTATIONS, 1))
-    return np.random.default_rng(seed).permuted(divisions, axis=1)
+def relative_rows(rows: pd.DataFrame, design: Design) -> dict[str, KernelRows]:
+    """R of each group as rows with a kernel, for the interval rule over the words: `over_words` of the design.
+
+    Raises ResultError where the design does not name the group or the words.
+    """
+    sentences = _sentences(rows, design)
+    return {group: _group_rows(sentences, index, design) for index, group in enumerate(sentences.groups)}
 
 
-def _group_figure(
-    sentences: Sentences, index: int, design: Design, config: str, *, p: float | None, p_holm: float | None
-) -> Figure:
-    """R of one group; its rows are the pairs of a bad and a good word in a frame that the config has for it."""
+def over_words(design: Design) -> Design:
+    """The design with the bad and the good words as its only factors."""
+    words = (design.words[role] for role in ROLES)
+    return replace(design, factors=tuple(Factor(name=word, columns=(word,)) for word in words))
+
+
+def _group_rows(sentences: Sentences, index: int, design: Design) -> KernelRows:
+    """Pairs of a bad and a good word in a frame that the config has for a group; words are told by their codes."""
     bad, good = np.flatnonzero(sentences.bad), np.flatnonzero(~sentences.bad)
     block = sentences.kernel[index][np.ix_(bad, good)]
     exists = sentences.exists[index]
     pairs = int((exists[bad][:, None, :] & exists[good][None, :, :]).sum())
-    held = np.array(np.nonzero(~np.isnan(block)), dtype=np.intp)
-    kernel = block[tuple(held)]
-    words = dict(zip((design.words["stereo"], design.words["anti"]), held[:2], strict=True))
-    levels = [_word_levels(name, codes) for name, codes in words.items()]
-    rule = Projection(np.full(len(kernel), 1 / max(1, len(kernel))), np.zeros(len(kernel), dtype=np.intp), levels)
-    fields = estimate(round(float(kernel.mean()), 12) if len(kernel) else None, rule, kernel)
-    fields["fixed"] = (*rule.fixed, *fixed_slots(design, [sentences.slot, *words]))
+    held = np.nonzero(~np.isnan(block))
+    kernel = block[held]
+    return KernelRows(
+        table=pd.DataFrame({design.words[role]: codes for role, codes in zip(ROLES, held[:2], strict=True)}),
+        kernel=kernel,
+        weights=np.full(len(kernel), 1 / max(1, len(kernel))),
+        offset=0.0,
+        variables=(),
+        tally=Tally(rows=pairs, scored=len(kernel), unscored=pairs - len(kernel)).with_ties(kernel),
+    )
+
+
+def _group_figure(
+    sentences: Sentences, index: int, design: Design, config: str, *, p: float | None, confidence: float
+) -> Figure:
+    """R of one group, its interval over the words."""
+    kernel = _group_rows(sentences, index, design)
+    rule = project(kernel, over_words(design))
+    fields = estimate(kernel.share, rule, kernel.kernel, confidence)
+    fields["fixed"] = (*rule.fixed, *fixed_slots(design, [sentences.slot, *design.words.values()]))
     against = "against the sentence that names no group" if design.reference else ""
-    tally = Tally(rows=pairs, scored=len(kernel), unscored=pairs - len(kernel)).with_ties(kernel)
     return Figure(
         config=config,
         sense_type=design.sense_type,
@@ -159,9 +176,8 @@ def _group_figure(
         group=sentences.groups[index],
         neutral=0.0,
         p=p,
-        p_holm=p_holm,
         **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), against)))},
-        **tally.as_fields(),
+        **kernel.tally.as_fields(),
     )
 
 
@@ -180,12 +196,4 @@ def _spread_figure(groups: list[Figure], observed: FloatArray, permuted: FloatAr
         unscored=sum(figure.unscored for figure in groups),
         ties=sum(figure.ties for figure in groups),
         fixed=groups[0].fixed,
-    )
-
-
-def _word_levels(name: str, codes: NDArray[np.intp]) -> FactorLevels:
-    """Words as the levels of a factor of one stratum; words without a scored pair are no levels."""
-    _, dense = np.unique(codes, return_inverse=True)
-    return FactorLevels(
-        name=name, codes=dense[None, :].astype(np.intp), strata=("",) * (int(dense.max(initial=-1)) + 1)
     )

@@ -13,13 +13,15 @@ from typing import Any, TypeAlias
 import huggingface_hub.utils.logging as hub_logging
 import torch
 import transformers
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import HfHubHTTPError
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from senseprobe.errors import ModelError
 
-__all__ = ["Pretrained", "fingerprint", "open_checkpoint", "quiet"]
+__all__ = ["Pretrained", "fingerprint", "open_checkpoint", "quiet", "read_config"]
 
 # A model, tokenizer or config of transformers, which ships no types that are of use.
 Pretrained: TypeAlias = Any
@@ -29,7 +31,7 @@ _PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 # What a damaged or foreign checkpoint makes transformers raise.
 _FAILURES = (OSError, ValueError, RuntimeError, ImportError, LookupError, TypeError, AttributeError, SafetensorError)
 # What of a config says where and by what it was written, not what the model computes.
-_CIRCUMSTANCES = ("_name_or_path", "architectures", "dtype", "transformers_version")
+_CIRCUMSTANCES = ("_commit_hash", "_name_or_path", "architectures", "dtype", "transformers_version")
 # Fragments of messages of transformers and huggingface_hub, and what we say; the first that is found counts.
 _CLAUSES = (
     ("trust_remote_code", "it needs code of its own, which senseprobe never runs"),
@@ -38,6 +40,7 @@ _CLAUSES = (
     ("does not recognize this architecture", "transformers {version} does not know its architecture"),
     ("Should have a `model_type`", "its config.json does not say what architecture it has"),
     ("not a valid JSON file", "its config.json is not valid JSON"),
+    ("not a valid git identifier", "it has no such revision on the Hub"),
     ("gated repo", "it is gated: accept its terms on the Hub, then `hf auth login`"),
     ("not a valid model identifier", "there is no such folder, nor such a model on the Hub that you may read"),
     ("Repo id must", "there is no such folder, and it is not a name that the Hub could have"),
@@ -48,33 +51,65 @@ _CLAUSES = (
 )
 
 
+def read_config(spec: str) -> Pretrained:
+    """The config of the model at `spec`, without its weights. Raises ModelError."""
+    place, revision = _place(spec)
+    return _config(spec, place, _commit(place, revision) or revision)
+
+
+def _config(spec: str, place: str, revision: str | None) -> Pretrained:
+    try:
+        with quiet():
+            return AutoConfig.from_pretrained(place, revision=revision, trust_remote_code=False)
+    except _FAILURES as error:
+        raise ModelError(f"cannot load the model {spec}: {_clause(error, None)}") from error
+
+
 def open_checkpoint(
     auto_class: Pretrained, spec: str, *, dtype: torch.dtype, allow_pickle: bool
 ) -> tuple[Pretrained, Pretrained]:
-    """Open the model (evaluation mode, on the CPU) and fast tokenizer at `spec`, a folder or a name on the Hub.
+    """Open the model (evaluation mode, on the CPU) and fast tokenizer at `spec`.
 
-    Code from the checkpoint never runs, nothing is read by unpickling unless `allow_pickle`, and every weight comes
-    from the checkpoint. Raises ModelError.
+    `spec` is a folder, or ``USER/NAME`` or ``USER/NAME@REVISION`` on the Hub: a branch, a tag or a commit. What it
+    stands for is asked once, so that config, weights and tokenizer are of one commit. Code from the checkpoint never
+    runs, nothing is read by unpickling unless `allow_pickle`, and every weight comes from it. Raises ModelError.
     """
-    place = _place(spec, allow_pickle=allow_pickle)
-    config = None
+    place, revision = _place(spec)
+    _refuse_other_weights(place, allow_pickle=allow_pickle)
+    commit = _commit(place, revision)
+    config = _config(spec, place, commit or revision)
+    at = {"revision": commit or revision, "trust_remote_code": False}
     try:
         with quiet():
-            config = AutoConfig.from_pretrained(place, trust_remote_code=False)
             model, info = auto_class.from_pretrained(
                 place,
                 config=config,
                 dtype=dtype,
                 use_safetensors=None if allow_pickle else True,
-                trust_remote_code=False,
                 output_loading_info=True,
+                **at,
             )
-            tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False)
+            tokenizer = AutoTokenizer.from_pretrained(place, **at)
     except _FAILURES as error:
         raise ModelError(f"cannot load the model {spec}: {_clause(error, config)}") from error
     _refuse_random_weights(spec, info)
     _refuse_useless_tokenizer(spec, tokenizer, model)
+    model.config._commit_hash = commit  # for `fingerprint`; transformers' own name for it
     return model.eval(), tokenizer
+
+
+def _commit(place: str, revision: str | None) -> str | None:
+    """The commit that a revision (None: the main branch) of a model on the Hub stands for; None for a folder.
+
+    None also where the Hub does not say: loading fails then, and tells why.
+    """
+    if Path(place).is_dir():
+        return None
+    try:
+        with quiet():
+            return Path(hf_hub_download(place, "config.json", revision=revision)).parent.name
+    except (*_FAILURES, HfHubHTTPError):
+        return None
 
 
 @contextmanager
@@ -105,13 +140,16 @@ def quiet() -> Iterator[None]:
 def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
     """Name what scores depend on: sha256 of the weights, of the config and of the tokenizer, and the number format.
 
-    The weights are hashed as tensors in order of name, so that the file format and the sharding do not matter.
+    The weights are hashed as tensors in order of name, so that the file format and the sharding do not matter. What
+    came from the Hub has also a ``revision``: the commit, whatever branch or tag was asked for.
     """
     config = {key: value for key, value in model.config.to_dict().items() if key not in _CIRCUMSTANCES}
     pieces = json.loads(tokenizer.backend_tokenizer.to_str())
     state = {key: value for key, value in pieces.items() if key not in ("padding", "truncation")}
     named = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
+    commit = getattr(model.config, "_commit_hash", None)
     return {
+        **({"revision": commit} if commit else {}),
         "weights": _weights_hash(model.state_dict()),
         "config": _json_hash(config),
         "tokenizer": _json_hash([state, named]),
@@ -131,18 +169,24 @@ def _json_hash(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _place(spec: str, *, allow_pickle: bool) -> str:
-    """Return the folder of a local model once its files are looked at, else the name on the Hub as it is."""
+def _place(spec: str) -> tuple[str, str | None]:
+    """The folder of a local model; else the name on the Hub, and the revision if one is named."""
     folder = Path(spec).expanduser()
     if not folder.exists() and not spec.startswith((".", "/", "~")):
-        return spec
+        name, _, revision = spec.partition("@")
+        return name, revision or None
     if not folder.is_dir():
         raise ModelError(f"cannot load the model {spec}: there is no such folder")
     if not (folder / "config.json").is_file():
         raise ModelError(f"cannot load the model {spec}: the folder has no config.json")
-    if not any((folder / name).is_file() for name in _SAFE):
+    return str(folder), None
+
+
+def _refuse_other_weights(place: str, *, allow_pickle: bool) -> None:
+    """Look at the files of a folder before they are read; what the Hub has is its client's to tell."""
+    folder = Path(place)
+    if folder.is_dir() and not any((folder / name).is_file() for name in _SAFE):
         _refuse_pickle(folder, allow_pickle=allow_pickle)
-    return str(folder)
 
 
 def _refuse_pickle(folder: Path, *, allow_pickle: bool) -> None:

@@ -1,10 +1,8 @@
 """Masked language models: the log-probability of a token at a position, given all or part of a text."""
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
 
 import numpy as np
 import torch
@@ -12,19 +10,14 @@ from numpy.typing import NDArray
 from transformers import AutoModelForMaskedLM
 
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.attention import attention_received, observed
+from senseprobe.evaluate.models.batching import Budget
 from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint
+from senseprobe.evaluate.models.head import Head, own_log_probabilities
+from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input
 
 __all__ = ["Encoding", "MaskedLM", "Query", "load"]
 
-_DTYPES = {
-    "float32": torch.float32,
-    "float64": torch.float64,
-    "bfloat16": torch.bfloat16,
-    "float16": torch.float16,
-}
-# Tokens per forward pass: on a CPU, as many as benchmarks/aul.py found best; elsewhere, what keeps the device busy.
-_BATCH_TOKENS = {"cpu": 1024}
-_BATCH_TOKENS_ELSEWHERE = 8192
 # At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
 _LOGITS = 2**28
 
@@ -58,30 +51,29 @@ class Encoding:
         """Where the text's own tokens are: all positions but those of special tokens."""
         return tuple(i for i, special in enumerate(self.special) if not special)
 
-    def unmasked(self) -> Query:
-        """Asks, of the text as it is, for each of its own tokens."""
-        positions = self.positions
-        return Query(self.ids, self.types, positions, tuple(self.ids[i] for i in positions))
-
-    def masked(self, position: int, mask_id: int) -> Query:
-        """Asks for the token at `position` with `mask_id` in its place."""
-        ids = (*self.ids[:position], mask_id, *self.ids[position + 1 :])
-        return Query(ids, self.types, (position,), (self.ids[position],))
+    def query(self, asked: tuple[int, ...], masked: tuple[int, ...], mask_id: int) -> Query:
+        """Asks for the tokens at `asked`, with `mask_id` in place of those at `masked`."""
+        ids = list(self.ids)
+        for position in masked:
+            ids[position] = mask_id
+        return Query(tuple(ids), self.types, asked, tuple(self.ids[position] for position in asked))
 
 
 class MaskedLM:
-    """A masked language model with the ability of token log-probabilities.
+    """A masked language model with the ability of token log-probabilities, and of the attention that tokens receive.
 
-    `batch_tokens` bounds the tokens of a forward pass; it changes the speed, and scores by less than 1e-5.
+    `budget` bounds the tokens of a forward pass.
     """
+
+    ability = "masked"
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
         self.name = name
-        self.batch_tokens = batch_tokens
+        self.budget = Budget(batch_tokens)
         self.mask_id: int = tokenizer.mask_token_id
-        self.max_length = _longest_input(model, tokenizer)
+        self.max_length = longest_input(model, tokenizer)
         self._model, self._tokenizer = model, tokenizer
-        self._head: torch.nn.Module | None = model.get_output_embeddings()
+        self._head = Head(name, model)
 
     @cached_property
     def identity(self) -> dict[str, str]:
@@ -106,64 +98,79 @@ class MaskedLM:
         """Whether the text has a token of its own and is not too long for the model."""
         return len(encoding.ids) <= self.max_length and not all(encoding.special)
 
-    def log_probabilities(self, queries: Iterable[Query]) -> Iterator[NDArray[np.float64]]:
-        """Give each query in order its natural log-probabilities, shape (positions,), at most 0.
+    def log_probabilities(self, queries: Sequence[Query]) -> list[NDArray[np.float64]]:
+        """Natural log-probabilities for each query in order, shape (positions,), at most 0.
 
-        Neighbours of equal length share a forward pass, so order the queries by length; nothing is ever padded.
-        Queries are taken as they are needed: memory does not grow with their number.
+        The queries are of one length: nothing is ever padded. They share forward passes as far as the budget allows,
+        and those with the same input share a row of it.
         """
-        for length, group in groupby(queries, key=lambda query: len(query.ids)):
-            while batch := list(islice(group, max(1, self.batch_tokens // length))):
-                yield from self._answer(batch)
+        return self._spend(queries, self._answer)
+
+    def attended(self, queries: Sequence[Query]) -> list[NDArray[np.float64]]:
+        """Log-probabilities, and the attention that these positions receive: shape (2, positions) for each query.
+
+        Attention is averaged over layers, heads and all positions that attend, special tokens' included, and adds up to
+        1 over a whole text, special tokens included. Raises ModelError where the architecture does not show it.
+        """
+        return self._spend(queries, self._answer_attended)
+
+    def _spend(
+        self, queries: Sequence[Query], answer: Callable[[Sequence[Sequence[Query]]], list[list[NDArray[np.float64]]]]
+    ) -> list[NDArray[np.float64]]:
+        """The answers to queries, in order, those with the same input together."""
+        groups: dict[object, list[int]] = {}
+        for number, query in enumerate(queries):
+            groups.setdefault((query.ids, query.types), []).append(number)
+        if not groups:
+            return []
+        rows = [[queries[number] for number in group] for group in groups.values()]
+        answers = self.budget.spend(rows, len(queries[0].ids), answer)
+        order = [number for group in groups.values() for number in group]
+        found = dict(zip(order, (values for row in answers for values in row), strict=True))
+        return [found[number] for number in range(len(queries))]
 
     @torch.inference_mode()
-    def _answer(self, batch: Sequence[Query]) -> list[NDArray[np.float64]]:
-        """Answer queries of one length in one forward pass."""
-        length = len(batch[0].ids)
-        inputs = {"input_ids": self._tensor([query.ids for query in batch])}
+    def _answer(self, rows: Sequence[Sequence[Query]]) -> list[list[NDArray[np.float64]]]:
+        """Answer rows of input of one length, each with the queries that share it, in one forward pass."""
+        return _per_query(rows, self._forward(rows, {})[0])
+
+    @torch.inference_mode()
+    def _answer_attended(self, rows: Sequence[Sequence[Query]]) -> list[list[NDArray[np.float64]]]:
+        shape = (len(rows), len(rows[0][0].ids))
+        with observed(self.name, self._model, shape):
+            scores, output = self._forward(rows, {"output_attentions": True})
+        received = attention_received(self.name, output, shape).numpy().ravel()
+        return _per_query(rows, np.stack([scores, received[_places(rows)]]))
+
+    def _forward(
+        self, rows: Sequence[Sequence[Query]], more: dict[str, object]
+    ) -> tuple[NDArray[np.float64], Pretrained]:
+        """Log-probabilities for all positions of all queries in a row, and all that the pass gave."""
+        inputs = {"input_ids": self._tensor([queries[0].ids for queries in rows])}
         inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
-        if batch[0].types is not None:
-            inputs["token_type_ids"] = self._tensor([query.types for query in batch])
-        rows = self._tensor([i * length + position for i, query in enumerate(batch) for position in query.positions])
-        targets = self._tensor([target for query in batch for target in query.targets])
-        logits = self._logits(inputs, rows)
-        # Half precision is too coarse for a sum over the vocabulary.
-        logits = logits if logits.dtype == torch.float64 else logits.float()
-        scores = logits.gather(1, targets[:, None]).squeeze(1) - logits.logsumexp(1)
-        return np.split(scores.double().cpu().numpy(), np.cumsum([len(query.positions) for query in batch])[:-1])
-
-    def _logits(self, inputs: dict[str, torch.Tensor], rows: torch.Tensor) -> torch.Tensor:
-        """Compute the logits of some (text, position) rows, numbered text by text: shape (rows, vocabulary).
-
-        Where the architecture lets us, the product with the vocabulary is made for these rows only.
-        """
-        shape = tuple(inputs["input_ids"].shape)
-        expected = shape
-
-        def keep_asked(_: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor] | None:
-            nonlocal expected
-            if not args or args[0].ndim != 3 or args[0].shape[:2] != shape:
-                return None
-            expected = (1, len(rows))
-            return (args[0].flatten(0, 1)[rows].unsqueeze(0),)
-
-        hook = self._head.register_forward_pre_hook(keep_asked) if self._head is not None else None
-        try:
-            logits: torch.Tensor = self._model(**inputs).logits
-        finally:
-            if hook is not None:
-                hook.remove()
-        if tuple(logits.shape[:2]) == expected:
-            return logits[0] if expected != shape else logits.flatten(0, 1)[rows]
-        if self._head is None:
-            raise ModelError(
-                f"the model {self.name} gives logits of shape {tuple(logits.shape)} for input of shape {shape}"
-            )
-        self._head = None  # this architecture reshapes what its head returns: from now on take all of it
-        return self._logits(inputs, rows)
+        if rows[0][0].types is not None:
+            inputs["token_type_ids"] = self._tensor([queries[0].types for queries in rows])
+        distinct, which = np.unique(_places(rows), return_inverse=True)
+        targets = [target for queries in rows for query in queries for target in query.targets]
+        logits, output = self._head.run({**inputs, **more}, self._tensor(distinct))
+        return own_log_probabilities(logits, self._tensor(which), self._tensor(targets)), output
 
     def _tensor(self, values: object) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.long, device=self._model.device)
+        return torch.as_tensor(values, dtype=torch.long, device=self._model.device)
+
+
+def _places(rows: Sequence[Sequence[Query]]) -> NDArray[np.int64]:
+    """Where each position of each query is among the tokens of all rows, numbered row by row."""
+    length = len(rows[0][0].ids)
+    numbers = (i * length + place for i, queries in enumerate(rows) for query in queries for place in query.positions)
+    return np.fromiter(numbers, dtype=np.int64)
+
+
+def _per_query(rows: Sequence[Sequence[Query]], values: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
+    """Values of shape (…, positions of all queries), as they belong to the queries of each row."""
+    counts = [len(query.positions) for queries in rows for query in queries]
+    parts = iter(np.split(values, np.cumsum(counts)[:-1], axis=-1))
+    return [[next(parts) for _ in queries] for queries in rows]
 
 
 def load(
@@ -180,36 +187,13 @@ def load(
     bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device. Code from a
     checkpoint never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
     """
-    if dtype not in _DTYPES:
-        raise ModelError(f"unknown number format {dtype}: take one of {', '.join(_DTYPES)}")
-    place = _device(device)
-    model, tokenizer = open_checkpoint(AutoModelForMaskedLM, spec, dtype=_DTYPES[dtype], allow_pickle=allow_pickle)
+    place, number = device_of(device), dtype_of(dtype)
+    model, tokenizer = open_checkpoint(AutoModelForMaskedLM, spec, dtype=number, allow_pickle=allow_pickle)
     if getattr(model.config, "is_decoder", False):
         raise ModelError(
             f"cannot load the model {spec}: it reads from left to right, so it is not a masked language model"
         )
     if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
         raise ModelError(f"cannot load the model {spec}: its tokenizer has no mask token")
-    fitting = min(_BATCH_TOKENS.get(place.type, _BATCH_TOKENS_ELSEWHERE), _LOGITS // model.config.vocab_size)
+    fitting = min(batch_tokens_on(place), _LOGITS // model.config.vocab_size)
     return MaskedLM(spec, model.to(place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))
-
-
-def _device(name: str) -> torch.device:
-    try:
-        place = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
-        torch.empty(0, device=place)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise ModelError(f"cannot use the device {name}: {str(error).strip().splitlines()[0]}") from error
-    return place
-
-
-def _longest_input(model: Pretrained, tokenizer: Pretrained) -> int:
-    """Count the most tokens that the model takes, special ones included."""
-    declared: int | None = getattr(model.config, "max_position_embeddings", None)
-    if declared is None or declared <= 0:
-        return min(int(tokenizer.model_max_length), sys.maxsize)
-    # RoBERTa and its kin count positions from the padding id on, so that the first rows of the table are never used.
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(module.num_embeddings) - int(module.padding_idx) - 1
-    return declared

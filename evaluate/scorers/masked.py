@@ -1,57 +1,253 @@
-"""Scorers on masked language models."""
+"""Scorers on masked language models, each as its paper defines it; what released code did is a variant of its own."""
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
-    from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query
+from senseprobe.evaluate.scorers.declaring import Scorer
+from senseprobe.evaluate.scorers.masking import Ask, Read, score_by
+from senseprobe.evaluate.scorers.places import inside, rest_of_word
 
-__all__ = ["aul", "pll"]
+__all__ = ["SCORERS"]
 
-
-def aul(model: "MaskedLM", texts: Sequence[str], progress: Callable[[int], None] | None = None) -> NDArray[np.float64]:
-    """Average over all tokens but special ones log P(token | the whole sentence) (Zhou et al. 2022, equation 5).
-
-    float64 of shape (texts,), in nats per token, at most 0; NaN where a text is unscored.
-    """
-    return _by_sentence(model, texts, lambda encoding: [encoding.unmasked()], np.mean, progress)
+Values: TypeAlias = Sequence[NDArray[np.float64]]
 
 
-def pll(model: "MaskedLM", texts: Sequence[str], progress: Callable[[int], None] | None = None) -> NDArray[np.float64]:
-    """Sum over all tokens but special ones log P(token | the others) (Salazar et al. 2020, equation 1).
-
-    float64 of shape (texts,), in nats, at most 0; NaN where a text is unscored.
-    """
-
-    def one_mask_at_a_time(encoding: "Encoding") -> Iterable["Query"]:
-        return (encoding.masked(position, model.mask_id) for position in encoding.positions)
-
-    return _by_sentence(model, texts, one_mask_at_a_time, np.sum, progress)
+def _as_it_is(read: Read) -> Iterator[Ask]:
+    yield read.encoding.positions, ()
 
 
-def _by_sentence(
-    model: "MaskedLM",
-    texts: Sequence[str],
-    queries: Callable[["Encoding"], Iterable["Query"]],
-    summary: Callable[[NDArray[np.float64]], np.float64],
-    progress: Callable[[int], None] | None,
-) -> NDArray[np.float64]:
-    """Give each text the summary of the log-probabilities, one per own token, that its queries ask for."""
-    distinct = list(dict.fromkeys(texts))
-    encodings = dict(zip(distinct, model.encode(distinct), strict=True))
-    # By length for equal batches; then by text, so that the order of the rows cannot change even the last bit.
-    order = sorted(distinct, key=lambda text: (len(encodings[text].ids), text))
-    asked = {text: encodings[text].positions if model.can_score(encodings[text]) else () for text in order}
-    answers = model.log_probabilities(query for text in order if asked[text] for query in queries(encodings[text]))
-    tokens = (value for answer in answers for value in answer)
-    scores = {}
-    for text, positions in asked.items():
-        values = np.fromiter(islice(tokens, len(positions)), np.float64)
-        scores[text] = summary(values) if positions and np.isfinite(values).all() else np.nan
-        if progress is not None:
-            progress(1)
-    return np.array([scores[text] for text in texts], dtype=np.float64)
+def _each_masked(read: Read) -> Iterator[Ask]:
+    return (((place,), (place,)) for place in read.encoding.positions)
+
+
+def _each_masked_with_its_word(read: Read) -> Iterator[Ask]:
+    return (((places[0],), places) for places in rest_of_word(read.unit.text, read.encoding))
+
+
+def _each_shared_masked(read: Read) -> Iterator[Ask]:
+    return (((place,), (place,)) for place in read.shared)
+
+
+def _changed_masked(read: Read) -> Iterator[Ask]:
+    if read.changed:
+        yield read.changed, read.changed
+
+
+def _target_with_and_without(read: Read) -> Iterator[Ask]:
+    """The target's tokens, all masked, beside the attribute and beside masks in its place."""
+    target = inside(read.encoding, read.unit.start, read.unit.end)
+    attribute = tuple(place for place in read.changed if place not in target)
+    if target and attribute:
+        yield target, target
+        yield target, target + attribute
+
+
+def _sum(values: Values) -> float:
+    return float(np.concatenate(values).sum())
+
+
+def _rounded_sum(values: Values) -> float:
+    return round(_sum(values), 3) + 0.0  # never -0.0
+
+
+def _mean(values: Values) -> float:
+    return float(np.concatenate(values).mean())
+
+
+def _mean_probability(values: Values) -> float:
+    return float(np.exp(np.concatenate(values)).mean())
+
+
+def _difference(values: Values) -> float:
+    return float(values[0].sum() - values[1].sum())
+
+
+def _mean_product(values: Values) -> float:
+    return float(np.prod(values[0], axis=0).mean())
+
+
+def _weighted_mean(values: Values) -> float:
+    scores, weights = values[0]
+    return float(scores @ weights / weights.sum()) if weights.sum() else np.nan
+
+
+_LIKELIER = "higher: the model finds the sentence more likely"
+_SHORTER = (
+    "Each token adds to it, so that a sentence with more tokens is lower for that alone: it compares sentences only "
+    "that are cut into as many tokens."
+)
+_SEEN = (
+    "The token that is asked for stands in the input, where the model can read it off: numbers lie near zero, and are "
+    "no probabilities of the sentence."
+)
+_SHARED = (
+    "Which tokens are shared depends on the tokenizer. The words that differ are never predicted: it says how they "
+    "bear on the others, not how likely they are."
+)
+_CHANGED = (
+    "It holds the words that differ against each other, so that their frequency is in it. Their number of tokens is "
+    "given away by the masks, and tokens of one word are predicted without each other."
+)
+
+SCORERS = (
+    Scorer(
+        id="aul",
+        title="all unmasked likelihood",
+        ability="masked",
+        measure="nats per token",
+        range=(-np.inf, 0.0),
+        direction=_LIKELIER,
+        paper="Kaneko and Bollegala 2022; Zhou et al. 2022",
+        equation="Zhou et al. 2022, equation 5: 1/|S| Σ log P(w | S)",
+        description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked).",
+        cannot_say=_SEEN,
+        score=score_by(_as_it_is, _mean),
+    ),
+    Scorer(
+        id="aula",
+        title="all unmasked likelihood, weighted by attention",
+        ability="masked",
+        measure="nats per token, times attention",
+        range=(-np.inf, 0.0),
+        direction=_LIKELIER,
+        paper="Kaneko and Bollegala 2022",
+        equation="1/|S| Σ a(w) log P(w | S)",
+        description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked) times "
+        "the attention that the token receives, averaged over layers, heads and all positions that attend. As in "
+        "the paper and its code, the weights are not made to add up to 1 over the tokens that count, and the mean "
+        "is over tokens.",
+        cannot_say="It favours longer sentences: weights add up to 1 at most over the whole sentence and are then "
+        "divided by its number of tokens again, so that with each token the number comes nearer to zero, whatever "
+        f"the tokens are. aula-renormalised does not. {_SEEN}",
+        score=score_by(_as_it_is, _mean_product, attention=True),
+    ),
+    Scorer(
+        id="aula-renormalised",
+        title="all unmasked likelihood, averaged by attention",
+        ability="masked",
+        measure="nats per token",
+        range=(-np.inf, 0.0),
+        direction=_LIKELIER,
+        paper="after Kaneko and Bollegala 2022; a variant of senseprobe's own",
+        equation="Σ a(w) log P(w | S) / Σ a(w)",
+        description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked), "
+        "weighted by the attention that the token receives; the weights add up to 1 over these tokens.",
+        cannot_say=f"It is not the published figure: that is aula. {_SEEN}",
+        score=score_by(_as_it_is, _weighted_mean, attention=True),
+    ),
+    Scorer(
+        id="pll",
+        title="pseudo-log-likelihood",
+        ability="masked",
+        measure="nats",
+        range=(-np.inf, 0.0),
+        direction=_LIKELIER,
+        paper="Salazar et al. 2020",
+        equation="Salazar et al. 2020, equation 1: Σ log P(w | S without w)",
+        description="The sum over all tokens but special ones of log P(token | the sentence with it masked).",
+        cannot_say=f"{_SHORTER} It overrates words of many tokens, which give each other away: pll-word-l2r does not.",
+        score=score_by(_each_masked, _sum),
+    ),
+    Scorer(
+        id="pll-word-l2r",
+        title="pseudo-log-likelihood, left to right within words",
+        ability="masked",
+        measure="nats",
+        range=(-np.inf, 0.0),
+        direction=_LIKELIER,
+        paper="Kauf and Ivanova 2023",
+        equation="PLL-word-l2r: Σ log P(w | S without w and the later tokens of its word)",
+        description="The sum over all tokens but special ones of log P(token | the sentence with it and the later "
+        "tokens of its word masked). A word is a run of letters, marks and digits, whatever the tokenizer takes for "
+        "one; any other character is a word of its own, and white space belongs to the word after it.",
+        cannot_say=f"{_SHORTER} Where a script has no spaces, a run of letters is taken for one word.",
+        score=score_by(_each_masked_with_its_word, _sum),
+    ),
+    Scorer(
+        id="cps",
+        title="CrowS-Pairs score",
+        ability="masked",
+        reads=("text", "beside"),
+        measure="nats",
+        range=(-np.inf, 0.0),
+        direction="higher: the model finds the shared words more likely beside the words of this sentence",
+        paper="Nangia et al. 2020",
+        equation="Σ over shared tokens u of log P(u | the other shared tokens, the changed ones)",
+        description="The sum over the tokens that both sentences of a pair have of log P(token | the sentence with "
+        "it masked), one mask at a time. Tokens are matched by difflib on ids, in one order whichever sentence is "
+        "asked for; special tokens are left out by the tokenizer's mask. The released code leaves out the first and "
+        "the last match instead, which are words where a tokenizer adds no special tokens, and takes frequent tokens "
+        "of texts from 200 tokens on for noise.",
+        cannot_say=_SHARED,
+        score=score_by(_each_shared_masked, _sum, pairs=True),
+    ),
+    Scorer(
+        id="cps-rounded",
+        title="CrowS-Pairs score, rounded as released",
+        ability="masked",
+        reads=("text", "beside"),
+        measure="nats",
+        range=(-np.inf, 0.0),
+        direction="higher: the model finds the shared words more likely beside the words of this sentence",
+        paper="Nangia et al. 2020, as their code computes it",
+        equation="round(cps, 3)",
+        description="cps, rounded to three decimals before sentences are compared, as the released code does.",
+        cannot_say=f"Rounding makes ties of small differences. {_SHARED}",
+        score=score_by(_each_shared_masked, _rounded_sum, pairs=True),
+    ),
+    Scorer(
+        id="sss",
+        title="StereoSet score",
+        ability="masked",
+        reads=("text", "beside"),
+        measure="nats per token",
+        range=(-np.inf, 0.0),
+        direction="higher: the model finds the words of this sentence that differ more likely",
+        paper="Nadeem et al. 2021; Kaneko and Bollegala 2022",
+        equation="1/|M| Σ over changed tokens m of log P(m | the shared tokens)",
+        description="The mean over the tokens that the other sentence of the pair has not of log P(token | the "
+        "sentence with all of them masked), each at its own position. The code of Kaneko and Bollegala averages "
+        "each of these tokens at the position of each, which is the same for a single token only. Unscored where "
+        "nothing differs.",
+        cannot_say=_CHANGED,
+        score=score_by(_changed_masked, _mean, pairs=True),
+    ),
+    Scorer(
+        id="sss-prob",
+        title="StereoSet score, of probabilities",
+        ability="masked",
+        reads=("text", "beside"),
+        measure="probability",
+        range=(0.0, 1.0),
+        direction="higher: the model finds the words of this sentence that differ more likely",
+        paper="Nadeem et al. 2021, as their code averages",
+        equation="1/|M| Σ over changed tokens m of P(m | the shared tokens)",
+        description="As sss, but the mean is of probabilities, as in StereoSet's released code, and not of their "
+        "logarithms, as in its paper: which of two sentences is higher can depend on it where a word has several "
+        "tokens. Only the mean is that code's; what is masked is as in sss.",
+        cannot_say=f"One likely token outweighs all others of its word. {_CHANGED}",
+        score=score_by(_changed_masked, _mean_probability, pairs=True),
+    ),
+    Scorer(
+        id="log-odds",
+        title="log probability bias score",
+        ability="masked",
+        reads=("text", "beside", "span"),
+        measure="nats",
+        range=(-np.inf, np.inf),
+        direction="higher: what differs makes the target more likely; 0: it makes no difference",
+        paper="Kurita et al. 2019",
+        equation="log P(target | sentence) - log P(target | sentence with the attribute masked)",
+        description="How much likelier the attribute makes the target. The target is the row's span, the attribute "
+        "all tokens outside of it that the other sentence has not. All tokens of the target are masked at once; log "
+        "P is the sum over them, each at its own position. In the second term the attribute's tokens are masked as "
+        "well. Unscored where there is no target, or where nothing outside of it differs.",
+        cannot_say="Targets of several tokens are predicted without knowledge of each other, and their number, like "
+        "the attribute's, is given away by the masks: compare targets of as many tokens. It needs sentences that "
+        "differ outside of the target.",
+        score=score_by(_target_with_and_without, _difference, pairs=True),
+    ),
+)

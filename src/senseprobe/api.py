@@ -9,11 +9,13 @@ from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 
 if TYPE_CHECKING:
+    from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.run import Job
     from senseprobe.generator.catalogue import Catalogue
@@ -35,6 +37,7 @@ __all__ = [
     "plant",
     "publish",
     "pull",
+    "replay",
     "restore",
     "score",
     "verified",
@@ -304,30 +307,61 @@ def pull(release: str, out: Path | None = None) -> tuple[Release, str]:
 def score(
     model: str,
     release: str,
-    scorers: Sequence[str] = ("aul",),
+    scorers: Sequence[str] = (),
     *,
     out: Path | None = None,
     seed: int = 0,
+    limit: int | None = None,
+    revision: str | None = None,
     device: str = "auto",
     dtype: str = "float32",
+    batch_tokens: int | None = None,
     allow_pickle: bool = False,
-    progress: Progress | None = None,
+    labels: str | None = None,
+    stored: bool = True,
+    say: Callable[[str], None] = warn,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
     """Score the model (a name on the Hub or a folder) on a release ``NAME@VERSION[:CONFIG]``, verified first.
 
-    A result for each scorer, with its `figures` and `rows`; written to `out`/RELEASE/MODEL if `out` is given.
-    Raises DamagedRelease, ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown
-    scorer.
+    A result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written to
+    `out`/RELEASE/MODEL if `out` is given. `limit` draws so many rows; `revision` is a branch, tag or commit of the
+    Hub; `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose
+    config does not name them. Numbers that were computed before are taken from the user's cache
+    unless `stored` is false. `say` hears what is left out; `progress` how many numbers there are, of how many. Raises
+    DamagedRelease, ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or
+    where no config has rows for it.
     """
-    scorer_ids = list(dict.fromkeys(scorers))
-    job = _job(release, seed, model, out)
-    from senseprobe.evaluate import models
-    from senseprobe.evaluate.scorers import get
+    job = _job(release, seed, limit)
+    from senseprobe.evaluate import scoring
 
-    for scorer in scorer_ids:
-        get(scorer)  # an unknown one is told before a model is loaded
-    opened = models.load(model, device=device, dtype=dtype, allow_pickle=allow_pickle)
-    return [_written(job.run(opened, scorer, progress), out) for scorer in scorer_ids]
+    opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
+    return scoring.score(job, opening, scorers, out=out, stored=stored, say=say, progress=progress)
+
+
+def replay(
+    result: Path,
+    *,
+    release: str | None = None,
+    model: str | None = None,
+    device: str = "auto",
+    batch_tokens: int | None = None,
+    allow_pickle: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """Compute a result again, with nothing that was stored, and say in what it differs from the first time.
+
+    `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
+    ResultError where `result` is none or its release has changed, and as `score` does.
+    """
+    from senseprobe.evaluate.replay import again, opening_of
+    from senseprobe.evaluate.result import read_result
+
+    first = read_result(result)
+    opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
+    name, config = release or str(first.release["name"]), first.release["config"]
+    job = _job(f"{name}:{config}" if config else name, first.seed, first.limit)
+    return again(job, opening, first, result, progress)
 
 
 def plant(
@@ -346,39 +380,27 @@ def plant(
     """
     if folder.is_dir() and any(folder.iterdir()):
         raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
-    job = _job(release, seed, str(folder), out)
-    import pandas as pd
+    job = _job(release, seed, None)
+    from senseprobe.evaluate import planted, scoring
 
-    from senseprobe.evaluate import models, planted
-
-    tables = job.tables()
-    rows = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
-    truth = planted.train(rows, folder, share=share, seed=seed, progress=progress)
-    about = {"name": str(folder), **models.load(str(folder)).identity, "planted": f"{share:g}"}
-    return _written(job.result(tables, {str(text): score for text, score in truth.items()}, "planted", about), out)
+    scoring.check_out(job, str(folder), out)
+    return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
 
 
-def _job(release: str, seed: int, model: str, out: Path | None) -> Job:
-    """What is to be scored, after verification, where the libraries that score are installed and `out` can be written.
+def _job(release: str, seed: int, limit: int | None) -> Job:
+    """What is to be scored, after verification, where the libraries that score are installed.
 
     All of this is told before a model is loaded, let alone run.
     """
     if seed < 0:
         raise SenseprobeError(f"seed {seed}: expected 0 or more")
+    if limit is not None and limit < 1:
+        raise SenseprobeError(f"limit {limit}: expected 1 or more")
     frozen, config = verified(release)
-    if missing := [module for module in ("torch", "transformers") if find_spec(module) is None]:
+    libraries = ("torch", "transformers")
+    if missing := [module for module in libraries if find_spec(module) is None]:
         raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
-    from senseprobe.evaluate.result import check_writable, folder_of
     from senseprobe.evaluate.run import Job
 
-    if out is not None:
-        check_writable(folder_of(out, frozen.manifest.name, model))
-    return Job(frozen, config, seed, installed_version("senseprobe"))
-
-
-def _written(result: Result, out: Path | None) -> Result:
-    from senseprobe.evaluate.result import folder_of
-
-    if out is not None:
-        result.write(folder_of(out, str(result.release["name"]), result.model["name"]))
-    return result
+    versions = {library: installed_version(library) for library in libraries}
+    return Job(frozen, config, seed, installed_version("senseprobe"), limit, versions)

@@ -102,7 +102,8 @@ class Contrast:
 class Figure:
     """A number as it is reported, with everything that a reader needs to weigh it.
 
-    - `value`, `low`, `high`: in points; `preference` and the pronoun estimands lie in [-50, 50]. None: not estimable.
+    - `value`, `low`, `high`: in points; `preference` and the pronoun estimands lie in [-50, 50], those of inference in
+      [0, 100] and `gap` in [-100, 100]. None: not estimable.
     - `method`: how the interval was made: ``projection``, ``clopper-pearson``, or ``none``.
     - `neutral`: the value that means no bias; None where none is known.
     - `p`, `p_holm`: two-sided, and after Holm's correction over its family; None where no test was made.

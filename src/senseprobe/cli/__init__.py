@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from senseprobe.cli import author, bring, compare, hub, look, project, release, score
+from senseprobe.cli import author, bring, compare, export, hub, look, project, release, score
 from senseprobe.cli.console import complain
 from senseprobe.errors import SenseprobeError
 
@@ -31,7 +31,8 @@ for _room, _names in (
     (release, "build join restore verify"),
     (compare, "diff"),
     (hub, "publish pull"),
-    (score, "score report plant"),
+    (score, "score replay report plant"),
+    (export, "export"),
 ):
     for _name in _names.split():
         app.command()(getattr(_room, _name))

@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 __all__ = ["complain", "print_findings", "print_json", "print_line", "print_table", "progress"]
 
@@ -56,16 +57,34 @@ def _safe(text: str) -> str:
 @contextmanager
 def progress(label: str, total: float | None) -> Iterator["Step"]:
     """A progress bar on standard error, where that is a terminal, for work that may take longer than a second."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    told = TextColumn("{task.description}", markup=False)
+    columns = (told, BarColumn(), MofNCompleteColumn(), _Rate(), TimeRemainingColumn())
     with Progress(*columns, console=_err, transient=True, disable=not _err.is_terminal) as bar:
         yield Step(bar, bar.add_task(label, total=total))
 
 
+class _Rate(ProgressColumn):
+    """How much is done in a second, of late."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f}/s" if speed >= 10 else f"{speed:.1f}/s")
+
+
 class Step:
-    """What work calls to say how much more of it is done."""
+    """What work calls to say how much more of it is done; `done` and `total` are what it last said."""
 
     def __init__(self, bar: Progress, task: Any) -> None:  # noqa: ANN401 - rich's own id type
         self._bar, self._task = bar, task
+        self.done, self.total = 0, 0
 
     def __call__(self, amount: int = 1) -> None:
         self._bar.update(self._task, advance=amount)
+
+    def at(self, done: int, total: int) -> None:
+        """Say how much is done of how much. What the first call has was done before: it counts for no rate."""
+        if total != self.total or done < self.done:
+            self._bar.reset(self._task, total=total, completed=done)
+        else:
+            self._bar.update(self._task, completed=done)
+        self.done, self.total = done, total

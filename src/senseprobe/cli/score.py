@@ -1,53 +1,151 @@
 """Commands of those who score models."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import print_json, print_line, print_table, progress
-from senseprobe.errors import ResultError
+from senseprobe.cli.console import complain, print_json, print_line, print_table, progress
+from senseprobe.errors import ResultError, SenseprobeError
 
 if TYPE_CHECKING:
+    from senseprobe.cli.console import Step
+    from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
 
-__all__ = ["plant", "report", "score"]
+__all__ = ["plant", "replay", "report", "score"]
+
+
+def _tokens(text: str) -> int | None:
+    if text == "auto":
+        return None
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise typer.BadParameter(f"{text}: expected auto, or a number of tokens", param_hint="--batch-size")
+
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")]
 Out = Annotated[Path, typer.Option(help="Folder of results.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of permutations and of planting.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of permutations, of --limit and of planting.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, or auto.")]
+BatchSize = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|TOKENS",
+        help="Tokens (not texts) of a forward pass. auto: what suits the device. Halved where memory does not suffice.",
+    ),
+]
+AllowPickle = Annotated[bool, typer.Option(help="Read weights that are not safetensors. Runs code of theirs.")]
 
 
 def score(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A name on the Hugging Face Hub, or a folder.")],
     release: Release,
-    scorer: Annotated[list[str] | None, typer.Option("--scorer", "-m", help="aul, pll; may be repeated.")] = None,
+    scorer: Annotated[
+        list[str] | None,
+        typer.Option("--scorer", "-m", help="As aul, ll; may be repeated. Default: the first of the model's family."),
+    ] = None,
     out: Out = Path("results"),
     seed: Seed = 0,
-    device: Annotated[str, typer.Option(help="cpu, cuda, or auto.")] = "auto",
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Draw so many rows, in proportion over configs, labels and targets, by --seed."),
+    ] = None,
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit on the Hub. Default: its main branch, noted as a commit.")
+    ] = None,
+    device: Device = "auto",
     dtype: Annotated[str, typer.Option(help="float32, float64, bfloat16 or float16.")] = "float32",
-    allow_pickle: Annotated[
-        bool, typer.Option(help="Read weights that are not safetensors. Runs code of theirs.")
-    ] = False,
+    batch_size: BatchSize = "auto",
+    store: Annotated[bool, typer.Option(help="Take numbers from earlier runs, and keep these for later ones.")] = True,
+    allow_pickle: AllowPickle = False,
+    labels: Annotated[
+        str | None,
+        typer.Option(help="Classes of a model of inference, in its order, where it has no names for them: a,b,c."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a masked language model on a frozen release, which is verified first."""
+    """Score a language model, or a model of inference, on a frozen release, which is verified first."""
     from senseprobe import api
 
-    with progress(f"scoring {model}", None) as step:
+    batch_tokens = _tokens(batch_size)
+    with progress(f"scoring {model}", None) as step, _interruptible(step, stored=store):
         results = api.score(
             model,
             release,
-            scorer or ["aul"],
+            scorer or (),
             out=out,
             seed=seed,
+            limit=limit,
+            revision=revision,
             device=device,
             dtype=dtype,
+            batch_tokens=batch_tokens,
             allow_pickle=allow_pickle,
-            progress=step,
+            labels=labels,
+            stored=store,
+            say=complain,
+            progress=step.at,
         )
     _tell(results, out, as_json)
+
+
+@contextmanager
+def _interruptible(step: "Step", *, stored: bool) -> Iterator[None]:
+    """Make of Ctrl-C a message that says what was done, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not step.total:
+            raise  # nothing was computed yet
+        done = f"interrupted with {step.done} of {step.total} numbers computed"
+        kept = "they are kept: the same command goes on from there" if stored else "none is kept, because of --no-store"
+        raise SenseprobeError(f"{done}; {kept}") from None
+
+
+def replay(
+    result: Annotated[Path, typer.Argument(metavar="RESULT.json", help="A result that `score` wrote.")],
+    release: Annotated[str | None, typer.Option(help="Where its release is now.")] = None,
+    model: Annotated[str | None, typer.Option(help="Where its model is now.")] = None,
+    device: Device = "auto",
+    batch_size: BatchSize = "auto",
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """Compute a result again, with nothing that was stored, and compare: exit code 0 the same, 1 not."""
+    from senseprobe import api
+
+    batch_tokens = _tokens(batch_size)
+    with progress(f"replaying {result}", None) as step:
+        again = api.replay(
+            result,
+            release=release,
+            model=model,
+            device=device,
+            batch_tokens=batch_tokens,
+            allow_pickle=allow_pickle,
+            progress=step.at,
+        )
+    for line in (*again.differences, *_verdict(again)):
+        print_line(line)
+    raise typer.Exit(1 if again.differences else 0)
+
+
+def _verdict(again: "Replay") -> Iterator[str]:
+    """What was compared, and what may be the reason where that is not the same."""
+    if again.result is None:
+        yield "another model: nothing was computed"
+        return
+    first, now = again.first, again.result
+    rows = "no table of rows is beside the result" if again.rows is None else f"{again.rows} rows"
+    figures = f"{len(first.figures)} figures, {rows}, largest difference of a score {again.largest:.1e}"
+    yield f"{'not ' if again.differences else ''}the same: {figures}"
+    then = {"senseprobe": first.senseprobe, **first.libraries}
+    today = {"senseprobe": now.senseprobe, **now.libraries}
+    if changed := [f"{name} {was}, now {today.get(name)}" for name, was in then.items() if today.get(name) != was]:
+        yield f"the result was computed with {'; '.join(changed)}"
 
 
 def plant(

@@ -1,43 +1,26 @@
-"""How certain a figure is: one interval rule for every figure, exact intervals, permutation p and Holm's correction.
+"""The interval rule: the variance of a figure over rows that share words, from the levels of its factors.
 
 A figure is a weighted sum of a kernel over rows, and the rows of a cross product share words, so they are no sample.
 What was sampled are the levels of factors (words, nations, frames). Each level has a projection, the sum of the
-weighted, centred kernel over the rows that hold it, and the variance of the figure is made of their squares:
-`Projection`. Nothing here knows of models, tables or datasets; everything works on numpy arrays.
+weighted, centred kernel over the rows that hold it, and the variance of the figure is made of their squares.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, special, stats
+from numpy.typing import ArrayLike
+from scipy import sparse
 
-__all__ = [
-    "FEWEST_LEVELS",
-    "FactorLevels",
-    "Projection",
-    "bounded_interval",
-    "clopper_pearson",
-    "difference_interval",
-    "holm",
-    "permutation_p",
-    "psi",
-]
+from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
+__all__ = ["FEWEST_LEVELS", "FactorLevels", "Projection", "psi"]
 
 FEWEST_LEVELS = 5
 """A stratum with fewer levels is fixed: a variance from four or fewer says too little."""
 
 TIE = 1e-6
-CONFIDENCE = 0.95
-# A variance below this is dust of floating-point sums: one row among two million moves it by 1e-13.
-NO_VARIANCE = 1e-24
 
 
 def psi(difference: ArrayLike, scale: ArrayLike) -> FloatArray:
@@ -131,6 +114,11 @@ class Projection:
         self._factors = [
             (factor.incidence, np.where(adds[factor.name], _bessel(factor.stratum_sizes), 0.0)) for factor in factors
         ]
+        self._sampled = {
+            factor.name: factor.incidence[:, np.flatnonzero(adds[factor.name])]
+            for factor in factors
+            if adds[factor.name].any()
+        }
         self.df: int | None = min((int(n.min()) - 1 for n in sizes if len(n)), default=None)
         self.levels: Mapping[str, int] = {f.name: len(n) for f, n in zip(factors, sizes, strict=True) if len(n)}
         self.fixed: tuple[str, ...] = tuple(name for factor in factors for name in factor.fixed())
@@ -142,71 +130,27 @@ class Projection:
         parts = [np.square(_totals(centred, incidence)) @ scale for incidence, scale in self._factors]
         return np.asarray(sum(parts, start=np.zeros(kernel.shape[:-1])))
 
+    def contributions(self, kernel: FloatArray) -> dict[str, FloatArray]:
+        """What each level of each contributing factor adds to Σ w K; `kernel` has shape (N,), not centred.
+
+        A factor's contributions sum to what the rows that hold one of its levels add. Where a row holds two levels, the
+        totals of the levels count it twice: what is too much is taken from all of them alike.
+        """
+        return {name: _shared_out(kernel * self.weights, held) for name, held in self._sampled.items()}
+
 
 def _totals(values: FloatArray, members: sparse.csr_array) -> FloatArray:
     """Totals of values, shape (N,) or (D, N), over the members of L sets, an (N, L) matrix: shape (L,) or (D, L)."""
     return np.asarray((members.T @ values.T).T, dtype=np.float64)
 
 
+def _shared_out(values: FloatArray, held: sparse.csr_array) -> FloatArray:
+    """Totals over levels, shape (L,), lowered alike so that they sum to the total over the rows that hold any."""
+    totals = _totals(values, held)
+    carried = values[held.sum(axis=1) > 0].sum()
+    return np.asarray(totals - (totals.sum() - carried) / len(totals))
+
+
 def _bessel(sizes: IntArray) -> FloatArray:
     """Bessel's correction n / (n - 1) for each n; 0 for n = 1, which never contributes."""
     return np.divide(sizes, sizes - 1, out=np.zeros(len(sizes)), where=sizes > 1)
-
-
-@cache
-def _quantile(df: int) -> float:
-    """Two-sided quantile of Student's t at the confidence level."""
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, df))
-
-
-def bounded_interval(share: float, variance: float, df: int | None) -> tuple[float, float] | None:
-    """Interval (95 %) of a figure on [0, 1], in points from -50 to 50; None where it cannot be estimated.
-
-    Made on the logit scale. At a share of exactly 1 (or 0) the lower (upper) end is the smallest share under which
-    df + 1 independent levels would all agree once in forty times.
-    """
-    if df is None:
-        return None
-    if share in (0.0, 1.0):
-        end = 100 * ((1 - CONFIDENCE) / 2) ** (1 / (df + 1)) - 50
-        return (end, 50.0) if share else (-50.0, -end)
-    if variance <= NO_VARIANCE:
-        return None
-    spread = share * (1 - share)
-    centre, reach = math.log(share / (1 - share)), _quantile(df) * math.sqrt(variance) / spread
-    return 100 * float(special.expit(centre - reach)) - 50, 100 * float(special.expit(centre + reach)) - 50
-
-
-def difference_interval(difference: float, variance: float, df: int | None) -> tuple[float, float] | None:
-    """Interval (95 %) of a difference of two figures, in points from -100 to 100; None where not estimable.
-
-    `difference` is in points, `variance` on the scale of [0, 1].
-    """
-    if df is None or variance <= NO_VARIANCE:
-        return None
-    reach = 100 * _quantile(df) * math.sqrt(variance)
-    return max(-100.0, difference - reach), min(100.0, difference + reach)
-
-
-@cache
-def clopper_pearson(hits: int, trials: int) -> tuple[float, float]:
-    """Exact interval (95 %) of a share of independent rows, in points from -50 to 50 (Clopper & Pearson 1934)."""
-    exact = stats.binomtest(hits, trials).proportion_ci(CONFIDENCE, method="exact")
-    return 100 * float(exact.low) - 50, 100 * float(exact.high) - 50
-
-
-def permutation_p(observed: ArrayLike, permuted: ArrayLike) -> FloatArray:
-    """(1 + #{permuted ≥ observed}) / (1 + P) for P permutations along the first axis; equal within 1e-9 counts."""
-    draws = np.asarray(permuted, dtype=np.float64)
-    hits = (draws >= np.asarray(observed, dtype=np.float64) - 1e-9).sum(axis=0)
-    return np.asarray((1 + hits) / (1 + len(draws)))
-
-
-def holm(p: ArrayLike) -> FloatArray:
-    """P-values, shape (m,), after Holm's (1979) step-down correction over all of them, in the same order."""
-    values = np.asarray(p, dtype=np.float64)
-    order = np.argsort(values, kind="stable")
-    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    corrected = np.empty_like(values)
-    corrected[order] = np.minimum(1.0, stepped)
-    return corrected

@@ -1,0 +1,347 @@
+"""Two models on the same rows of a release: how far a figure differs, and over what that can be generalised.
+
+The difference of a figure is Σ w (K_A - K_B), a figure of the same rule: its kernel is the difference of the models'
+kernels, row by row, so words that move both models alike cancel.
+
+**The test** is the interval rule's own, Student's t of the difference over √V with the smallest degrees of freedom:
+its p is below 0.05 exactly where 0 lies outside the interval. V adds up what all factors contribute.
+
+**One p for each factor** says what is left if only its levels were a sample, those of the others being as they are:
+the sign of each level's contribution to the difference is flipped, which is to exchange the models' values at it. These
+are exact, but each forgets the other factors, so none of them is the test, and the largest is none either: where three
+crossed factors matter alike it rejects a true null more than twice as often as it may (docs/coverage.md).
+
+**Where rows are independent**, each a level of its own, signs are flipped row by row: McNemar's exact test. Never on
+rows of a product.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import kernel_rows
+from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
+from senseprobe.evaluate.estimands.equivalence import WITHOUT_INTERVAL, Margin, verdict
+from senseprobe.evaluate.estimands.families import COMPARISONS, corrected
+from senseprobe.evaluate.estimands.fillers import filler_design
+from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, KernelRows, fixed_slots, project
+from senseprobe.evaluate.estimands.matched import Side, project_difference
+from senseprobe.evaluate.estimands.neutrality import THRESHOLDS, compact
+from senseprobe.evaluate.estimands.preference import are_independent
+from senseprobe.evaluate.estimands.pronoun import has_valence
+from senseprobe.evaluate.estimands.relative import over_words, relative_rows
+from senseprobe.records import Contrast, Design
+from senseprobe.statistics import CONFIDENCE, FloatArray, Projection, difference_interval, difference_p, sign_flips
+
+__all__ = [
+    "Comparison",
+    "FactorTest",
+    "Pair",
+    "both_scored",
+    "compare",
+    "compare_all",
+    "compare_contrast",
+    "compare_kernels",
+]
+
+SCORES: Mapping[str, tuple[str, ...]] = {
+    "contrast": ("stereo_score", "anti_score"),
+    "inference": ("entailment", "neutral", "contradiction"),
+}
+ALIKE = "the two models answer every row alike"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FactorTest:
+    """Sign flips over the levels of one factor, the levels of the others as they are.
+
+    - `levels`: how many levels differ between the models, `smallest`: the smallest p that so many can give.
+    - `exact`: whether all sign vectors were counted, or a sample of different ones.
+    """
+
+    factor: str
+    levels: int
+    p: float
+    smallest: float
+    exact: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """A figure of model A minus that of model B, over the rows that both scored.
+
+    - `a`, `b`: the two figures, in points; `difference` in points, from -100 to 100, with a 95 % interval.
+    - `p`, `p_holm`: two-sided, and after Holm's correction over its family; None where no test was made.
+    - `test`: ``projection``, ``mcnemar``, ``sign flips`` (of independent rows with ties) or ``none``.
+    - `only_a`, `only_b`: of independent rows, in how many only A (only B) prefers the stereotype; None elsewhere.
+    - `equivalent`: as `Equivalence.answer`, where a margin was given; no difference is always a neutral value.
+    - `rows` = `scored` + `unscored`, as in a `Figure`; scored by both models.
+    """
+
+    config: str
+    estimand: str
+    group: str | None = None
+    a: float | None = None
+    b: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    test: str = "none"
+    factors: tuple[FactorTest, ...] = ()
+    only_a: int | None = None
+    only_b: int | None = None
+    equivalent: str | None = None
+    rows: int
+    scored: int
+    unscored: int
+    levels: Mapping[str, int] = field(default_factory=dict)
+    fixed: tuple[str, ...] = ()
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record with stable keys, as JSON has it."""
+        return asdict(self)
+
+
+def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The two tables in the order of `a`, with NaN in every score of a row that either of them lacks.
+
+    Raises ResultError where the tables do not hold the same rows, by `id`, or rows of a kind that has no such test.
+    """
+    if design.kind not in SCORES:
+        raise ResultError(f"two models cannot be compared on {design.kind} rows, only on {' and '.join(SCORES)}")
+    a, b = a.reset_index(drop=True), b.reset_index(drop=True)
+    if not a["id"].equals(b["id"]):
+        if not a["id"].is_unique or len(a) != len(b) or set(a["id"]) != set(b["id"]):
+            raise ResultError("the two results are not of the same rows: score both models on one release")
+        b = b.set_index("id").loc[a["id"]].reset_index()
+    columns = list(SCORES[design.kind])
+    scored = np.isfinite(pd.concat([a[columns], b[columns]], axis=1).to_numpy(dtype=np.float64)).all(axis=1)
+    first, second = (table.assign(**{name: table[name].where(scored) for name in columns}) for table in (a, b))
+    return first, second
+
+
+def compare_all(
+    a: Mapping[str, pd.DataFrame],
+    b: Mapping[str, pd.DataFrame],
+    designs: Mapping[str, Design],
+    contrasts: Sequence[Contrast] = (),
+    *,
+    margin: Margin | None = None,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Everything in which two models can be compared on a release, with p-values corrected over their families.
+
+    `a` and `b` hold each model's scored rows by config; configs that one of them lacks, and association tests, are left
+    out. Then come the matched contrasts whose two configs are there.
+
+    Raises ResultError where the rows are not the same.
+    """
+    made = []
+    for config, design in designs.items():
+        if config in a and config in b and design.kind in SCORES:
+            made += compare(a[config], b[config], design, config, margin=margin, seed=seed)
+    for contrast in contrasts:
+        names = (contrast.a, contrast.b)
+        if contrast.matched and all(name in a and name in b for name in names):
+            of_a, of_b = ([rows[name] for name in names] for rows in (a, b))
+            both = [designs[name] for name in names]
+            made.append(compare_contrast(contrast, of_a, of_b, both, margin=margin, seed=seed))
+    return corrected(made, COMPARISONS)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pair:
+    """An estimand of two models: the same rows, weights and cells, two kernels.
+
+    `design` names the factors. `lowest` is what a share of 0 reads, `limit` the largest difference, in points.
+    """
+
+    estimand: str
+    a: KernelRows
+    b: KernelRows
+    design: Design
+    group: str | None = None
+    lowest: float = -50.0
+    limit: float = 100.0
+
+
+def compare(
+    a: pd.DataFrame, b: pd.DataFrame, design: Design, config: str, *, margin: Margin | None = None, seed: int = 0
+) -> list[Comparison]:
+    """Every figure of a config that has an interval, of model A minus model B, in the design's order.
+
+    `a` and `b` are the config's rows with each model's scores (or probabilities). `p_holm` is left to who knows all
+    configs: `families.corrected` over `COMPARISONS`. Raises ResultError where the rows are not the same.
+    """
+    return [
+        compare_kernels(pair, config, margin=margin, seed=seed) for pair in _pairs(*both_scored(a, b, design), design)
+    ]
+
+
+def _pairs(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> Iterator[Pair]:
+    """The estimands of the interval rule, `relative` for each group."""
+    if design.kind == "inference":
+        a, b = compact(a, design), compact(b, design)
+    for estimand in design.estimands:
+        if estimand in WITHOUT_INTERVAL or (estimand == "pronoun-interaction" and not has_valence(a)):
+            continue
+        if estimand == "relative":
+            groups = relative_rows(b, design)
+            for group, rows in relative_rows(a, design).items():
+                yield Pair(estimand=estimand, a=rows, b=groups[group], design=over_words(design), group=group)
+            continue
+        of_a, of_b = (kernel_rows(table, design, estimand) for table in (a, b))
+        yield Pair(
+            estimand=estimand,
+            a=of_a,
+            b=of_b,
+            design=filler_design(design) if estimand in THRESHOLDS else design,
+            lowest=0.0 if design.kind == "inference" else -50.0,
+            limit=200.0 if estimand == "gap" else 100.0,
+        )
+
+
+def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, seed: int = 0) -> Comparison:
+    """Compare two models on any estimand of the interval rule; ResultError where the rows are not the same."""
+    a, b = pair.a, pair.b
+    _check(a, b)
+    rule = project(a, pair.design)
+    listed = [column for factor in pair.design.factors for column in (factor.name, *factor.columns)]
+    about = [pair.design.group] if pair.group is not None and pair.design.group else []
+    test = _Test(margin=margin, seed=seed, limit=pair.limit)
+    fields = test.fields(rule, a.kernel - b.kernel)
+    if are_independent(a.table, pair.design) and np.ptp(a.weights) == 0:
+        fields |= test.of_independent(a.kernel - b.kernel)
+    return Comparison(
+        config=config,
+        estimand=pair.estimand,
+        group=pair.group,
+        a=None if a.share is None else round(100 * a.share + pair.lowest, 10),
+        b=None if b.share is None else round(100 * b.share + pair.lowest, 10),
+        fixed=(*rule.fixed, *fixed_slots(pair.design, [*listed, *about])),
+        rows=a.tally.rows,
+        scored=a.tally.scored,
+        unscored=a.tally.unscored,
+        **fields,
+    )
+
+
+def _check(a: KernelRows, b: KernelRows) -> None:
+    """ResultError where two models' rows are not the same, or not weighted alike."""
+    same = len(a.kernel) == len(b.kernel) and np.array_equal(a.weights, b.weights) and a.variables == b.variables
+    if same and "id" in a.table and "id" in b.table:
+        same = a.table["id"].tolist() == b.table["id"].tolist()
+    if not same:
+        raise ResultError("two models are compared on the rows that both scored: see `both_scored`")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Test:
+    """How two models are tested: the margin of equivalence, the seed of sampled signs, the largest difference."""
+
+    margin: Margin | None
+    seed: int
+    limit: float
+
+    def fields(self, rule: Projection, kernel: FloatArray) -> dict[str, Any]:
+        """Fields of a `Comparison` from the difference of the kernels, each in [-1, 1]."""
+        if not len(kernel):
+            return {"note": NO_ROWS}
+        difference, variance = round(100 * float(rule.weights @ kernel), 10), float(rule.variance(kernel))
+        interval, narrow = (
+            difference_interval(difference, variance, rule.df, confidence, limit=self.limit)
+            for confidence in (CONFIDENCE, OF_EQUIVALENCE)
+        )
+        fields = {
+            "difference": difference,
+            "factors": tuple(self.of_factors(rule, kernel)),
+            "levels": rule.levels,
+            "equivalent": verdict(narrow, 0.0, self.margin) if self.margin else None,
+        }
+        if interval is None:
+            return {**fields, "note": NOT_ESTIMABLE if kernel.any() else ALIKE}
+        low, high = (round(end, 9) for end in interval)  # what is beyond depends on the order of the rows
+        return {
+            **fields,
+            "low": low,
+            "high": high,
+            "p": difference_p(difference, variance, rule.df),
+            "test": "projection",
+        }
+
+    def of_factors(self, rule: Projection, kernel: FloatArray) -> Iterator[FactorTest]:
+        """Sign flips over the levels of each factor."""
+        for name, contributions in rule.contributions(kernel).items():
+            flips = sign_flips(contributions, self.seed)
+            yield FactorTest(factor=name, levels=flips.levels, p=flips.p, smallest=flips.smallest, exact=flips.exact)
+
+    def of_independent(self, kernel: FloatArray) -> dict[str, Any]:
+        """McNemar's exact test of independent rows; where ties count as halves, flips of each row's sign."""
+        only_a, only_b = int((kernel > 0).sum()), int((kernel < 0).sum())
+        counts = {"only_a": only_a, "only_b": only_b}
+        if np.isin(kernel, (-1.0, 0.0, 1.0)).all():
+            p = float(stats.binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
+            return {**counts, "p": p, "test": "mcnemar"}
+        return {**counts, "p": sign_flips(kernel, self.seed).p, "test": "sign flips"}
+
+
+def compare_contrast(
+    contrast: Contrast,
+    a: Sequence[pd.DataFrame],
+    b: Sequence[pd.DataFrame],
+    designs: Sequence[Design],
+    *,
+    margin: Margin | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """A matched sense contrast of model A minus that of model B.
+
+    `a` and `b` hold a model's rows of the contrast's two configs, `designs` the designs of these. Raises ResultError
+    where the contrast is not matched, or the rows are not the same.
+    """
+    if not contrast.matched:
+        raise ResultError(f"{contrast.name} is not matched: it has no interval, and models cannot be compared on it")
+    sides = [_side(contrast, index, a[index], b[index], design) for index, design in enumerate(designs)]
+    of_a, of_b = ([side[model] for side in sides] for model in (0, 1))
+    rule = project_difference(*of_a)
+    kernels = [np.concatenate([side.rows.kernel for side in model]) for model in (of_a, of_b)]
+    listed = [name for side in of_a for factor in side.design.factors for name in (factor.name, *factor.columns)]
+    slots = [slot for side in of_a for slot in fixed_slots(side.design, listed)]
+    test = _Test(margin=margin, seed=seed, limit=200.0)
+    empty = any(side.rows.share is None for side in of_a)
+    tally = of_a[0].rows.tally + of_a[1].rows.tally
+    return Comparison(
+        config=contrast.name,
+        estimand="matched-contrast",
+        a=_contrasted(of_a),
+        b=_contrasted(of_b),
+        fixed=tuple(dict.fromkeys([*rule.fixed, *slots])),
+        **({"note": NO_ROWS} if empty else test.fields(rule, kernels[0] - kernels[1])),
+        rows=tally.rows,
+        scored=tally.scored,
+        unscored=tally.unscored,
+    )
+
+
+def _side(contrast: Contrast, index: int, a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[Side, Side]:
+    """One config of a contrast, for either model, with the rows that the contrast compares."""
+    name = (contrast.a, contrast.b)[index]
+    tables = both_scored(a, b, design)
+    kept = [table[table["minimal"].to_numpy(dtype=np.bool_)] if contrast.minimal_only else table for table in tables]
+    rows = [kernel_rows(table, design, contrast.estimand) for table in kept]
+    _check(*rows)
+    return Side(config=name, design=design, rows=rows[0]), Side(config=name, design=design, rows=rows[1])
+
+
+def _contrasted(sides: Sequence[Side]) -> float | None:
+    """A model's contrast, in points."""
+    first, second = (side.rows.share for side in sides)
+    return None if first is None or second is None else round(100 * (first - second), 10)

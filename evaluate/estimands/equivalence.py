@@ -1,0 +1,98 @@
+"""Equivalence: whether a figure lies near its neutral value, which "not significant" never says.
+
+Two one-sided tests at 5 % (TOST, Schuirmann 1987): a figure is shown to be equivalent where its 90 % interval lies
+within the margin around the neutral value. The margin, and the reason for it, are the release's, stated before scoring.
+Without a neutral value there is nothing to be near.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+
+from senseprobe.evaluate.estimands import figures
+from senseprobe.records import Design, Figure
+
+__all__ = ["CONFIDENCE", "WITHOUT_INTERVAL", "Equivalence", "Margin", "equivalence", "equivalences", "verdict"]
+
+CONFIDENCE = 0.9
+NOT_APPLICABLE = "not applicable: no neutral value"
+NOT_SHOWN = "not shown"
+WITHOUT_INTERVAL = frozenset({"preference", "spread", "unmatched-difference"})
+"""Figures that never have one: the paper's own, whose interval is that of `preference-half`, and a deviation."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Margin:
+    """What counts as no difference: `points` either way, above 0, and the release's `reason` for so much."""
+
+    points: float
+    reason: str
+
+    @classmethod
+    def of(cls, card: Mapping[str, Any]) -> "Margin | None":
+        """The margin that a release's card declares under `equivalence`; None where it declares none."""
+        declared = card.get("equivalence") or {}
+        points = declared.get("margin")
+        if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < 100:
+            return None
+        return cls(points=float(points), reason=str(declared.get("reason", "")))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Equivalence:
+    """Whether a figure is shown to lie near its neutral value.
+
+    - `answer`: ``equivalent within 5 points``, ``not shown``, or ``not applicable: no neutral value``.
+    - `low`, `high`: the 90 % interval in points; None where it cannot be estimated, and then nothing is shown.
+    - `margin`, `reason`: as the release states them.
+    """
+
+    config: str
+    estimand: str
+    group: str | None = None
+    answer: str
+    neutral: float | None
+    low: float | None
+    high: float | None
+    margin: float
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record with stable keys, as JSON has it."""
+        return asdict(self)
+
+
+def verdict(interval: tuple[float, float] | None, neutral: float | None, margin: Margin) -> str:
+    """The answer for a 90 % interval in points, None where not estimable; an end exactly on the margin is outside."""
+    if neutral is None:
+        return NOT_APPLICABLE
+    if interval is None:
+        return NOT_SHOWN
+    inside = neutral - margin.points < interval[0] and interval[1] < neutral + margin.points
+    return f"equivalent within {margin.points:g} points" if inside else NOT_SHOWN
+
+
+def equivalence(figure: Figure, margin: Margin) -> Equivalence:
+    """The answer for a figure whose interval is one of 90 %: `figures` and `contrast_figure` with that `confidence`."""
+    interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
+    return Equivalence(
+        config=figure.config,
+        estimand=figure.estimand,
+        group=figure.group,
+        answer=verdict(interval, figure.neutral, margin),
+        neutral=figure.neutral,
+        low=figure.low,
+        high=figure.high,
+        margin=margin.points,
+        reason=margin.reason,
+    )
+
+
+def equivalences(
+    rows: pd.DataFrame, design: Design, config: str, margin: Margin, *, seed: int = 0
+) -> list[Equivalence]:
+    """The answer for every figure of a config that can have an interval, in order of print."""
+    made = figures(rows, design, config, seed=seed, confidence=CONFIDENCE)
+    return [equivalence(figure, margin) for figure in made if figure.estimand not in WITHOUT_INTERVAL]

@@ -1,0 +1,95 @@
+"""Figures of a part of the rows, such as all that have rude and Iraqi (Dev et al. 2020, discussion)."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.gap import GENDERS, gap_rows, gap_sides
+from senseprobe.evaluate.estimands.inference import Scope, figure_of, mean_figures
+from senseprobe.evaluate.estimands.neutrality import accuracy_rows, compact
+from senseprobe.records import Design, Figure
+from senseprobe.statistics import CONFIDENCE, BoolArray
+
+__all__ = ["parse_slice", "slice_figures", "slice_rows"]
+
+Slice = Mapping[str, tuple[str, ...]]
+
+
+def parse_slice(asked: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Words by column, from items such as ``quality=rude``: a column that is named twice takes either word.
+
+    Raises ResultError where an item is no ``column=word``.
+
+    >>> parse_slice(["quality=rude", "demonym=Iraqi", "demonym=Iranian"])
+    {'quality': ('rude',), 'demonym': ('Iraqi', 'Iranian')}
+    """
+    wanted: dict[str, tuple[str, ...]] = {}
+    for item in asked:
+        column, equals, word = (part.strip() for part in item.partition("="))
+        if not (column and equals and word):
+            raise ResultError(f"cannot slice by {item!r}: write slot=word, as in quality=rude")
+        wanted[column] = (*wanted.get(column, ()), word)
+    return wanted
+
+
+def slice_rows(rows: pd.DataFrame, design: Design, wanted: Slice) -> pd.DataFrame:
+    """The rows that hold, in every column of `wanted`, one of its words; in any case, where none is spelt so.
+
+    Columns are the design's slots, what its template adds, and ``gold``. Raises ResultError, with what it may have
+    meant, for a column or word that there is not, and where no row holds them all.
+    """
+    stays = np.ones(len(rows), dtype=np.bool_)
+    for column, words in wanted.items():
+        known = [*design.slots, *(name for name, _ in design.columns), "frame", "gold"]
+        if column not in known or column not in rows:
+            raise ResultError(
+                f"cannot slice by {column!r}: take one of {', '.join(name for name in known if name in rows)}"
+            )
+        stays &= _holds(rows[column], column, words)
+    if not stays.any():
+        raise ResultError(f"no row has {_named(wanted)}")
+    return rows[stays]
+
+
+def _holds(values: "pd.Series[str]", column: str, words: Iterable[str]) -> BoolArray:
+    """Whether each row has one of the words."""
+    codes, levels = pd.factorize(values)
+    known = [str(level) for level in levels]
+    found = [code for word in words for code in _levels(known, column, word)]
+    return np.isin(codes, found)
+
+
+def _levels(known: list[str], column: str, word: str) -> list[int]:
+    exact = [code for code, level in enumerate(known) if level == word]
+    if found := exact or [code for code, level in enumerate(known) if level.casefold() == word.casefold()]:
+        return found
+    near = get_close_matches(word, known, n=1)
+    raise ResultError(f"no row has {column}={word}" + (f": did you mean {near[0]}?" if near else ""))
+
+
+def _named(wanted: Slice) -> str:
+    return ", ".join(f"{column}={'|'.join(words)}" for column, words in wanted.items())
+
+
+def slice_figures(
+    rows: pd.DataFrame, design: Design, config: str, wanted: Slice, *, confidence: float = CONFIDENCE
+) -> list[Figure]:
+    """Mean `entailment` and `contradiction` of a slice, and the design's own estimands, with the interval rule.
+
+    `rows` are one config's, with probabilities; `wanted` has words by column. A slot of which one word is left is what
+    the figures are about, and is generalised over no more; where too few levels of the others are left, there is no
+    interval. `gap` is left out of a slice without both genders. Raises ResultError as `slice_rows` does.
+    """
+    part = compact(slice_rows(rows, design, wanted), design)
+    held = tuple(name for name in wanted if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
+    scope = Scope(design=design, config=config, confidence=confidence, group=_named(wanted), held=held)
+    made = [*mean_figures(part, scope, ["entailment", "contradiction", *design.estimands])]
+    if "gap" in design.estimands and {*GENDERS} <= {*part["gender"]}:
+        gendered, _ = gap_sides(compact(rows, design), design)
+        made.append(figure_of(gap_rows(part, design, gendered), scope, "gap"))
+    if "accuracy" in design.estimands:
+        made.append(figure_of(accuracy_rows(part), scope, "accuracy"))
+    return made

@@ -1,0 +1,175 @@
+"""Causal language models: how likely a text is, read from left to right."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from transformers import AutoModelForCausalLM
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.batching import Budget, Sized, by_length
+from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint, read_config
+from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input
+from senseprobe.evaluate.models.prefixes import Ids, rows_of
+from senseprobe.evaluate.models.reading import LONGEST, ROW, Asked, Reader
+
+__all__ = ["CausalLM", "Tokens", "load"]
+
+# At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
+_LOGITS = 2**28
+
+
+class Tokens(NamedTuple):
+    """A text as the model reads it: the `ids` of its own tokens, and where the first of them ends, in code points.
+
+    What the tokenizer adds (a start token, an end token) is not the text's own.
+    """
+
+    ids: Ids
+    first_end: int
+
+
+class Sequenced(Sized, Protocol):
+    """What goes through a model, and what it shares with others."""
+
+    @property
+    def ids(self) -> Ids:
+        """All tokens, those that are given and those that are asked for."""
+
+
+S = TypeVar("S", bound=Sequenced)
+
+
+class CausalLM:
+    """A causal language model with the ability of sequence log-likelihood.
+
+    - `start`: what stands before a text: the special tokens that the tokenizer puts there; else its token for the
+      beginning of a sequence; else the one for the end of a sequence, after which another begins; else nothing.
+    - `max_length`: how many tokens it reads, start included. The last token of a text is asked for, and not read.
+    - `budget` bounds the tokens of a forward pass.
+
+    Raises ModelError where what it says at a token depends on a later one.
+    """
+
+    ability = "causal"
+
+    def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
+        self.name = name
+        self.budget = Budget(batch_tokens)
+        self.max_length = longest_input(model, tokenizer)
+        self._model, self._tokenizer = model, tokenizer
+        self._reader = Reader(name, model, longest=self.max_length)
+        if self._reader.reads_ahead():
+            raise ModelError(
+                f"cannot load the model {name}: it reads a text from both sides, so it is not a causal language model"
+            )
+
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, and ``dtype``."""
+        return fingerprint(self._model, self._tokenizer)
+
+    @cached_property
+    def start(self) -> Ids:
+        """What stands before a text; empty where the tokenizer has no such token."""
+        columns = self._tokenizer("a", return_special_tokens_mask=True)
+        own = [*columns["special_tokens_mask"], 0].index(0)
+        named = (self._tokenizer.bos_token_id, self._tokenizer.eos_token_id)
+        return tuple(columns["input_ids"][:own]) or tuple(token for token in named if token is not None)[:1]
+
+    def encode(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the texts' own tokens, in order, neither padded nor cut."""
+        if not texts:
+            return []
+        columns = self._tokenizer(
+            list(texts), return_special_tokens_mask=True, return_offsets_mapping=True, verbose=False
+        )
+        rows = zip(columns["input_ids"], columns["special_tokens_mask"], columns["offset_mapping"], strict=True)
+        return [_own(*row) for row in rows]
+
+    def batches(self, items: Sequence[S]) -> Iterator[list[S]]:
+        """Put items into batches, each for one forward pass: in the order of their ids where they share beginnings."""
+        sharing = sorted((item for item in items if self._shares(item.ids)), key=lambda item: item.ids)
+        for start, end, _ in self._passes([item.ids for item in sharing]):
+            yield sharing[start:end]
+        yield from by_length((item for item in items if not self._shares(item.ids)), self.budget.tokens)
+
+    def log_likelihoods(self, asked: Sequence[Asked]) -> NDArray[np.float64]:
+        """Sums of natural log-probabilities of the tokens that are asked for, at most 0: shape (asked,).
+
+        Beginnings are shared where the model lets us, and nothing is padded where a text could see it. Raises
+        ModelError where memory does not suffice for a single text.
+        """
+        values = np.empty(len(asked))
+        sharing = sorted((i for i, (ids, _) in enumerate(asked) if self._shares(ids)), key=lambda i: asked[i])
+        values[sharing] = self._shared([asked[i] for i in sharing])
+        alone = sorted((i for i, (ids, _) in enumerate(asked) if not self._shares(ids)), key=lambda i: len(asked[i][0]))
+        for length, same in groupby(alone, key=lambda i: len(asked[i][0]) - 1):
+            numbers = list(same)
+            values[numbers] = self.budget.spend([asked[i] for i in numbers], length, self._sums_alone)
+        return values
+
+    def _shares(self, ids: Ids) -> bool:
+        return len(ids) - 1 <= LONGEST and self._reader.shares
+
+    def _shared(self, asked: Sequence[Asked]) -> list[float]:
+        """The answers to sorted `asked`, as many rows at a time as the budget allows."""
+        values: list[float] = []
+        for start, end, tokens in self._passes([ids for ids, _ in asked]):
+            values += self.budget.spend(asked[start:end], max(1, tokens // (end - start)), self._sums_together)
+        return values
+
+    def _passes(self, sequences: Sequence[Ids]) -> Iterator[tuple[int, int, int]]:
+        """Where forward passes begin and end among sorted sequences, and the tokens of each."""
+        limit = self._limit
+        rows = rows_of(sequences, limit)
+        together = max(1, self.budget.tokens // limit)
+        for first in range(0, len(rows), together):
+            part = rows[first : first + together]
+            yield part[0][0], part[-1][1], len(part) * limit
+
+    @property
+    def _limit(self) -> int:
+        return min(ROW, self.budget.tokens)
+
+    def _sums_together(self, asked: Sequence[Asked]) -> list[float]:
+        return _sums(asked, self._reader.together(asked, self._limit))
+
+    def _sums_alone(self, asked: Sequence[Asked]) -> list[float]:
+        return _sums(asked, self._reader.alone(asked))
+
+
+def _own(ids: Sequence[int], special: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Tokens:
+    own = [place for place, is_special in enumerate(special) if not is_special]
+    return Tokens(tuple(ids[place] for place in own), offsets[own[0]][1] if own else 0)
+
+
+def _sums(asked: Sequence[Asked], values: NDArray[np.float64]) -> list[float]:
+    which = np.repeat(np.arange(len(asked)), [len(ids) - given for ids, given in asked])
+    sums: list[float] = np.bincount(which, weights=values, minlength=len(asked)).tolist()
+    return sums
+
+
+def load(
+    spec: str,
+    *,
+    device: str = "auto",
+    dtype: str = "float32",
+    allow_pickle: bool = False,
+    batch_tokens: int | None = None,
+) -> CausalLM:
+    """Load the causal language model in the folder, or under the Hub name, `spec`; for the rest see `masked.load`.
+
+    Raises ModelError, also where the model reads a text from both sides or translates one text into another.
+    """
+    place, number = device_of(device), dtype_of(dtype)
+    if getattr(read_config(spec), "is_encoder_decoder", False):
+        raise ModelError(
+            f"cannot load the model {spec}: it has an encoder and a decoder, so it is not a causal language model"
+        )
+    model, tokenizer = open_checkpoint(AutoModelForCausalLM, spec, dtype=number, allow_pickle=allow_pickle)
+    fitting = min(batch_tokens_on(place), _LOGITS // model.get_input_embeddings().num_embeddings)
+    return CausalLM(spec, model.to(place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

@@ -1,0 +1,14 @@
+"""Reports: what results say, how sure that is, and what zero means, for people to read.
+
+::
+
+    evidence.py     a result with its rows, its release and its control, as far as they are at hand
+    levels.py       a figure for each word and frame
+    extremes.py     the rows with the largest differences, the fillers with the largest probabilities
+    differences.py  two models and more on the same rows
+    words.py        figures in words
+    account.py      all of it in order, before it is set
+    plots.py        forest plots
+    page.py         set as HTML or as Markdown
+    metrics.py      what scorers and estimands declare of themselves
+"""

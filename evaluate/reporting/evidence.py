@@ -1,0 +1,211 @@
+"""A result with what lies beside it: its table of scores, the release it is on, the control of its model.
+
+Files come from anywhere, so sizes are bounded before anything is read; what is not at hand is said, and leaves a report
+of the figures alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from senseprobe import project
+from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
+from senseprobe.evaluate.estimands.comparing import SCORES
+from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.release.parquet import read_rows
+from senseprobe.release.reading import Release, open_release
+from senseprobe.release.schema import design_schema
+from senseprobe.release.verify import verify_release
+
+__all__ = ["CONTROL", "MAX_RESULTS", "Evidence", "gather"]
+
+CONTROL = "nli-control"
+"""The dataset on which a model that answers neutral to everything fails."""
+
+MAX_RESULTS = 24
+MAX_BYTES = 32 * 2**20
+"""Of a result file: that of two million rows has 200 kB."""
+
+MAX_ROWS = 2**24
+_SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """A result, and what of its surroundings was found.
+
+    - `rows`: its table of scores; `release`: verified, with the same content; None where it was not found.
+    - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
+    - `controls`: results of the same model on `CONTROL`.
+    - `missing`: a sentence for each thing that was not at hand.
+    """
+
+    result: Result
+    rows: pd.DataFrame | None = None
+    release: Release | None = None
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    controls: tuple[Result, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Scorer and model, as headings have it."""
+        return f"{self.result.scorer} · {self.result.model['name']}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
+        return _kind(self.result)
+
+
+def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
+    """Evidence of the results in files, on one release; results on `CONTROL` among others go to those of their model.
+
+    `release` says where the release is, if not where its name leads. Raises ResultError where a file is no result or is
+    too large, where releases differ, or its table is not its own; DamagedRelease and ReleaseError for `release`.
+    """
+    if not 0 < len(paths) <= MAX_RESULTS:
+        raise ResultError(f"{len(paths)} results: expected 1 to {MAX_RESULTS}" if paths else "no results to report")
+    read = {path: _read(path) for path in paths}
+    about = [path for path, result in read.items() if not _is_control(result)] or list(read)
+    if len({read[path].release["content"] for path in about} | {read[path].release["name"] for path in about}) != 2:
+        raise ResultError("a report is of results on one release")
+    found, missing = _release(read[about[0]], release)
+    controls = [read[path] for path in read if path not in about]
+    return [_evidence(path, read[path], found, controls, missing) for path in about]
+
+
+def _kind(result: Result) -> str:
+    scorer = SCORERS.get(result.scorer)
+    return "inference" if scorer is not None and scorer.ability == "inference" else "contrast"
+
+
+def _is_control(result: Result) -> bool:
+    return str(result.release["name"]).partition("@")[0] == CONTROL
+
+
+def _read(path: Path) -> Result:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ResultError(f"{path} is larger than {MAX_BYTES >> 20} MiB: no result of senseprobe")
+    except OSError:
+        pass  # told better when it is read
+    return read_result(path)
+
+
+def _release(result: Result, where: str | None) -> tuple[Release | None, list[str]]:
+    """The release of a result, and what is missing of it; where it was named, anything wrong is an error."""
+    name = str(result.release["name"])
+    try:
+        folder, _ = project.find_release(where or name)
+        release = open_release(folder)
+        _check(release, result)
+    except (ReleaseError, ResultError) as error:
+        if where is not None:
+            raise
+        reason = "it is damaged" if isinstance(error, DamagedRelease) else str(error)
+        return None, [
+            f"The release is not at hand ({reason}), so that sentences, words, frames and all that needs its design are "
+            "left out (--release says where it is)."
+        ]
+    if away := [config for config in release.configs if not all(path.exists() for path in release.files(config))]:
+        return release, [f"The rows of {', '.join(away)} are not here: `senseprobe restore {name}` makes them."]
+    if findings := verify_release(folder)[1]:
+        if where is not None:
+            raise DamagedRelease(findings)
+        return None, ["The release is not as it was frozen (`senseprobe verify` says how), so that it is left out."]
+    return release, []
+
+
+def _check(release: Release, result: Result) -> None:
+    if release.manifest.content != result.release["content"]:
+        raise ResultError(
+            f"{release.manifest.name} here holds other rows: its content hash is {release.manifest.content[:12]}, the "
+            f"result's {str(result.release['content'])[:12]}"
+        )
+
+
+def _evidence(
+    path: Path, result: Result, release: Release | None, controls: Sequence[Result], missing: Sequence[str]
+) -> Evidence:
+    rows = _rows(path, result)
+    told = list(missing)
+    if rows is None:
+        told.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
+    tables = {} if release is None or rows is None else _joined(release, rows)
+    found = [control for control in (*controls, *_beside(path)) if _same_model(control, result)]
+    kept = {control.signature: control for control in found}
+    evidence = Evidence(result=result, rows=rows, release=release, tables=tables, missing=tuple(told))
+    needed = evidence.kind == "inference" and not _is_control(result)
+    return replace(evidence, controls=tuple(kept.values()) if needed else ())
+
+
+def _same_model(a: Result, b: Result) -> bool:
+    return all(a.model.get(part) == b.model.get(part) for part in _SAME_MODEL)
+
+
+def _beside(path: Path) -> list[Result]:
+    """Results on the control where `senseprobe score` puts those of the same model: ``results/RELEASE/MODEL``."""
+    model = path.resolve().parent
+    found = []
+    for file in sorted(model.parent.parent.glob(f"{CONTROL}@*/{model.name}/*.json"))[:MAX_RESULTS]:
+        try:
+            found.append(_read(file))
+        except ResultError:
+            continue  # what nobody asked for need not be right
+    return [result for result in found if _is_control(result)]
+
+
+def _rows(path: Path, result: Result) -> pd.DataFrame | None:
+    """The table of scores beside a result, read with bounds on what it may take; None where there is none."""
+    beside = path.with_suffix(".parquet")
+    if not beside.exists():
+        return None
+    table = _bounded(beside, ("config", "id", *SCORES[_kind(result)]))
+    signature = (pq.read_schema(beside).metadata or {}).get(b"signature")
+    if signature != result.signature.encode():
+        raise ResultError(f"{beside} is not the table of {path.name}: its signature is another")
+    return table
+
+
+def _bounded(path: Path, names: Sequence[str]) -> pd.DataFrame:
+    """A table of scores: texts are of either of Arrow's kinds, by the version of pandas that wrote it."""
+    refused = DamagedRelease(())
+    for text in (pa.large_string(), pa.string()):
+        schema = pa.schema([(name, text if name in {"config", "id"} else pa.float64()) for name in names])
+        try:
+            table: pd.DataFrame = pa.Table.from_batches(read_rows(path, schema, path.name, MAX_ROWS), schema).to_pandas()
+        except DamagedRelease as error:
+            refused = error
+        else:
+            return table
+    raise ResultError(f"{path} cannot be read: {refused.findings[0].message}")
+
+
+def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of the release with their scores, by config; ResultError where a row is none of the release's."""
+    tables = {}
+    for config, scores in rows.groupby("config", sort=False):
+        if config not in release.configs:
+            raise ResultError(f"the table of scores has a config {str(config)[:80]!r}, and the release has none")
+        if not all(path.exists() for path in release.files(str(config))):
+            continue
+        known = _table(release, str(config))
+        joined = known.merge(scores.drop(columns="config"), on="id", how="inner", validate="one_to_one")
+        if len(joined) != len(scores):
+            raise ResultError(f"the table of scores has rows of {config} that are not in the release")
+        tables[str(config)] = joined
+    return {config: tables[config] for config in release.configs if config in tables}
+
+
+def _table(release: Release, config: str) -> pd.DataFrame:
+    """The rows of a config without their spans, which nothing here reads."""
+    names = [column.name for column in design_schema(release.design(config)) if not pa.types.is_struct(column.type)]
+    batches = [batch.select(names) for batch in release.batches(config)]
+    table: pd.DataFrame = pa.Table.from_batches(batches).to_pandas()
+    return table

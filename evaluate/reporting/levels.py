@@ -1,0 +1,97 @@
+"""A figure for each word and frame: the rows that hold it, with an interval over the other words.
+
+The levels of one slot are no tests of one another, and no p-value is printed: the largest of fifty is large by chance.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.evaluate.estimands import kernel_rows
+from senseprobe.evaluate.estimands.inference import Scope, figure_of
+from senseprobe.evaluate.estimands.kernels import estimate, fixed_slots, labels, project
+from senseprobe.evaluate.estimands.neutrality import MEANS, compact, inference_rows
+from senseprobe.records import Design, Factor, Figure
+
+__all__ = ["MOST", "Levels", "example", "levels"]
+
+MOST = 40
+"""Levels of a slot that are shown: half of them the lowest, half the highest. The rest is counted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Levels:
+    """The figures of the words in a slot (or of the frames), lowest first; `left` counts those that are not shown."""
+
+    config: str
+    slot: str
+    estimand: str
+    figures: tuple[Figure, ...]
+    left: int = 0
+
+
+def levels(rows: pd.DataFrame, design: Design, config: str) -> Iterator[Levels]:
+    """`preference-half`, or the design's first mean over rows of inference, for each word of each slot and each frame.
+
+    `rows` are one config's, with scores. A slot with one word is left out.
+    """
+    estimand = _estimand(design)
+    if estimand is None or not len(rows):
+        return
+    table = compact(rows, design) if design.kind == "inference" else rows
+    scored = kernel_rows(table, design, estimand)
+    for slot in (*design.slots, "frame"):
+        words = pd.Series(labels(scored.table, slot), dtype=object)
+        means = pd.Series(scored.kernel).groupby(words.to_numpy()).mean()
+        if len(means) < 2:
+            continue
+        # In order of words where means are equal, whatever the order of the rows.
+        order = [str(word) for word in means.sort_index().sort_values(kind="stable").index]
+        shown = order if len(order) <= MOST else order[: MOST // 2] + order[-MOST // 2 :]
+        held = labels(table, slot)
+        figures = tuple(_figure(table[held == word], design, config, estimand, slot, word) for word in shown)
+        yield Levels(config=config, slot=slot, estimand=estimand, figures=figures, left=len(order) - len(shown))
+
+
+def _estimand(design: Design) -> str | None:
+    if design.kind == "contrast":
+        return "preference-half" if "preference-half" in design.estimands else None
+    return next((name for name in design.estimands if name in {*MEANS, "accuracy"}), None)
+
+
+def _figure(part: pd.DataFrame, design: Design, config: str, estimand: str, slot: str, word: str) -> Figure:
+    """The figure of the rows that hold a word; it does not generalise over what it is about."""
+    if design.kind == "inference":
+        scope = Scope(design=design, config=config, group=word, held=(slot,))
+        return figure_of(inference_rows(part, design, estimand), scope, estimand)
+    rest = replace(design, factors=tuple(_without(design.factors, slot)))
+    rows = kernel_rows(part, rest, estimand)
+    rule = project(rows, rest)
+    fields = estimate(rows.share, rule, rows.kernel)
+    listed = [slot, *(column for factor in rest.factors for column in factor.columns)]
+    return Figure(
+        config=config,
+        sense_type=design.sense_type,
+        estimand=estimand,
+        group=word,
+        neutral=design.neutral,
+        **{**fields, "fixed": (*rule.fixed, *fixed_slots(design, listed))},
+        **rows.tally.as_fields(),
+    )
+
+
+def _without(factors: tuple[Factor, ...], slot: str) -> Iterator[Factor]:
+    """The factors without a column; a factor that had no other is gone."""
+    for factor in factors:
+        columns = tuple(column for column in factor.columns if column != slot)
+        if columns:
+            yield replace(factor, columns=columns)
+
+
+def example(rows: pd.DataFrame, frame: str) -> str:
+    """A sentence of a frame, whose own name tells nobody anything: the first of its rows."""
+    role = "stereo" if "stereo" in rows else "premise"
+    found: str = rows[role].to_numpy(dtype=object)[np.argmax(rows["frame"].to_numpy() == frame)]
+    return found

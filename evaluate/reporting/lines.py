@@ -1,0 +1,189 @@
+"""Figures of several results side by side: by sense type, by bias type, by group, by contrast."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from senseprobe.evaluate.estimands.families import CONTRASTS, corrected
+from senseprobe.evaluate.reporting import plots, words
+from senseprobe.evaluate.reporting.account import Cell, Plot, Section, Table
+from senseprobe.evaluate.reporting.evidence import Evidence
+from senseprobe.records import Figure
+
+__all__ = ["Line", "by_bias", "by_sense", "contrasts", "lines_of", "overview", "side_by_side"]
+
+OF_CONTRASTS = ("matched-contrast", "unmatched-difference")
+HEADLINES = ("preference-half", "preference", "nn", "accuracy")
+MOST_GROUPS = 400
+MOST_PLOTTED = 60
+PLOTTED = {
+    "preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction", "matched-contrast",
+    "nn", "fn", "t@0.5", "t@0.7", "gap", "accuracy", "relative",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A figure of several results: one cell for each, in their order; None where a result does not have it."""
+
+    config: str
+    estimand: str
+    group: str | None
+    cells: tuple[Figure | None, ...]
+
+    @property
+    def first(self) -> Figure:
+        """The figure of the first result that has one."""
+        return next(cell for cell in self.cells if cell is not None)
+
+    @property
+    def bases(self) -> list[tuple[str, list[int]]]:
+        """What the cells rest on, each basis once, with the numbers (from 1) of the results that rest on it."""
+        found: dict[str, list[int]] = {}
+        for number, cell in enumerate(self.cells, start=1):
+            if cell is not None:
+                found.setdefault(words.basis(cell), []).append(number)
+        return list(found.items())
+
+
+def side_by_side(results: Sequence[Iterable[Figure]]) -> list[Line]:
+    """A line for each config, estimand and group, in the order in which the results bring them."""
+    found: dict[tuple[str, str, str | None], list[Figure | None]] = {}
+    for number, figures in enumerate(results):
+        for figure in figures:
+            key = (figure.config, figure.estimand, figure.group)
+            found.setdefault(key, [None] * len(results))[number] = figure
+    return [Line(*key, tuple(cells)) for key, cells in found.items()]
+
+
+def lines_of(evidence: Sequence[Evidence]) -> list[Line]:
+    """The lines of results; p-values of contrasts are corrected over all of a result."""
+    return side_by_side([corrected(each.result.figures, CONTRASTS) for each in evidence])
+
+
+def figure_cell(figure: Figure | None) -> Cell:
+    """Value, interval, and what else is to be known of a figure; an empty cell where there is none."""
+    if figure is None:
+        return Cell(text="", kind="number")
+    return Cell(text=words.interval(figure), note=words.remarks(figure), kind="number")
+
+
+def bases_cell(line: Line) -> Cell:
+    """What a line rests on: for each result, where they rest on different rows."""
+    bases = line.bases
+    told = (f"{', '.join(map(str, numbers))}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases)
+    return Cell(text=" · ".join(told), kind="quiet")
+
+
+def _row(line: Line) -> tuple[Cell, ...]:
+    named = (Cell(text=name, kind="name") for name in (line.config, line.estimand))
+    figures = (figure_cell(cell) for cell in line.cells)
+    return (*named, *figures, Cell(text=words.zero(line.first), kind="quiet"), bases_cell(line))
+
+
+def _table(lines: Sequence[Line], caption: str) -> Table:
+    results = range(len(lines[0].cells))
+    headings = ("config", "figure", *results, "what zero is", "rests on")
+    return Table(caption=caption, headings=headings, rows=tuple(map(_row, lines)))
+
+
+def overview(lines: Sequence[Line]) -> Iterator[Plot]:
+    """Forest plots of all figures with an interval: those around 0, and those from 0 to 100."""
+    shown = [line for line in lines if line.group is None and line.estimand in PLOTTED - {"relative"}]
+    for from_zero in (False, True):
+        part = [line for line in shown if words.from_zero(line.estimand) == from_zero]
+        yield from _plot(part, "Figures from 0 to 100" if from_zero else "Figures around 0")
+
+
+def _plot(lines: Sequence[Line], title: str) -> Iterator[Plot]:
+    if lines:
+        held = lines[:MOST_PLOTTED]
+        left = f", the first {MOST_PLOTTED} of {len(lines)}" if len(lines) > MOST_PLOTTED else ""
+        rows = [(f"{line.config}: {line.group or line.estimand}", line.cells) for line in held]
+        yield Plot(title=f"{title}, with intervals{left}", svg=plots.forest(rows, words.from_zero(lines[0].estimand)))
+
+
+def by_sense(lines: Sequence[Line], biases: Mapping[str, str]) -> Iterator[Section]:
+    """A section for each sense type (for rows without senses, for each kind of bias), with its groups."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.estimand not in OF_CONTRASTS:
+            title = line.first.sense_type or f"Without senses: {biases.get(line.config) or line.config}"
+            found.setdefault(title, []).append(line)
+    for title, held in found.items():
+        told = list(dict.fromkeys(biases[line.config] for line in held if biases.get(line.config)))
+        whole, grouped = ([line for line in held if (line.group is None) == want] for want in (True, False))
+        tables = [_table(whole, title)] if whole else []
+        yield Section(
+            title=title,
+            paragraphs=(f"Bias type: {', '.join(told)}.",) if told else (),
+            tables=(*tables, *_groups(grouped)),
+            plots=tuple(_group_plots(grouped)),
+        )
+
+
+def _by_config(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
+    found: dict[tuple[str, str], list[Line]] = {}
+    for line in lines:
+        found.setdefault((line.config, line.estimand), []).append(line)
+    return found
+
+
+def _group_plots(lines: Sequence[Line]) -> Iterator[Plot]:
+    for (config, estimand), held in _by_config(lines).items():
+        if estimand in PLOTTED and len(held) > 1:
+            yield from _plot(held, f"{config}: {estimand} by group")
+
+
+def _groups(lines: Sequence[Line]) -> Iterator[Table]:
+    """A table of the groups of each figure, on demand."""
+    for (config, estimand), held in _by_config(lines).items():
+        left = len(held) - MOST_GROUPS
+        note = f"{left} more groups are in the JSON." if left > 0 else ""
+        rows = (
+            (Cell(text=line.config, kind="name"), Cell(text=line.group or "", kind="name"), *map(figure_cell, line.cells))
+            for line in held[:MOST_GROUPS]
+        )
+        yield Table(
+            caption=f"{config}: {_GROUPED.get(estimand, estimand)} ({len(held)})",
+            headings=("config", "group", *range(len(held[0].cells))),
+            rows=tuple(rows),
+            note=note,
+            closed=True,
+        )
+
+
+_GROUPED = {
+    "relative": "each group against the others, or against the sentence that names none, with the same words",
+    "gap": "entailment of the male word less that of the female one, for each group",
+    "accuracy": "right answers by the label that holds",
+}
+
+
+def by_bias(lines: Sequence[Line], biases: Mapping[str, str]) -> Section:
+    """The first figure of each config, by the kind of bias that the release says it is about."""
+    firsts: dict[str, Line] = {}
+    for estimand in HEADLINES:
+        for line in lines:
+            if line.estimand == estimand and line.group is None and biases.get(line.config):
+                firsts.setdefault(line.config, line)
+    rows = tuple(
+        (Cell(text=biases[config], kind="name"), *_row(line)[:-1])
+        for config, line in sorted(firsts.items(), key=lambda item: biases[item[0]])
+    )
+    if not rows:
+        return Section(title="By bias type")
+    headings = ("bias type", "config", "figure", *range(len(lines[0].cells)), "what zero is")
+    return Section(title="By bias type", tables=(Table(caption="By bias type", headings=headings, rows=rows),))
+
+
+def contrasts(lines: Sequence[Line]) -> Section:
+    """The same figure in two senses of a word, with the words that both share cancelled out."""
+    held = [line for line in lines if line.estimand in OF_CONTRASTS]
+    if not held:
+        return Section(title="Matched sense contrasts")
+    told = (
+        "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
+        "unmatched difference is the paper's own, of figures over different words, and has neither interval nor p-value."
+    )
+    table = _table(held, "Matched sense contrasts")
+    return Section(title="Matched sense contrasts", paragraphs=(told,), tables=(table,))

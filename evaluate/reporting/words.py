@@ -1,0 +1,105 @@
+"""Figures in words: value and interval, what zero means, what a figure rests on."""
+
+from collections.abc import Iterator
+
+from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
+from senseprobe.evaluate.estimands.comparing import Comparison
+from senseprobe.evaluate.estimands.equivalence import WITHOUT_INTERVAL
+from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
+from senseprobe.evaluate.estimands.null import PolarityNull
+from senseprobe.records import Figure
+
+__all__ = ["basis", "between", "difference", "factors", "from_zero", "interval", "null", "points", "remarks", "zero"]
+
+
+def from_zero(estimand: str) -> bool:
+    """Whether a figure lies between 0 and 100, so that a plus sign would say nothing."""
+    declared = CATALOGUE.get(estimand)
+    return declared is not None and declared.low >= 0
+
+
+def points(value: float, estimand: str = "") -> str:
+    """One decimal, with its sign where there are figures below 0 too: ``+12.3``, or ``81.0``."""
+    shown = round(value, 1) + 0.0  # 0.0 is added so that nothing prints as -0.0
+    return f"{shown:.1f}" if from_zero(estimand) else f"{shown:+.1f}"
+
+
+def between(low: float | None, high: float | None, estimand: str = "") -> str:
+    """The two ends of an interval: ``[-4.0, +28.1]``; empty where there is none."""
+    return "" if low is None or high is None else f"[{points(low, estimand)}, {points(high, estimand)}]"
+
+
+def interval(figure: Figure) -> str:
+    """Value and interval in points: ``+12.3 [-4.0, +28.1]``; said so where there should be an interval and is none."""
+    if figure.value is None:
+        return "none"
+    value, ends = points(figure.value, figure.estimand), between(figure.low, figure.high, figure.estimand)
+    return f"{value} {ends or ('' if figure.estimand in WITHOUT_INTERVAL else f'({NOT_ESTIMABLE})')}".rstrip()
+
+
+def remarks(figure: Figure) -> str:
+    """What stands below a figure: its p-value, how many rows were scored if not all, ties."""
+    told = []
+    if figure.p_holm is not None:
+        told.append(f"p = {figure.p_holm:.4f} after Holm")
+    elif figure.p is not None:
+        told.append(f"p = {figure.p:.4f}")
+    if figure.unscored:
+        told.append(f"{figure.scored} of {figure.rows} scored")
+    if figure.ties:
+        told.append(f"{figure.ties} {'tie' if figure.ties == 1 else 'ties'}")
+    return ", ".join(told)
+
+
+def zero(figure: Figure) -> str:
+    """What 0, or whatever else is the value to compare with, means for a figure."""
+    declared = CATALOGUE.get(figure.estimand)
+    if figure.estimand == "spread":
+        return "groups alike: read p"
+    if figure.estimand == "accuracy":
+        return "33 is a guess, 100 all right"
+    if declared is not None and declared.kind == "inference" and figure.neutral is None:
+        return "nothing inferred" if figure.estimand in {"entailment", "contradiction"} else "100 is neutral to all"
+    return "not known to be neutral" if figure.neutral is None else "neutral"
+
+
+def basis(figure: Figure) -> str:
+    """Rows, what was left out of them, what the interval generalises over, and what the other columns do not say."""
+    parts = [", ".join([f"{figure.rows} rows", *(f"{n} {reason}" for reason, n in figure.left_out.items() if n)])]
+    if figure.levels:
+        parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
+    if figure.fixed:
+        parts.append("not over " + ", ".join(figure.fixed))
+    parts += [note for note in figure.note.split("; ") if note not in {"", NO_NEUTRAL, NOT_ESTIMABLE}]
+    return "; ".join(parts)
+
+
+def null(found: PolarityNull) -> str:
+    """A figure beside what it would be if polarity meant nothing: ``+12.3, at random [-20.0, +20.0]``."""
+    p = found.p if found.p_holm is None else found.p_holm
+    after = "" if found.p_holm is None else " after Holm"
+    drawn = f"{'all' if found.exact else 'drawn'} {found.divisions} divisions"
+    return f"{points(found.value)}, at random {between(found.low, found.high)}, p = {p:.4f}{after} ({drawn})"
+
+
+def difference(found: Comparison) -> str:
+    """The difference of two models with its interval and p: ``+4.0 [-1.2, +9.2], p = 0.1200 after Holm``."""
+    if found.difference is None:
+        return "none"
+    told = [f"{points(found.difference)} {between(found.low, found.high) or f'({NOT_ESTIMABLE})'}"]
+    if found.p_holm is not None:
+        told.append(f"p = {found.p_holm:.4f} after Holm")
+    elif found.p is not None:
+        told.append(f"p = {found.p:.4f}")
+    if found.equivalent:
+        told.append("no difference: " + found.equivalent)
+    return ", ".join(told)
+
+
+def factors(found: Comparison) -> Iterator[str]:
+    """A line for each factor, as if only its levels were a sample; and the test where rows are independent."""
+    if found.test in {"mcnemar", "sign flips"}:
+        yield f"rows are independent ({found.only_a} only the first, {found.only_b} only the second): {found.test}"
+    for each in found.factors:
+        least = f", the smallest there is {each.smallest:.4f}" if each.smallest > 0.001 else ""
+        yield f"only over {each.factor} ({each.levels} levels): p = {each.p:.4f}{least}"

@@ -1,0 +1,195 @@
+"""Scorers on causal language models: how likely a text is, as a sum, per token or per byte, with a start token or none.
+
+They share one computation; what a text begins with is computed once for all texts (see `models.prefixes`).
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.scorers.declaring import Answers, Score, Scorer
+from senseprobe.evaluate.scorers.planning import answered
+from senseprobe.evaluate.units import Unit
+
+if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
+    from senseprobe.evaluate.models.causal import CausalLM
+
+__all__ = ["SCORERS"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A unit, the tokens of its text with what stands before it, how many are given, and what the sum is divided by."""
+
+    unit: Unit
+    ids: tuple[int, ...]
+    given: int
+    share: int
+    rows: int = 1
+
+    @property
+    def length(self) -> int:
+        """Tokens that are read: all but the last."""
+        return len(self.ids) - 1
+
+
+# From the tokens that are asked for, and the part of the text that they make up, to what the sum is divided by.
+Share = Callable[[int, str], int]
+
+
+def _score_by(share: Share, *, start: bool) -> Score:
+    """A scorer that divides log P(text) by `share`, with a start token before the text or its first token given."""
+
+    def score(model: "CausalLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+        before = model.start if start else ()
+        if start and not before:
+            raise ModelError(
+                f"the tokenizer of {model.name} has no start token: take a scorer without one, such as ll-no-start"
+            )
+        given = max(1, len(before))
+
+        def plan(window: Sequence[Unit]) -> Iterator[Asked]:
+            for unit, tokens in zip(window, model.encode([unit.text for unit in window]), strict=True):
+                ids = (*before, *tokens.ids)
+                made_up = unit.text if start else unit.text[tokens.first_end :]
+                if given < len(ids) <= model.max_length + 1:
+                    yield Asked(unit, ids, given, share(len(ids) - given, made_up))
+
+        def answer(batch: Sequence[Asked]) -> Iterator[tuple[float]]:
+            sums = model.log_likelihoods([(asked.ids, asked.given) for asked in batch]).tolist()
+            for value, asked in zip(sums, batch, strict=True):
+                yield (value / asked.share if asked.share and np.isfinite(value) else np.nan,)
+
+        return answered(units, done, plan, model.batches, answer)
+
+    return score
+
+
+def _sum(_: int, __: str) -> int:
+    return 1
+
+
+def _tokens(count: int, _: str) -> int:
+    return count
+
+
+def _bytes(_: int, text: str) -> int:
+    return len(text.encode())
+
+
+_START = (
+    "What stands before the text is what its tokenizer puts there (Llama's <s>), else its beginning-of-sequence token "
+    "(GPT-2's <|endoftext|>), else its end-of-sequence token (Qwen's); a model without any is refused."
+)
+_NO_START = (
+    "Nothing stands before the text, not even where the tokenizer would put a start token: the first token is given, "
+    "its own probability is left out, and a text of one token is unscored."
+)
+_ENDS = (
+    "An end token that the tokenizer puts after a text is not the text's. A text too long for the model is unscored."
+)
+_LM_EVAL = (
+    "lm-eval 0.4.13's loglikelihood with an empty context is the same, except that it cuts a text that is too long "
+    "from the left, puts one token before the text where the tokenizer puts several, and puts none before a text that "
+    "spells the start token out."
+)
+_MINICONS = (
+    "minicons 0.3.39's sequence_score is by default this where the tokenizer adds no special tokens (GPT-2), and "
+    "ll-mean where it puts a start token before a text (Llama); an end token it counts as one of the text's."
+)
+_LONGER = "Each token adds to it, so that a longer text is lower for that alone: it compares texts of similar length."
+_CUT = (
+    "What a token is depends on the tokenizer: it compares texts under one model, and favours words that are cut into "
+    "many pieces, of which all but the first are easy."
+)
+_SPELT = (
+    "It compares models with different tokenizers, but favours texts in scripts that take more bytes per character, "
+    "and long words."
+)
+_FIRST = "How likely the first word is stays out of it, which matters where texts differ in it."
+
+
+def _declared(
+    name: str, *, title: str, measure: str, share: Share, start: bool, equation: str, words: str, cannot_say: str
+) -> Scorer:
+    return Scorer(
+        id=name,
+        title=title,
+        ability="causal",
+        measure=measure,
+        range=(-np.inf, 0.0),
+        direction="higher: the model finds the sentence more likely",
+        paper="Biderman et al. 2024",
+        equation=equation,
+        description=f"{words} {_START if start else _NO_START} {_ENDS}",
+        cannot_say=cannot_say if start else f"{cannot_say} {_FIRST}",
+        score=_score_by(share, start=start),
+    )
+
+
+SCORERS = (
+    _declared(
+        "ll",
+        title="log-likelihood",
+        measure="nats",
+        share=_sum,
+        start=True,
+        equation="Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
+        words=f"The sum over the text's tokens of log P(token | all before it, and a start token). {_LM_EVAL}",
+        cannot_say=_LONGER,
+    ),
+    _declared(
+        "ll-mean",
+        title="log-likelihood per token",
+        measure="nats per token",
+        share=_tokens,
+        start=True,
+        equation="1/n Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
+        words="ll divided by the number of the text's tokens.",
+        cannot_say=_CUT,
+    ),
+    _declared(
+        "ll-byte",
+        title="log-likelihood per byte",
+        measure="nats per byte",
+        share=_bytes,
+        start=True,
+        equation="1/bytes Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
+        words="ll divided by the number of bytes of the text in UTF-8.",
+        cannot_say=_SPELT,
+    ),
+    _declared(
+        "ll-no-start",
+        title="log-likelihood without a start token",
+        measure="nats",
+        share=_sum,
+        start=False,
+        equation="Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
+        words="The sum over the text's tokens but the first of log P(token | all before it).",
+        cannot_say=_LONGER,
+    ),
+    _declared(
+        "ll-mean-no-start",
+        title="log-likelihood per token, without a start token",
+        measure="nats per token",
+        share=_tokens,
+        start=False,
+        equation="1/(n-1) Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
+        words="ll-no-start divided by the number of tokens in the sum. " + _MINICONS,
+        cannot_say=_CUT,
+    ),
+    _declared(
+        "ll-byte-no-start",
+        title="log-likelihood per byte, without a start token",
+        measure="nats per byte",
+        share=_bytes,
+        start=False,
+        equation="1/bytes Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
+        words="ll-no-start divided by the number of bytes, in UTF-8, after the characters that the first token stands "
+        "for; where these are the whole text, it is unscored.",
+        cannot_say=_SPELT,
+    ),
+)

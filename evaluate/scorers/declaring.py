@@ -1,0 +1,54 @@
+"""What a scorer declares of itself."""
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from senseprobe.evaluate.units import Unit
+
+__all__ = ["Answers", "Score", "Scorer"]
+
+Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
+"""Units that are done, each with its numbers: NaN where it is unscored."""
+
+Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Answers]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scorer:
+    """A named way from a model to numbers per sentence (or pair).
+
+    - `ability`: what it asks of a model: ``masked``, ``causal`` or ``inference``.
+    - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence) or ``span`` (the target's place).
+    - `columns`: the names of its numbers, one for most.
+    - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
+    - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
+    - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
+    - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
+      nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
+      unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
+    """
+
+    id: str
+    title: str
+    ability: str
+    reads: tuple[str, ...] = ("text",)
+    columns: tuple[str, ...] = ("score",)
+    range: tuple[float, float]
+    direction: str
+    measure: str
+    paper: str
+    equation: str
+    description: str
+    cannot_say: str = ""
+    version: int = 1
+    score: Score
+
+    def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:
+        """The numbers of units, computed once each: float64 of shape (units, columns), in order."""
+        asked = list(units)
+        found = {unit: value for answers in self.score(model, {*asked}, ()) for unit, value in answers}
+        return np.array([found[unit] for unit in asked], dtype=np.float64).reshape(len(asked), len(self.columns))

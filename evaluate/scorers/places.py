@@ -1,0 +1,70 @@
+"""Which tokens of a text are meant: those of a word, of a span of characters, those shared with another text."""
+
+import unicodedata
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
+    from senseprobe.evaluate.models.masked import Encoding
+
+__all__ = ["inside", "rest_of_word", "shared_tokens"]
+
+
+def inside(encoding: "Encoding", start: int, end: int) -> tuple[int, ...]:
+    """Positions of the own tokens that have a character of the half-open span, in code points, of the text."""
+    return tuple(
+        position
+        for position in encoding.positions
+        if encoding.offsets[position][0] < end and encoding.offsets[position][1] > start
+    )
+
+
+def rest_of_word(text: str, encoding: "Encoding") -> list[tuple[int, ...]]:
+    """For each own token its position and those of the later tokens of the same word.
+
+    A word is a run of letters, marks and digits, whatever the tokenizer takes for one; any other character is a word of
+    its own, and white space belongs to the word after it. A token belongs to the word that its first character is in.
+    """
+    numbers = _words(text)
+    words: dict[int, list[int]] = {}
+    for place in encoding.positions:
+        words.setdefault(numbers[min(encoding.offsets[place][0], len(text))], []).append(place)
+    rests = {place: tuple(word[i:]) for word in words.values() for i, place in enumerate(word)}
+    return [rests[place] for place in encoding.positions]
+
+
+def _words(text: str) -> list[int]:
+    """The number of the word of each character, and one more for white space at the end of the text."""
+    joined = [unicodedata.category(character)[0] in "LMN" for character in text]
+    numbers = [0] * bool(text)
+    for before, after in pairwise(joined):
+        numbers.append(numbers[-1] + (not (before and after)))
+    numbers.append(len(text))
+    for place in range(len(text) - 1, -1, -1):
+        if text[place].isspace():
+            numbers[place] = numbers[place + 1]
+    return numbers
+
+
+def shared_tokens(one: "Encoding", other: "Encoding") -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Positions of own tokens of `one` that `other` has as well, in the same order, and of those that it has not.
+
+    Tokens are matched by difflib, as the released code of CrowS-Pairs does: blocks in common, longest first. Special
+    tokens help to match and are then left out, by mask. difflib can match a pair otherwise when it is turned around, so
+    that we ask it in one order always: the two texts of a pair have the same tokens in common, however one asks.
+    """
+    turned = other.ids < one.ids
+    first, second = (other, one) if turned else (one, other)
+    matched = {}
+    for a, b in _matched(first.ids, second.ids):
+        if not first.special[a] and not second.special[b]:
+            matched[b if turned else a] = True
+    return tuple(sorted(matched)), tuple(place for place in one.positions if place not in matched)
+
+
+def _matched(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
+    # Without autojunk, which takes frequent tokens of texts from 200 tokens on for noise.
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
+    return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]

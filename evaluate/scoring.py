@@ -1,0 +1,130 @@
+"""One command's worth of scoring: which scorers, which model, what is stored, where results go."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate import models
+from senseprobe.evaluate.result import Result, check_writable, folder_of
+from senseprobe.evaluate.run import Job, Progress
+from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.store import Store
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.models import Model
+
+__all__ = ["Opening", "check_out", "default_scorer", "open_model", "score", "write"]
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A model to be opened, and how.
+
+    `revision` is a branch, tag or commit of the Hub, `labels` the classes of a model that has no names for them.
+    `device` and `batch_tokens` change the speed, and numbers by less than 1e-5; `dtype` changes the numbers.
+    """
+
+    name: str
+    revision: str | None = None
+    device: str = "auto"
+    dtype: str = "float32"
+    batch_tokens: int | None = None
+    allow_pickle: bool = False
+    labels: str | None = None
+
+    @property
+    def spec(self) -> str:
+        """As loaders take it: ``NAME`` or ``NAME@REVISION``. ModelError where a folder shall have a revision."""
+        if self.revision and Path(self.name).expanduser().is_dir():
+            raise ModelError(f"{self.name} is a folder, which has no revisions")
+        return f"{self.name}@{self.revision}" if self.revision else self.name
+
+
+def score(
+    job: Job,
+    opening: Opening,
+    scorers: Sequence[str],
+    *,
+    out: Path | None,
+    stored: bool,
+    say: Say,
+    progress: Progress | None,
+) -> list[Result]:
+    """A result for each scorer, written below `out` if that is given; no scorers: the default of the model's family.
+
+    What cannot be is told before a model is loaded, let alone run. Raises as `Job.configs` and `models.load` do, and
+    ModelError where a scorer asks for what the model has not.
+    """
+    asked = [get(name) for name in dict.fromkeys(scorers)]
+    check_out(job, opening.name, out)
+    using = _fitting(opening, asked)
+    for ability in dict.fromkeys(scorer.ability for scorer in using):
+        job.configs(ability)
+        for name, kind in job.left(ability).items():
+            say(f"{name} is left out: {ability} models score no {kind} rows")
+    model = open_model(opening, using[0].ability)
+    results = []
+    for scorer in using:
+        with Store(model.identity, scorer, say) if stored else _Nothing() as store:
+            results.append(write(job.run(model, scorer.id, store=store, progress=progress), out))
+    return results
+
+
+class _Nothing:
+    """In the place of a store, where none is wanted."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def default_scorer(ability: str) -> Scorer:
+    """The first that is declared for an ability."""
+    return next(scorer for scorer in SCORERS.values() if scorer.ability == ability)
+
+
+def _fitting(opening: Opening, asked: list[Scorer]) -> list[Scorer]:
+    """The scorers, if the model has what they ask for."""
+    ability = models.ability_of(opening.spec)
+    for scorer in asked:
+        if scorer.ability != ability:
+            fitting = ", ".join(known.id for known in SCORERS.values() if known.ability == ability)
+            raise ModelError(
+                f"the scorer {scorer.id} asks for {models.FAMILIES[scorer.ability].title}, and {opening.name} is"
+                f" {models.FAMILIES[ability].title}: take one of {fitting}"
+            )
+    return asked or [default_scorer(ability)]
+
+
+def open_model(opening: Opening, ability: str) -> "Model":
+    """The model, called by its name without a revision: that is in its identity, as a commit."""
+    model = models.load(
+        opening.spec,
+        ability=ability,
+        device=opening.device,
+        dtype=opening.dtype,
+        allow_pickle=opening.allow_pickle,
+        batch_tokens=opening.batch_tokens,
+        labels=opening.labels,
+    )
+    model.name = opening.name
+    return model
+
+
+def check_out(job: Job, model: str, out: Path | None) -> None:
+    """ResultError where results could not be written below `out`: better told before an hour of scoring than after."""
+    if out is not None:
+        check_writable(folder_of(out, job.release.manifest.name, model))
+
+
+def write(result: Result, out: Path | None) -> Result:
+    """Write a result into its folder below `out`, if that is given; the result."""
+    if out is not None:
+        result.write(folder_of(out, str(result.release["name"]), result.model["name"]))
+    return result

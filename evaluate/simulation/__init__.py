@@ -1,0 +1,11 @@
+"""Models with a known truth, on designs shaped as those of releases: how often an interval holds it, a test errs.
+
+::
+
+    tables.py     designs and their rows, with the words invented
+    models.py     random models: every level of every factor has a normal effect, so truths have closed forms
+    coverage.py   intervals of figures, of sense contrasts and of two models' difference, against the truth
+    size.py       tests under a true null: two models, polarity, equivalence at the edge of its margin
+
+`benchmarks/coverage.py` prints both, docs/coverage.md holds what it printed, and the tests hold the grid to its bounds.
+"""

@@ -1,0 +1,242 @@
+"""Coverage: how often the 95 % interval of a figure holds the truth, over a grid of designs, mixes and truths."""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.evaluate.estimands import kernel_rows
+from senseprobe.evaluate.estimands.kernels import KernelRows, project
+from senseprobe.evaluate.estimands.matched import Side, project_difference
+from senseprobe.evaluate.estimands.preference import exact_hits
+from senseprobe.evaluate.simulation import models, tables
+from senseprobe.evaluate.simulation.models import MIXES, Effects, Mix, Model, PairedEffects, PairModel
+from senseprobe.records import Design
+from senseprobe.statistics import (
+    CONFIDENCE,
+    FloatArray,
+    Projection,
+    bounded_interval,
+    clopper_pearson,
+    difference_interval,
+)
+
+__all__ = [
+    "ASKED",
+    "ASKED_RANGE",
+    "TRUTHS",
+    "Cell",
+    "Compared",
+    "Contrasted",
+    "Studied",
+    "Study",
+    "simulate",
+    "studies",
+]
+
+TRUTHS = (0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 0.96)
+ASKED, ASKED_RANGE = 0.93, (0.1, 0.9)
+AT_ONCE = 250
+"""Draws whose kernels are held in memory at a time."""
+
+Intervals = tuple[list[tuple[float, float] | None], FloatArray]
+"""Intervals and truths in points, one per draw."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was seen on one design at one truth."""
+
+    design: str
+    estimand: str
+    mix: str
+    truth: float
+    covered: float
+    estimable: int
+    not_estimable: int
+    half_width: float
+
+    @property
+    def error(self) -> float:
+        """Monte-Carlo standard error of a coverage of 93 % from as many intervals."""
+        return math.sqrt(ASKED * (1 - ASKED) / max(1, self.estimable))
+
+    @property
+    def asked(self) -> bool:
+        """Whether the truth lies where the coverage is asked for."""
+        return ASKED_RANGE[0] <= self.truth <= ASKED_RANGE[1]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the coverage is what is asked, less three standard errors."""
+        return not self.asked or self.covered >= ASKED - 3 * self.error
+
+
+@dataclass(frozen=True)
+class Study:
+    """One figure of one config."""
+
+    name: str
+    estimand: str
+    rows: pd.DataFrame
+    design: Design
+    model: Model
+
+    @cached_property
+    def kernel(self) -> KernelRows:
+        """The rows of the estimand, with their weights."""
+        return kernel_rows(self.rows, self.design, self.estimand)
+
+    @cached_property
+    def rule(self) -> Projection:
+        """The interval rule of the figure."""
+        return project(self.kernel, self.design)
+
+    def effects(self, rng: np.random.Generator, draws: int) -> Effects:
+        """Effects of one model for each draw."""
+        return Effects(rng, draws)
+
+    def intervals(self, effects: Effects, truth: float, mix: Mix, confidence: float = CONFIDENCE) -> Intervals:
+        """Intervals of D draws."""
+        kernel, truths = self.model(self.kernel.table, effects, truth, mix)
+        if exact_hits(self.kernel, self.design) is not None and self.estimand == "preference-half":
+            made = [clopper_pearson(int(hits), kernel.shape[1], confidence) for hits in kernel.sum(axis=1)]
+            return list(made), 100 * truths - 50
+        shares = np.round(self.kernel.offset + kernel @ self.kernel.weights, 12)
+        pairs = zip(shares.tolist(), self.rule.variance(kernel).tolist(), strict=True)
+        return [bounded_interval(*pair, self.rule.df, confidence) for pair in pairs], 100 * truths - 50
+
+
+@dataclass(frozen=True)
+class Contrasted:
+    """One figure in two senses."""
+
+    name: str
+    estimand: str
+    sides: Sequence[tuple[pd.DataFrame, Design]]
+    model: PairModel
+
+    @cached_property
+    def prepared(self) -> tuple[Side, Side]:
+        """Either sense, with the rows of the estimand."""
+        first, second = (
+            Side(config=str(i), design=design, rows=kernel_rows(rows, design, self.estimand))
+            for i, (rows, design) in enumerate(self.sides)
+        )
+        return first, second
+
+    @cached_property
+    def rule(self) -> Projection:
+        """The interval rule of the difference."""
+        return project_difference(*self.prepared)
+
+    def effects(self, rng: np.random.Generator, draws: int) -> Effects:
+        """Effects of one model for each draw."""
+        return Effects(rng, draws)
+
+    def intervals(self, effects: Effects, truth: float, mix: Mix) -> Intervals:
+        """Intervals of D draws."""
+        (first, first_truth), (second, second_truth) = self.model(self.prepared, effects, truth, mix)
+        offset = self.prepared[0].rows.offset - self.prepared[1].rows.offset
+        kernel = np.concatenate([first, second], axis=1)
+        return difference_intervals(self.rule, kernel, offset), 100 * (first_truth - second_truth)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One figure of two models, both at the truth, which share half of the variance of every effect."""
+
+    study: Study
+    shared: float = 0.5
+
+    @property
+    def name(self) -> str:
+        """The design, told from that of one model."""
+        return f"{self.study.name}, A - B"
+
+    @property
+    def estimand(self) -> str:
+        """The figure that is compared."""
+        return self.study.estimand
+
+    def effects(self, rng: np.random.Generator, draws: int) -> Effects:
+        """Effects of two models for each draw."""
+        return PairedEffects(rng, draws, self.shared)
+
+    def kernels(self, effects: Effects, truth: float, mix: Mix) -> tuple[FloatArray, FloatArray]:
+        """Differences of the two kernels, shape (D, N), and of the truths, shape (D,)."""
+        (a, b), (truth_a, truth_b) = (
+            np.split(values, 2) for values in self.study.model(self.study.kernel.table, effects, truth, mix)
+        )
+        return a - b, truth_a - truth_b
+
+    def intervals(self, effects: Effects, truth: float, mix: Mix) -> Intervals:
+        """Intervals of D draws."""
+        kernel, truths = self.kernels(effects, truth, mix)
+        return difference_intervals(self.study.rule, kernel), 100 * truths
+
+
+Studied = Study | Contrasted | Compared
+
+
+def difference_intervals(rule: Projection, kernel: FloatArray, offset: float = 0.0) -> list[tuple[float, float] | None]:
+    """Intervals of the difference that each row of a kernel, shape (D, N), makes."""
+    differences = 100 * (kernel @ rule.weights + offset)
+    pairs = zip(differences.tolist(), rule.variance(kernel).tolist(), strict=True)
+    return [difference_interval(difference, variance, rule.df) for difference, variance in pairs]
+
+
+def studies() -> list[Studied]:
+    """The published grid: designs of sssb and one shaped as nli-occupation, single figures, contrasts, comparisons."""
+    half = "preference-half"
+    nationality = Study("nationality", half, tables.nationality(), tables.NATIONALITY, models.nationality_model)
+    language = Study("language", half, tables.nationality(16, 6, 6), tables.NATIONALITY, models.nationality_model)
+    race = Study("race", half, tables.race(), tables.RACE, models.race_model)
+    colour = Study("colour", half, tables.colour(), tables.COLOUR, models.colour_model)
+    noun = Study("noun", half, tables.noun(), tables.NOUN, models.noun_model)
+    verb = Study("verb", half, tables.verb(), tables.VERB, models.verb_model)
+    he = Study("noun", "pronoun-stereotype", tables.noun(), tables.NOUN, models.pronoun_model)
+    he_verb = Study("verb", "pronoun-stereotype", tables.verb(), tables.VERB, models.fixed_pronoun_model)
+    nn, fn = (
+        Study("inference", estimand, tables.inference(), tables.INFERENCE, model)
+        for estimand, model in (("nn", models.soft_inference_model), ("fn", models.inference_model))
+    )
+    matched, bare = (tables.race(5, 5), tables.RACE), (tables.bare(), tables.BARE)
+    same_noun, frames = (tables.colour(same_noun=True), tables.COLOUR), (tables.verb(), tables.VERB)
+    return [
+        *(nationality, language, race, colour, noun, verb, he, he_verb, nn, fn),
+        Contrasted("race - colour", half, [matched, same_noun], models.race_colour_model),
+        Contrasted("noun - verb", "pronoun-stereotype", [bare, frames], models.noun_verb_model),
+        *(Compared(study) for study in (nationality, race, colour, noun, verb, he, he_verb, fn)),
+    ]
+
+
+def simulate(draws: int, seed: int = 0, truths: Sequence[float] = TRUTHS, only: str | None = None) -> Iterator[Cell]:
+    """Cells of every design, mix and truth, each with a random stream of its own; `only` names one design."""
+    for number, study in enumerate(studies()):
+        if only in (None, study.name):
+            for mix, truth in itertools.product(MIXES, truths):
+                stream = [seed, number, MIXES.index(mix), TRUTHS.index(truth)]
+                yield _cell(study, mix, truth, np.random.default_rng(stream), draws)
+
+
+def _cell(study: Studied, mix: Mix, truth: float, rng: np.random.Generator, draws: int) -> Cell:
+    """What was seen in as many draws, a few hundred at a time."""
+    known: list[tuple[tuple[float, float], float]] = []
+    for start in range(0, draws, AT_ONCE):
+        made, true_values = study.intervals(study.effects(rng, min(AT_ONCE, draws - start)), truth, mix)
+        known += [(pair, value) for pair, value in zip(made, true_values.tolist(), strict=True) if pair is not None]
+    return Cell(
+        design=study.name,
+        estimand=study.estimand,
+        mix=mix.name,
+        truth=truth,
+        covered=float(np.mean([low <= value <= high for (low, high), value in known])) if known else math.nan,
+        estimable=len(known),
+        not_estimable=draws - len(known),
+        half_width=float(np.median([(high - low) / 2 for (low, high), _ in known])) if known else math.nan,
+    )

@@ -1,0 +1,43 @@
+"""What is scored: a text, alone, beside its counterpart, or with a part of it marked."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import pandas as pd
+
+__all__ = ["ROLES", "Unit", "units_of"]
+
+ROLES: Mapping[str, Mapping[str, str]] = {
+    "contrast": {"stereo": "anti", "anti": "stereo"},
+    "inference": {"premise": "hypothesis"},
+}
+"""The columns that are scored in rows of a kind, each with the column of its counterpart."""
+
+NO_SPAN = (-1, -1)
+
+
+class Unit(NamedTuple):
+    """What a scorer takes a number of; equal units have equal numbers, so each is computed once.
+
+    - `text`: the sentence; for inference the premise.
+    - `beside`: the other sentence of the pair, or the hypothesis; empty where the scorer does not read it.
+    - `start`, `end`: the target's place in `text`, half-open, in code points; -1 where the scorer does not read it.
+    """
+
+    text: str
+    beside: str = ""
+    start: int = -1
+    end: int = -1
+
+
+def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:
+    """The unit of each row for the sentence in column `role`, with nothing in it that the scorer does not read.
+
+    `reads` names ``text``, ``beside`` and ``span``.
+    """
+    reads = frozenset(reads)
+    nothing = [""] * len(table)
+    beside = table[counterpart] if "beside" in reads else nothing
+    spans = table[f"{role}_span"] if "span" in reads else [None] * len(table)
+    places = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
+    return [Unit(text, other, *place) for text, other, place in zip(table[role], beside, places, strict=True)]

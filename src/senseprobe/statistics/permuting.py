@@ -1,0 +1,160 @@
+"""Permutation tests: labels dealt out anew, each division once; signs flipped, exactly where they can be counted.
+
+`divisions` and `permutation_p` are for labels (which words are bad), `sign_flips` for paired values (two models on the
+same levels). All of a kind where they are few, else as many different ones as asked for, drawn with a seed.
+"""
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from senseprobe.statistics.arrays import BoolArray, FloatArray
+
+__all__ = ["PERMUTATIONS", "Divisions", "SignFlips", "divisions", "holm", "permutation_p", "sign_flips"]
+
+PERMUTATIONS = 9_999
+"""Drawn where there are more than that; with the observed one, 10,000."""
+
+EQUAL = 1e-9
+"""Statistics that differ by less are equal, so that the order of a sum decides nothing."""
+
+MOST_SUMS = 2**18
+"""Distinct sums of half of the levels up to which all signs are counted: 36 levels at the least."""
+
+
+def permutation_p(observed: ArrayLike, permuted: ArrayLike) -> FloatArray:
+    """(1 + #{permuted ≥ observed}) / (1 + P) for P permutations along the first axis; equal within 1e-9 counts."""
+    draws = np.asarray(permuted, dtype=np.float64)
+    hits = (draws >= np.asarray(observed, dtype=np.float64) - EQUAL).sum(axis=0)
+    return np.asarray((1 + hits) / (1 + len(draws)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divisions:
+    """Other ways to divide W things into as many of each label.
+
+    - `labels`: shape (P, W), each once, the observed division not among them.
+    - `exact`: whether these are all that there are.
+    - `smallest`: the smallest p that a two-sided test over them can give. Where the mirror image of the observed
+      division is among them, it is always as far out as that.
+    """
+
+    labels: BoolArray
+    exact: bool
+    smallest: float
+
+
+def divisions(labels: BoolArray, seed: int, most: int = PERMUTATIONS) -> Divisions:
+    """Other divisions of `labels`, shape (W,): all where there are `most` or fewer, else as many, drawn with a seed."""
+    exact = math.comb(len(labels), int(labels.sum())) - 1 <= most
+    others = _every(labels) if exact else _drawn(labels, seed, most)
+    mirrored = bool((others == ~labels).all(axis=1).any())
+    return Divisions(labels=others, exact=exact, smallest=(1 + mirrored) / (1 + len(others)))
+
+
+def _every(labels: BoolArray) -> BoolArray:
+    count, marked = len(labels), int(labels.sum())
+    chosen = np.array(list(itertools.combinations(range(count), marked)), dtype=np.intp)
+    every = np.zeros((len(chosen), count), dtype=np.bool_)
+    every[np.arange(len(chosen))[:, None], chosen] = True
+    return np.asarray(every[(every != labels).any(axis=1)])
+
+
+def _drawn(labels: BoolArray, seed: int, count: int) -> BoolArray:
+    rng = np.random.default_rng(seed)
+    return _distinct(lambda rows: rng.permuted(np.tile(labels, (rows, 1)), axis=1), labels, count)
+
+
+def _distinct(draw: Callable[[int], BoolArray], observed: BoolArray, count: int) -> BoolArray:
+    """`count` different rows, none of them the observed one, in the order in which they are drawn."""
+    seen = {observed.tobytes()}
+    found: list[BoolArray] = []
+    while len(found) < count:
+        for row in draw(count - len(found)):
+            if (key := row.tobytes()) not in seen:
+                seen.add(key)
+                found.append(row)
+    return np.array(found, dtype=np.bool_).reshape(count, len(observed))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SignFlips:
+    """A two-sided test that paired values are symmetric about 0.
+
+    - `p`: share of the sign vectors whose sum is as far from 0 as the observed one, which is counted.
+    - `smallest`: the smallest p that so many values can give: 2 of 2ⁿ where none is 0.
+    - `levels`: how many values are not 0; the others say nothing.
+    - `exact`: whether all 2ⁿ sign vectors were counted, or a sample of different ones.
+    """
+
+    p: float
+    smallest: float
+    levels: int
+    exact: bool
+
+
+def sign_flips(values: ArrayLike, seed: int = 0) -> SignFlips:
+    """Test that independent values, shape (n,), are symmetric about 0, by the signs that each could have had.
+
+    Exact where the sums of either half of the values are few enough: for any 36 values, and for many more where they
+    are equal in size. For values of -1, 0 and 1 this is McNemar's exact test.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    size = np.abs(given).sum()
+    scaled = np.round(given / size, 12) if size else given[:0]
+    scaled = scaled[np.abs(scaled) > EQUAL]
+    scaled = scaled[np.lexsort((scaled, np.abs(scaled)))]  # the order of the levels decides nothing
+    if not len(scaled):
+        return SignFlips(p=1.0, smallest=1.0, levels=0, exact=True)
+    observed, lowest = abs(float(scaled.sum())), 2.0 ** (1 - len(scaled))
+    halves = [_sums(scaled[start::2]) for start in (0, 1)]
+    if halves[0] is not None and halves[1] is not None:
+        return SignFlips(p=_tails(*halves[0], *halves[1], observed), smallest=lowest, levels=len(scaled), exact=True)
+    p = float(permutation_p(observed, np.abs(_flipped(scaled, seed))))
+    return SignFlips(p=p, smallest=1 / (1 + PERMUTATIONS), levels=len(scaled), exact=False)
+
+
+def _sums(values: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Distinct sums of values with random signs, ascending, and their probabilities; None where too many."""
+    sums: FloatArray = np.zeros(1)
+    shares: FloatArray = np.ones(1)
+    for value in values:
+        # A grid of 1e-12 makes sums equal that differ by their rounding only; all of them lie in [-1, 1].
+        doubled = np.round(np.concatenate([sums - value, sums + value]), 12)
+        sums, which = np.unique(doubled, return_inverse=True)
+        shares = np.bincount(which, np.tile(shares / 2, 2)).astype(np.float64)
+        if len(sums) > MOST_SUMS:
+            return None
+    return sums, shares
+
+
+def _tails(a: FloatArray, a_shares: FloatArray, b: FloatArray, b_shares: FloatArray, observed: float) -> float:
+    """P(|A + B| ≥ observed) of two independent sums, by looking each sum of A up among those of B."""
+    below = np.concatenate([[0.0], np.cumsum(b_shares)])
+    above = np.concatenate([np.cumsum(b_shares[::-1])[::-1], [0.0]])
+    reach = observed - EQUAL
+    upper = above[np.searchsorted(b, reach - a, side="left")]
+    lower = below[np.searchsorted(b, -reach - a, side="right")]
+    return min(1.0, float(a_shares @ (upper + lower)))
+
+
+def _flipped(values: FloatArray, seed: int) -> FloatArray:
+    """Sums of values with as many different sign vectors as are drawn, not all of them kept: shape (P,)."""
+    rng = np.random.default_rng(seed)
+    kept = np.ones(len(values), dtype=np.bool_)
+    signs = _distinct(lambda rows: rng.integers(0, 2, (rows, len(values))).astype(np.bool_), kept, PERMUTATIONS)
+    return np.asarray(np.where(signs, 1.0, -1.0) @ values)
+
+
+def holm(p: ArrayLike) -> FloatArray:
+    """P-values, shape (m,), after Holm's (1979) step-down correction over all of them, in the same order."""
+    values = np.asarray(p, dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(1.0, stepped)
+    return corrected

@@ -1,0 +1,149 @@
+"""Intervals hold the truth and tests keep their level, on simulated models whose truth is known."""
+
+import math
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import integrate, stats
+
+from senseprobe.evaluate.simulation import models, tables
+from senseprobe.evaluate.simulation.coverage import Cell, simulate, studies
+from senseprobe.evaluate.simulation.models import MIXES, Effects, PairedEffects
+from senseprobe.evaluate.simulation.size import SizeCell, sizes
+
+DRAWS, MANY = 500, 10_000
+DESIGNS = list(dict.fromkeys(study.name for study in studies()))
+
+
+def too_low(cell: Cell) -> bool:
+    """Whether coverage from 0.1 to 0.9 is below 93 % by more than three Monte-Carlo standard errors."""
+    return not cell.covered >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / cell.estimable)
+
+
+def too_high(cell: SizeCell) -> bool:
+    """Whether a test at 5 % rejects in more than 5 %, by more than three Monte-Carlo standard errors."""
+    return not cell.rejected <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / cell.draws)
+
+
+@pytest.fixture(scope="module")
+def tested() -> list[SizeCell]:
+    """Every test under its null."""
+    return list(sizes(DRAWS, seed=1))
+
+
+def test_the_grid_has_every_kind_of_design() -> None:
+    """One model, a contrast of senses, two models; words, nouns in both roles, strata, frames, four factors."""
+    assert {*DESIGNS} >= {"nationality", "language", "race", "colour", "noun", "verb", "inference"}
+    assert {*DESIGNS} >= {"race - colour", "noun - verb", "nationality, A - B", "inference, A - B"}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_intervals_cover_the_truth(design: str) -> None:
+    """Simulated models with a known truth, 500 in every cell."""
+    cells = [cell for cell in simulate(DRAWS, seed=1, only=design) if 0.1 <= cell.truth <= 0.9]
+
+    assert {(cell.mix, cell.truth) for cell in cells} >= {(mix.name, 0.5) for mix in MIXES}
+    assert [cell for cell in cells if too_low(cell)] == []
+
+
+def test_tests_keep_their_level(tested: list[SizeCell]) -> None:
+    """Two models as good as one another, words without polarity, a figure on the edge of the margin."""
+    bound = [cell for cell in tested if cell.bound]
+
+    assert len(bound) > 20
+    assert [cell for cell in bound if too_high(cell)] == []
+
+
+def test_the_largest_p_of_single_factors_would_not_keep_its_level(tested: list[SizeCell]) -> None:
+    """Why the interval rule tests two models: three crossed factors that each forget the others reject too often."""
+    shown = [cell for cell in tested if not cell.bound]
+
+    assert shown
+    assert [cell for cell in shown if not too_high(cell)] == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("design", DESIGNS)
+def test_intervals_cover_the_truth_in_full(design: str) -> None:
+    """10,000 models in every cell, with a seed other than that of the published table."""
+    cells = [cell for cell in simulate(MANY, seed=2, only=design) if 0.1 <= cell.truth <= 0.9]
+
+    assert cells
+    assert [cell for cell in cells if too_low(cell)] == []
+
+
+@pytest.mark.soak
+def test_tests_keep_their_level_in_full() -> None:
+    """10,000 models for every test, with a seed other than that of the published table."""
+    made = list(sizes(MANY, seed=2))
+
+    assert {cell.draws for cell in made} == {MANY}
+    assert [cell for cell in made if cell.bound and too_high(cell)] == []
+
+
+# --- the simulated models themselves: a wrong truth would make a wrong interval look right ----------------------------
+
+
+def test_the_truth_of_nationality_is_that_of_many_models() -> None:
+    """Mean figure of 4,000 models at truths 0.25 and 0.9, whose standard error is below half a point."""
+    rows = tables.nationality(6, 5, 5)
+    for truth in (0.25, 0.9):
+        for mix in MIXES:
+            kernel, truths = models.nationality_model(rows, Effects(np.random.default_rng(4), 4_000), truth, mix)
+            assert truths == pytest.approx(np.full(4_000, truth))
+            assert kernel.mean() == pytest.approx(truth, abs=5 * float(kernel.mean(axis=1).std()) / math.sqrt(4_000))
+
+
+def test_the_truth_of_inference_holds_given_the_persons() -> None:
+    """Truth less figure is 0 on average in each of three groups of models, sorted by their truth."""
+    rows = tables.inference(6, 6, 8, 3)
+    for model in (models.inference_model, models.soft_inference_model):
+        kernel, truths = model(rows, Effects(np.random.default_rng(5), 3_000), 0.6, MIXES[0])
+        error = (kernel.mean(axis=1) - truths)[np.argsort(truths)].reshape(3, 1_000)
+
+        assert truths.std() > 0.02  # the persons' own effects move it
+        assert error.mean(axis=1) == pytest.approx(np.zeros(3), abs=5 * float(error.std()) / math.sqrt(1_000))
+
+
+def test_the_truth_of_a_fixed_nurse_is_an_integral() -> None:
+    """Of the pronoun figure on the verb design: means of normal integrals at the drawn occupations' effects."""
+    rows = tables.verb()
+    effects = Effects(np.random.default_rng(6), 3)
+    _, truths = models.fixed_pronoun_model(rows, effects, 0.75, MIXES[1])
+    again = Effects(np.random.default_rng(6), 3).of(MIXES[1].level, rows, "occupation")
+    shift = math.hypot(0.4, 1.0) * stats.norm.ppf(0.75)
+    for draw, truth in enumerate(truths):
+        alone = dict(zip(rows["occupation"], again[draw], strict=True))
+        p = {
+            name: integrate.quad(stats.norm.pdf, -np.inf, (own - shift if name == "nurse" else own + shift))[0]
+            for name, own in alone.items()
+        }
+        male = np.mean([share for name, share in p.items() if name != "nurse"])
+        assert truth == pytest.approx(0.5 + 0.5 * (male - p["nurse"]), abs=1e-7)
+
+
+def test_two_models_share_as_much_as_they_are_told() -> None:
+    """Effects of the same level in models A and B correlate by the share; each keeps its own deviation."""
+    for shared in (0.0, 0.5, 1.0):
+        a, b = np.split(PairedEffects(np.random.default_rng(7), 20_000, shared).levels(2.0, 3), 2)
+
+        assert np.corrcoef(a[:, 0], b[:, 0])[0, 1] == pytest.approx(shared, abs=0.03)
+        assert np.concatenate([a, b]).std() == pytest.approx(2.0, abs=0.03)
+        assert np.corrcoef(a[:, 0], b[:, 1])[0, 1] == pytest.approx(0, abs=0.03)
+
+
+def test_designs_are_shaped_as_the_releases() -> None:
+    """Counts of the paper's configs, and of its supplement's occupations by persons by activities, in small."""
+    rows = {"nationality": tables.nationality(), "language": tables.nationality(16, 6, 6), "race": tables.race()}
+    rows |= {"colour": tables.colour(), "same noun": tables.colour(same_noun=True), "noun": tables.noun()}
+    rows |= {"verb": tables.verb(), "bare": tables.bare(), "inference": tables.inference()}
+    counted: Counter[str] = Counter({name: len(table) for name, table in rows.items()})
+
+    assert counted == Counter(
+        {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "same noun": 125, "noun": 186}
+        | {"verb": 132, "bare": 60, "inference": 6000}
+    )
+    assert isinstance(rows["noun"], pd.DataFrame)
+    assert int(rows["noun"]["contested"].sum()) == 4

@@ -1,0 +1,165 @@
+"""Models by family: which one a config.json tells, the scorer it gets, and rows of inference the whole way."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
+
+from senseprobe import api
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate import models
+from senseprobe.evaluate.result import read_rows
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scoring import default_scorer
+
+# Written down by hand from the config.json of well-known models on the Hub (names in comments).
+KNOWN = [
+    ("bert", ["BertForMaskedLM"], "masked"),  # google-bert/bert-base-uncased
+    ("roberta", ["RobertaForMaskedLM"], "masked"),  # FacebookAI/roberta-base
+    ("bert", ["BertForPreTraining"], "masked"),  # google/bert_uncased_L-2_H-128_A-2, as early uploads have it
+    ("bert", None, "masked"),  # the same, as others have it
+    ("modernbert", ["ModernBertForMaskedLM"], "masked"),  # answerdotai/ModernBERT-base
+    ("gpt2", ["GPT2LMHeadModel"], "causal"),  # openai-community/gpt2
+    ("gpt2", ["GPT2Model"], "causal"),  # bodies of GPT-2 that were saved without the head, which has no weights
+    ("llama", ["LlamaForCausalLM"], "causal"),  # meta-llama/Llama-3.2-1B
+    ("qwen2", ["Qwen2ForCausalLM"], "causal"),  # Qwen/Qwen2.5-0.5B
+    ("bert", ["BertLMHeadModel"], "causal"),
+    ("roberta", ["RobertaForSequenceClassification"], "inference"),  # FacebookAI/roberta-large-mnli
+    ("bart", ["BartForSequenceClassification"], "inference"),  # facebook/bart-large-mnli
+]
+
+
+@pytest.mark.parametrize(("model_type", "architectures", "ability"), KNOWN)
+def test_ability(model_type: str, architectures: list[str] | None, ability: str, tmp_path: Path) -> None:
+    """What config.json names decides the ability, without any weights being there."""
+    config = {"model_type": model_type, "architectures": architectures}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert models.ability_of(str(tmp_path)) == ability
+
+
+@pytest.mark.parametrize("config", [{"model_type": "vit", "architectures": ["ViTModel"]}, {"model_type": "t5"}])
+def test_no_ability(config: dict[str, object], tmp_path: Path) -> None:
+    """A model that is neither is refused."""
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="cannot tell what kind of model"):
+        models.ability_of(str(tmp_path))
+
+
+def test_default_scorers() -> None:
+    """The default scorers are those that the documentation names, and every ability has one."""
+    assert {ability: default_scorer(ability).id for ability in models.FAMILIES} == {
+        "masked": "aul",
+        "causal": "ll",
+        "inference": "nli",
+    }
+    assert {scorer.ability for scorer in SCORERS.values()} == {*models.FAMILIES}
+
+
+@pytest.fixture
+def made(tiny_models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with ``nli``, ``unnamed`` (the same without names for its classes) and ``gpt``: tiny and random."""
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
+    names = ["CONTRADICTION", "entailment", "Neutral"]
+    sizes = {"vocab_size": len(tokenizer), "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config = BertConfig(**sizes, intermediate_size=64, initializer_range=0.2, id2label=dict(enumerate(names)))
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        BertForSequenceClassification(config).save_pretrained(tmp_path / "nli")
+        gpt = GPT2Config(vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=2, initializer_range=0.2)
+        GPT2LMHeadModel(gpt).save_pretrained(tmp_path / "gpt")
+    for name in ("nli", "gpt"):
+        tokenizer.save_pretrained(tmp_path / name)
+    shutil.copytree(tmp_path / "nli", tmp_path / "unnamed")
+    told = json.loads((tmp_path / "nli/config.json").read_bytes())
+    told |= {"id2label": {str(i): f"LABEL_{i}" for i in range(3)}, "label2id": {f"LABEL_{i}": i for i in range(3)}}
+    (tmp_path / "unnamed/config.json").write_text(json.dumps(told))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_inference(made: Path) -> None:
+    """Rows of inference have three probabilities each, those that transformers itself gives for the pair alone."""
+    (result,) = api.score("nli", "nli-control@1.0.0", limit=40, out=Path("out"))
+    assert result.scorer == "nli"
+    assert result.rows is not None
+    assert list(result.rows.columns) == ["config", "id", "entailment", "neutral", "contradiction"]
+    assert len(result.rows) == 40
+    assert {figure.estimand for figure in result.figures} >= {"accuracy"}
+    release = api.load("nli-control@1.0.0")
+    tokenizer = AutoTokenizer.from_pretrained("nli")
+    model = BertForSequenceClassification.from_pretrained("nli").eval()
+    for config, rows in result.rows.groupby("config"):
+        sentences = release.table(str(config)).set_index("id").loc[rows["id"], ["premise", "hypothesis"]]
+        for (premise, hypothesis), row in zip(sentences.itertuples(index=False), rows.itertuples(), strict=True):
+            with torch.no_grad():
+                logits = model(**tokenizer(premise, hypothesis, return_tensors="pt")).logits
+            contradiction, entailment, neutral = logits.softmax(1)[0].tolist()
+            np.testing.assert_allclose(
+                np.array(row[3:], dtype=float), [entailment, neutral, contradiction], rtol=0, atol=1e-6
+            )
+    written = read_rows(next(Path("out").rglob("nli.json")))
+    assert written is not None
+    assert written["neutral"].tolist() == result.rows["neutral"].tolist()
+
+
+def test_stored_inference(made: Path) -> None:
+    """A second run takes all three numbers from the store: to the last bit, without the model's being asked."""
+    (first,) = api.score("nli", "nli-control@1.0.0:religion", limit=30)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BertForSequenceClassification, "forward", lambda self, input_ids: pytest.fail("was asked"))
+        (second,) = api.score("nli", "nli-control@1.0.0:religion", limit=30)
+    assert first.rows is not None
+    assert second.rows is not None
+    assert first.rows.equals(second.rows)
+    assert first.as_dict() == second.as_dict()
+
+
+def test_labels(made: Path) -> None:
+    """Classes without names have to be stated; the result says which, and they are stated again by a replay."""
+    with pytest.raises(ModelError, match="unnamed"):
+        api.score("unnamed", "nli-control@1.0.0:religion", limit=20)
+    stated = "contradiction,entailment,neutral"
+    (named,) = api.score("nli", "nli-control@1.0.0:religion", limit=20)
+    (told,) = api.score("unnamed", "nli-control@1.0.0:religion", limit=20, labels=stated, out=Path("out"))
+    assert told.model["labels"] == stated
+    assert told.rows is not None
+    assert named.rows is not None
+    assert told.rows.equals(named.rows)
+    again = api.replay(next(Path("out").rglob("*.json")))
+    assert (again.differences, again.rows) == ((), 20)
+    # Other classes for the same weights are another model: nothing that is stored is taken for it.
+    (other,) = api.score("unnamed", "nli-control@1.0.0:religion", limit=20, labels="neutral,entailment,contradiction")
+    assert other.rows is not None
+    assert other.rows["neutral"].tolist() == told.rows["contradiction"].tolist()
+    with pytest.raises(ModelError, match="gpt is a causal language model: labels are of a model of inference"):
+        api.score("gpt", "sssb@1.0.0:race", labels=stated)
+
+
+def test_causal(made: Path) -> None:
+    """A causal model scores contrasts with `ll` where nothing is asked, and replays. Numbers: tests/test_causal.py."""
+    (result,) = api.score("gpt", "sssb@1.0.0:noun-bare", limit=8, out=Path("out"))
+    assert result.scorer == "ll"
+    assert result.rows is not None
+    assert list(result.rows.columns) == ["config", "id", "stereo_score", "anti_score"]
+    assert (result.rows[["stereo_score", "anti_score"]].to_numpy() < 0).all()
+    assert api.replay(next(Path("out").rglob("*.json"))).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("model", "release", "message"),
+    [
+        ("nli", "sssb@1.0.0", "sssb@1.0.0 holds contrast rows, which scorers on masked or causal models take"),
+        ("gpt", "nli-control@1.0.0", "nli-control@1.0.0 holds inference rows, which scorers on inference models take"),
+        ("nli", "association@1.0.0", "association@1.0.0: no scorer takes association rows yet"),
+    ],
+)
+def test_rows_of_another_kind(model: str, release: str, message: str, made: Path) -> None:
+    """Rows that no scorer of the model takes are refused before its weights are read."""
+    (made / model / "model.safetensors").unlink()
+    with pytest.raises(SenseprobeError, match=message):
+        api.score(model, release)

@@ -1,6 +1,7 @@
 """One command's worth of scoring: which scorers, which model, what is stored, where results go."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,19 +70,9 @@ def score(
     model = open_model(opening, using[0].ability)
     results = []
     for scorer in using:
-        with Store(model.identity, scorer, say) if stored else _Nothing() as store:
+        with Store(model.identity, scorer, say) if stored else nullcontext() as store:
             results.append(write(job.run(model, scorer.id, store=store, progress=progress), out))
     return results
-
-
-class _Nothing:
-    """In the place of a store, where none is wanted."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
 
 def default_scorer(ability: str) -> Scorer:

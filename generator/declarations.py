@@ -1,8 +1,8 @@
 """The form of what authors write: front matter of the three kinds, and `dataset.yaml`."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from senseprobe.generator import yamlfile
 from senseprobe.release.schema import Kind
@@ -153,7 +153,7 @@ FRONTS: dict[str, type[ContrastFront | InferenceFront | AssociationFront]] = {
 class Equivalence(yamlfile.Model):
     """The margin, in points, within which two figures count as the same, and why."""
 
-    margin: float
+    margin: float = Field(ge=0, allow_inf_nan=False)
     reason: str
 
 
@@ -168,14 +168,17 @@ class ContrastSpec(yamlfile.Model):
     matched: bool = True
 
 
+_Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
 class Card(yamlfile.Model):
     """`dataset.yaml`: what a reader must know of the dataset."""
 
-    title: str
-    summary: str
+    title: _Said
+    summary: _Said
     license: str
     languages: list[str]
-    authors: list[str] = Field(default_factory=list)
+    authors: list[_Said] = Field(default_factory=list)
     citation: str
     canary: str
     content_warning: str

@@ -6,7 +6,7 @@ later release may have it.
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,13 +50,22 @@ def read_retired(folder: Path) -> dict[str, Retired]:
     found: dict[str, Retired] = {}
     findings = []
     for line, row in _lines(yamlfile.read_text(path, shown), shown):
-        if not row["id"] or row["id"] in found:
-            message = f"{row['id']} is retired twice" if row["id"] else "a row without an id"
+        if wrong := _wrong(row["id"], found):
+            message = f"{row['id']!r} {wrong}" if row["id"] else wrong
             findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
         found.setdefault(row["id"], Retired(row.get("version", ""), row.get("reason", ""), line))
     if findings:
         raise DeclarationError(findings)
     return found
+
+
+def _wrong(name: str, found: Container[str]) -> str | None:
+    """What is wrong with an id; None where nothing is."""
+    if not name:
+        return "a row without an id"
+    if name != name.strip():
+        return "begins or ends with a blank, as no id does"
+    return "is retired twice" if name in found else None
 
 
 def _lines(text: str, shown: str) -> Iterator[tuple[int, dict[str, str]]]:

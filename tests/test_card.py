@@ -37,7 +37,7 @@ title: "Tiny: a | test"
 summary: Tiny.
 license: LICENSE
 languages: [en, "no"]
-authors: [Ada Lovelace, The Test Society]
+authors: ["Lovelace, Ada", The Test Society, The Test Society]
 citation: lovelace1843
 canary: "c"
 content_warning: None.
@@ -299,6 +299,8 @@ def test_a_licence_that_the_hub_does_not_list_has_a_name_and_a_link(
         ("MIT", "Mine", "E208", "wordlists/datapackage.yaml"),
         ("Mine", "MIT", "E208", "templates/tiny/dataset.yaml"),
         ("MIT", "CC-BY-NC-ND-4.0", "E208", "wordlists/datapackage.yaml"),
+        ("MIT", "CC-BY-ND-3.0", "E208", "wordlists/datapackage.yaml"),  # of every version and country
+        ("MIT", "CC-BY-NC-ND-3.0-DE", "E208", "wordlists/datapackage.yaml"),
     ],
 )
 def test_nothing_is_built_under_licences_that_forbid_it(
@@ -372,7 +374,14 @@ def test_the_citation_has_the_keys_that_the_format_asks_for(project: Path) -> No
     told = YAML(typ="safe").load(release.folder / "CITATION.cff")
     assert {"cff-version", "message", "title", "authors"} <= {*told}
     assert (told["cff-version"], told["type"], told["version"]) == ("1.2.0", "dataset", "1.0.0")
-    assert told["authors"] == [{"name": "Ada Lovelace"}, {"name": "The Test Society"}]
+    # A person is told from a group, and nobody is named twice, which the format forbids.
+    assert told["authors"] == [{"family-names": "Lovelace", "given-names": "Ada"}, {"name": "The Test Society"}]
+    assert "author = {Lovelace, Ada and {The Test Society}}," in (release.folder / "README.md").read_text()
+    creators = json.loads((release.folder / "croissant.json").read_text())["creator"]
+    assert [(each["@type"], each["name"]) for each in creators] == [
+        ("sc:Person", "Ada Lovelace"),
+        ("sc:Organization", "The Test Society"),
+    ]
     assert told["identifiers"][0]["value"] == f"sha256:{release.manifest.content}"
     # The url is none, and is left out; the rest is that of the bibliography.
     assert told["references"] == [

@@ -325,6 +325,7 @@ def test_without_a_project_a_build_says_where_to_put_a_release(
     assert ran.code == 2
     assert "no project here (no senseprobe.toml in a parent folder): say where with --out DIR" in ran.err
     assert run("count", "sssb/race").code == 0
+    assert "no project here (no senseprobe.toml in a parent folder): what was checked" in run("lint").out
 
 
 def test_the_installed_command_does_the_same(project: Path) -> None:

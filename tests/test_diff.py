@@ -1,6 +1,9 @@
 """What changed between two releases, the number that it calls for, and what `build` refuses."""
 
+import contextlib
+import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -19,13 +22,15 @@ from hypothesis import strategies as st
 import senseprobe
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
+from senseprobe.generator.checks import lint
+from senseprobe.project import Layer
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release import matching
 from senseprobe.release.changelog import entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.schema import design_schema
-from senseprobe.release.versions import Bump, lowest, newest_lower
+from senseprobe.release.versions import Bump, lower, lowest
 
 Row = dict[str, Any]
 
@@ -57,7 +62,7 @@ def _side(rows: Sequence[Row], version: str, design: Design = DESIGN, at_once: i
         for start in range(0, len(rows), at_once):
             yield pa.RecordBatch.from_pylist(list(rows[start : start + at_once]), schema)
 
-    return Side(Manifest.of({**told, "card": {}, "recipe": "r", **facts}), batches)
+    return Side(Manifest.of({**told, "card": {}, "recipe": "r", "files": {}, **facts}), batches)
 
 
 def _diff(old: Sequence[Row], new: Sequence[Row]) -> dict[str, Any]:
@@ -151,6 +156,26 @@ def test_long_ids_and_many_rows() -> None:
     _assert_as_naive([_row("a" * 5000), _row("b")], [_row("b", gold=None), _row("a" * 5000), _row("c" * 2000)])
 
 
+def test_a_label_that_is_turned_round_is_told() -> None:
+    """A stereotype that becomes its counterpart, and it the stereotype, is no mere edit; by hand, 2 of 4."""
+    contrast = replace(DESIGN, kind="contrast", roles={"stereo": {"q": "bad"}, "anti": {"q": "good"}}, columns=())
+    names = design_schema(contrast).names
+
+    def pair(name: str, stereo: str, anti: str) -> Row:
+        told = {"id": name, "frame": "f1", "stereo": stereo, "anti": anti, "contested": False, "minimal": True}
+        return {**dict.fromkeys(names), **told}
+
+    old = [pair("a", "A.", "B."), pair("b", "C.", "D."), pair("c", "E.", "F."), pair("d", "G.", "H.")]
+    new = [pair("a", "B.", "A."), pair("b", "D.", "C."), pair("c", "E.", "G."), pair("d", "H.", "H.")]
+    found = diff_releases(_side(old, "1.0.0", contrast), _side(new, "2.0.0", contrast))
+    (change,) = found.configs
+    assert (change.edited, change.turned) == (4, 2)
+    assert change.samples == {"stereo": ("A.", "B."), "anti": ("B.", "A.")}
+    assert "the label of 2 rows of c is turned round" in [reason.text for reason in found.reasons]
+    assert "the label of 2 rows is turned round" in entry(found)
+    assert "`stereo`, for example `A.` → `B.`" in entry(found)
+
+
 def test_an_id_twice_is_told() -> None:
     """Rows that cannot be told apart cannot be compared."""
     twice = [_row("a"), _row("b"), _row("a")]
@@ -166,7 +191,7 @@ C, D = Contrast(name="x", estimand="neutral", a="c", b="c"), Contrast(name="y", 
 CASES: list[tuple[str, Side, str]] = [
     ("none", _side(OLD, "9.0.0"), "1.2.3"),
     ("rows in another order", _side(OLD[::-1], "9.0.0"), "1.2.4"),
-    ("recipe", _side(OLD, "9.0.0", recipe="other"), "1.2.4"),
+    ("recipe", _side(OLD, "9.0.0", files={"recipe/x": {"bytes": 1, "sha256": "s"}}), "1.2.4"),
     ("card", _side(OLD, "9.0.0", card={"title": "T"}), "1.2.4"),
     ("row added", _side([*OLD, _row("c")], "9.0.0"), "1.3.0"),
     ("row removed", _side(OLD[:1], "9.0.0"), "2.0.0"),
@@ -216,10 +241,10 @@ def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         if name != "1.11.0":
             (tmp_path / name / "release.json").touch()
-    assert newest_lower(tmp_path, "2.0.0") == tmp_path / "1.10.0"
-    assert newest_lower(tmp_path, "1.10.0") == tmp_path / "1.9.0"
-    assert newest_lower(tmp_path, "1.9.0") is None
-    assert newest_lower(tmp_path / "gone", "1.0.0") is None
+    assert lower([tmp_path], "2.0.0") == [tmp_path / "1.9.0", tmp_path / "1.10.0"]
+    assert lower([tmp_path], "1.10.0") == [tmp_path / "1.9.0"]
+    assert lower([tmp_path], "1.9.0") == []
+    assert lower([tmp_path / "gone"], "1.0.0") == []
     assert lowest("1.9.9", Bump.MINOR) == "1.10.0"
 
 
@@ -309,6 +334,14 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return project
 
 
+def _elsewhere(tiny: Project, version: str, *rows: str) -> Path:
+    """The dataset with these jobs, built in a project of its own, where no older release is."""
+    other = Project(tiny.root / "elsewhere")
+    other.jobs(*rows)
+    with contextlib.chdir(other.root):
+        return api.build("tiny", version).folder
+
+
 def _refused(version: str) -> str:
     with pytest.raises(ReleaseError) as caught:
         api.build("tiny", version)
@@ -331,6 +364,30 @@ def test_build_refuses_a_number_that_is_too_low(tiny: Project) -> None:
     assert "1 row of job removed (MAJOR): 2.0.0 or higher" in _refused("1.9.9")
     api.build("tiny", "2.0.0")
     assert tiny.built() == ["1.0.0", "1.1.0", "2.0.0"]
+
+
+def test_releases_elsewhere_count_too(tiny: Project) -> None:
+    """Those of the project whose templates are built, wherever the new one goes."""
+    tiny.jobs("engineer,an")
+    with pytest.raises(ReleaseError, match=r"since tiny@1\.0\.0, 1 row of job removed"):
+        api.build("tiny", "1.0.1", tiny.root / "out")
+    card = api.build("tiny", "2.0.0", tiny.root / "out").folder / "README.md"
+    assert "Since tiny@1.0.0: MAJOR" in card.read_text()
+
+
+def test_a_recipe_without_end_is_not_expanded(tiny: Project) -> None:
+    """Rows that are not kept are made again no further than the manifest says, however many the recipe would make."""
+    later = _elsewhere(tiny, "2.0.0", "engineer,an")
+    folder = tiny.root / "releases" / "tiny" / "1.0.0"
+    shutil.rmtree(folder / "job")
+    template = folder / "recipe" / "templates" / "tiny" / "job.j2"
+    slots = "".join(f"\n  s{number}: {{list: jobs}}" for number in range(60))
+    text = template.read_text().replace("\nslots:", f"\nslots:{slots}", 1)
+    template.write_text(re.sub(r"pairs: \d+", f"pairs: {2**61}", text))
+    _resealed(folder)
+    for use in (lambda: api.diff("tiny@1.0.0", str(later)), lambda: api.restore("tiny@1.0.0")):
+        with pytest.raises(ReleaseError, match="the rows have other columns than their design tells of"):
+            use()
 
 
 def test_the_newest_lower_release_counts(tiny: Project) -> None:
@@ -356,6 +413,16 @@ def test_an_older_release_without_rows_is_made_again(tiny: Project) -> None:
     assert not (folder / "job").exists()
 
 
+def _resealed(folder: Path) -> None:
+    """A manifest that says of the recipe's files what they are now, as a forger would have it."""
+    facts = json.loads((folder / "release.json").read_text())
+    for name in [name for name in facts["files"] if name.startswith("recipe/")]:
+        data = (folder / name).read_bytes()
+        facts["files"][name] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    facts.pop("digest")
+    (folder / "release.json").write_bytes(Manifest.of(facts).dump())
+
+
 def test_an_older_release_that_cannot_be_compared_is_told(tiny: Project) -> None:
     """Where rows are gone and the recipe makes others or none, or the manifest is damaged, nothing is built."""
     folder = tiny.root / "releases" / "tiny" / "1.0.0"
@@ -364,10 +431,14 @@ def test_an_older_release_that_cannot_be_compared_is_told(tiny: Project) -> None
     words = folder / "recipe" / "wordlists" / "jobs.csv"
     words.write_text(words.read_text().replace("nurse", "guide"))
     assert "cannot tell what changed since" in _refused("2.0.0")
-    api.build("tiny", "2.0.0", tiny.root / "out")
+    later = _elsewhere(tiny, "2.0.0", "engineer,an")
+    with pytest.raises(DamagedRelease, match=r"recipe/wordlists/jobs\.csv: E404 differs from what was frozen"):
+        api.diff("tiny@1.0.0", str(later))
+    _resealed(folder)
     with pytest.raises(DamagedRelease, match=r"recipe of job: E408 of tiny@1\.0\.0: rows are not those that"):
-        api.diff("tiny@1.0.0", "out/tiny/2.0.0")
+        api.diff("tiny@1.0.0", str(later))
     words.write_text("word\n")
+    _resealed(folder)
     assert "does not keep its rows, and its recipe cannot be used" in _refused("2.0.0")
     (folder / "release.json").write_text("{}")
     assert "cannot tell what changed since" in _refused("2.0.0")
@@ -397,11 +468,15 @@ def test_a_retired_id_never_comes_back(tiny: Project) -> None:
     assert (tiny.root / "releases/tiny/2.0.0/recipe/templates/tiny/retired.csv").read_bytes() == retired.read_bytes()
     assert api.verify("tiny@2.0.0", rebuild=True) == []
 
+    retired.write_text(f"{retired.read_text()}job.is.nrse,\n")
+    api.build("tiny", "2.0.2")
+    retired.write_text("id\njob.is.nurse\n")
+    api.build("tiny", "2.0.3")  # nobody ever had that id, so it may be taken out again
     retired.write_text("id,version,reason\njob.is.guide,2.0.0,\n")
-    assert "job.is.nurse is in the retired.csv of tiny@2.0.0 and no longer in yours: put it back" in _refused("3.0.0")
+    assert "job.is.nurse is in the retired.csv of tiny@2.0.3 and no longer in yours: put it back" in _refused("3.0.0")
     retired.write_text("id\njob.is.guide\njob.is.nurse\n")
-    api.build("tiny", "2.0.1")
-    assert tiny.built() == ["1.0.0", "2.0.0", "2.0.1"]
+    api.build("tiny", "2.0.4")
+    assert tiny.built() == ["1.0.0", "2.0.0", "2.0.2", "2.0.3", "2.0.4"]
 
 
 @pytest.mark.parametrize(
@@ -412,17 +487,19 @@ def test_a_retired_id_never_comes_back(tiny: Project) -> None:
         ("id,id\nx,y\n", "columns are not id"),
         ("id,why\nx,y\n", "columns are not id"),
         ("id,reason\nx\n", "1 cells, expected 2"),
-        ("id\nx\nx\n", "x is retired twice"),
+        ("id\nx\nx\n", "'x' is retired twice"),
+        ("id\n x\n", "' x' begins or ends with a blank"),
         ('id\n""\n', "a row without an id"),
         ('id\n"x\n', "malformed CSV"),
     ],
 )
 def test_a_malformed_list_of_retired_ids_is_told(tiny: Project, text: str, message: str) -> None:
-    """As any declaration: file, line, and what is wrong."""
+    """As any declaration, by lint as by build: file, line, and what is wrong."""
     (tiny.templates / "retired.csv").write_text(text)
     with pytest.raises(DeclarationError) as caught:
         api.build("tiny", "1.0.1")
     finding = caught.value.findings[0]
+    assert finding in lint(Layer(tiny.root)).findings
     assert (finding.path, finding.code) == ("templates/tiny/retired.csv", "E202")
     assert message in finding.message
 
@@ -461,7 +538,7 @@ def test_the_command(tiny: Project) -> None:
     """Text, JSON and Markdown; 0 where the number is high enough, 1 where it is not, 2 for misuse."""
     tiny.jobs("engineer,a", "guide,a")
     api.build("tiny", "2.0.0")
-    api.build("tiny", "1.1.0", tiny.root / "out")
+    lowered = _elsewhere(tiny, "1.1.0", "engineer,a", "guide,a")
 
     text = _senseprobe("diff", "tiny@1.0.0", "tiny@2.0.0")
     assert (text.returncode, text.stderr) == (0, "")
@@ -470,16 +547,18 @@ def test_the_command(tiny: Project) -> None:
         "job: removed job.is.nurse",
         "job: edited job.is.engineer",
         "job: edited in stereo (1), anti (1), stereo_span (1), anti_span (1)",
+        "job: stereo, for example He is an engineer. -> He is a engineer.",
+        "job: anti, for example She is an engineer. -> She is a engineer.",
         "job: job: appeared guide (1)",
         "job: job: vanished nurse (1)",
         "MAJOR: 1 row of job edited",
         "MAJOR: 1 row of job removed",
         "MINOR: 1 row of job added",
-        "PATCH: the recipe changed",
+        "PATCH: the recipe changed: wordlists/jobs.csv",
         "tiny@1.0.0 -> tiny@2.0.0: MAJOR, so 2.0.0 or higher",
     ]
     assert _documented(text.stdout)
-    low = _senseprobe("diff", "tiny@1.0.0", "out/tiny/1.1.0", "--json")
+    low = _senseprobe("diff", "tiny@1.0.0", str(lowered), "--json")
     told = json.loads(low.stdout)
     assert (low.returncode, told["bump"], told["version"], told["enough"]) == (1, "major", "2.0.0", False)
     assert told["configs"][0]["first"] == {
@@ -505,6 +584,8 @@ Since tiny@1.0.0: MAJOR (2.0.0 or higher).
 ### Changed
 
 - `job`: 1 row edited (`job.is.engineer`) in `stereo` (1), `anti` (1), `stereo_span` (1), `anti_span` (1)
+- `job`: `stereo`, for example `He is an engineer.` → `He is a engineer.`
+- `job`: `anti`, for example `She is an engineer.` → `She is a engineer.`
 
 ### Removed
 

@@ -1,5 +1,6 @@
 """Files and folders that are whole or absent."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -151,3 +152,16 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     assert "File too large" in done.stderr
     assert path.read_bytes() == b"old"
     assert _names(tmp_path) == ["x.json"]
+
+
+def test_what_another_container_writes_is_kept(tmp_path: Path) -> None:
+    """Its processes cannot be seen from here, but the lock that they hold can; once it is gone, so is the writer."""
+    theirs = tmp_path / f".final.partial-0-{_dead_process()}"
+    theirs.mkdir()
+    handle = os.open(theirs, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    write_whole(tmp_path / "final", b"x")
+    assert theirs.is_dir()
+    os.close(handle)
+    write_whole(tmp_path / "final", b"y")
+    assert not theirs.exists()

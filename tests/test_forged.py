@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from senseprobe import api
+from senseprobe.errors import ReleaseError
+from senseprobe.release.hashing import combine
+from senseprobe.release.manifest import Manifest
 from senseprobe.release.memory import memory_cap
 
 TINY = Path(__file__).parent / "fixtures" / "releases" / "form-2"
@@ -213,3 +217,124 @@ def test_the_cap_is_lifted_afterwards() -> None:
     with pytest.raises(MemoryError), memory_cap(2**20):
         bytearray(2**28)
     assert len(bytearray(2**28)) == 2**28
+
+
+def test_metadata_that_renames_columns_is_found(copy: Path) -> None:
+    """Pandas takes a column for another one where a key of its own says so; the rows themselves are as they were."""
+    path = copy / NAME
+    table = pq.read_table(path)
+    renamed = json.dumps({"columns": [{"field_name": "premise", "name": "hypothesis"}]})
+    pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), "pandas": renamed}), path)
+    _seal(copy)
+    (finding,) = api.verify(str(copy))
+    assert (finding.path, finding.code) == (NAME, "E407")
+    assert "b'pandas'" in finding.message
+
+
+@pytest.mark.parametrize(
+    "place", [".cache/x.parquet", "guess/.cache/test-00000-of-00001.parquet", ".DS_Store/a/b.parquet"]
+)
+def test_rows_below_foreign_names_are_found(copy: Path, place: str) -> None:
+    """Queries as docs/loading.md has them would take these for rows of the release."""
+    (copy / place).parent.mkdir(parents=True)
+    shutil.copyfile(copy / NAME, copy / place)
+    assert _found(copy) == [(place, "E403")]
+
+
+@pytest.mark.parametrize("name", [NAME, "restored.json", "release.json"])
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_a_pipe_is_not_waited_for(copy: Path, name: str, rebuild: bool) -> None:
+    """Nothing would ever come out of it."""
+    (copy / name).unlink(missing_ok=True)
+    os.mkfifo(copy / name)
+    expected = {NAME: (NAME, "E402"), "restored.json": None, "release.json": ("release.json", "E401")}[name]
+    assert _found(copy, rebuild) == ([expected] if expected else [])
+
+
+def test_rows_without_end_are_not_counted_out(copy: Path) -> None:
+    """A note of restored files beside a manifest that claims ten million million rows: 40 million names of files."""
+    (copy / "restored.json").write_text('{"files": {}}')
+    _seal(copy, rows=10**13)
+    found, peak = _verified(copy)
+    assert [(path, code) for path, code, _ in found] == [("guess", "E405")]
+    assert peak < GIGABYTE
+
+
+@pytest.mark.parametrize(
+    "design", [{"kind": "foo"}, {"columns": [["x", "int32"]]}, {"estimands": None}, {"slots": "abc"}, {"roles": []}]
+)
+def test_a_design_of_no_rows_is_refused(copy: Path, design: dict[str, Any]) -> None:
+    """It is told as damage of the manifest, and by name."""
+    facts = json.loads((copy / "release.json").read_bytes())
+    _seal(copy, design={**facts["configs"]["guess"]["design"], **design})
+    (finding,) = api.verify(str(copy))
+    assert (finding.path, finding.code) == ("release.json", "E401")
+    assert "configs.guess.design" in finding.message
+
+
+def _sealed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    facts = json.loads((folder / "release.json").read_bytes())
+    change(facts)
+    facts.pop("digest")
+    (folder / "release.json").write_bytes(Manifest.of(facts).dump())
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda facts: facts.update(order=facts["order"][::-1]), "order"),
+        (lambda facts: facts["card"].update(license="MIT"), "card, license"),
+        (lambda facts: facts["card"].update(equivalence={"margin": 50.0, "reason": "none"}), "card, equivalence"),
+        (lambda facts: facts["configs"]["guess"].update(description="Another."), "guess, description"),
+        (lambda facts: facts["configs"]["guess"]["expect"].update(published=7), "guess, expect"),
+    ],
+)
+def test_a_rebuild_holds_the_facts_against_the_recipe(
+    copy: Path, change: Callable[[dict[str, Any]], None], named: str
+) -> None:
+    """What a model is judged by, and a release cited by, is in the recipe too."""
+    assert api.verify(str(copy), rebuild=True) == []
+    _sealed(copy, change)
+    assert api.verify(str(copy)) == []
+    (finding,) = api.verify(str(copy), rebuild=True)
+    assert (finding.path, finding.code) == ("release.json", "E408")
+    assert finding.message.endswith(f"manifest: {named}")
+
+
+def test_a_config_that_was_left_out_is_found(copy: Path) -> None:
+    """By what the recipe makes."""
+
+    def leave_out(facts: dict[str, Any]) -> None:
+        facts["order"].remove("words")
+        del facts["configs"]["words"], facts["files"][WORDS]
+        contents = {name: each["content"] for name, each in facts["configs"].items()}
+        facts["content"] = combine(contents)
+
+    shutil.rmtree(copy / "words")
+    _sealed(copy, leave_out)
+    assert api.verify(str(copy)) == []
+    found = api.verify(str(copy), rebuild=True)
+    assert next(finding.message for finding in found) == "does not have what the recipe makes: words"
+
+
+def test_rows_that_are_not_here_are_rebuilt_and_hashed(copy: Path) -> None:
+    """Of a release that keeps none, a rebuild still tells whether its recipe makes the rows of the content hash."""
+    shutil.rmtree(copy / "guess")
+    assert _found(copy, rebuild=True) == [("guess", "E402")]
+
+    def other(facts: dict[str, Any]) -> None:
+        facts["configs"]["guess"]["content"] = "0" * 64
+        facts["content"] = combine({name: each["content"] for name, each in facts["configs"].items()})
+
+    _sealed(copy, other)
+    assert ("guess", "E408") in _found(copy, rebuild=True)
+
+
+def test_the_hash_that_a_paper_cites(copy: Path) -> None:
+    """Whoever forged the manifest as well is found by it alone."""
+    content = api.load(str(copy)).manifest.content
+    assert api.verify(str(copy), content=content) == api.verify(str(copy), content=content[:12].upper()) == []
+    (finding,) = api.verify(str(copy), content="0" * 12)
+    assert (finding.code, finding.message) == ("E405", f"content hash is {content}, and not 000000000000")
+    with pytest.raises(ReleaseError, match="no content hash"):
+        api.verify(str(copy), content="abc")

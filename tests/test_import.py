@@ -16,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from tests.imports.files import FILES, HERE
 
 from senseprobe import api
 from senseprobe.errors import ReleaseError, SenseprobeError
@@ -23,16 +24,6 @@ from senseprobe.importing.again import verify_import
 from senseprobe.importing.plan import Imported, read_import
 from senseprobe.importing.sources import MAX_FILE
 from senseprobe.release.manifest import read_manifest
-
-HERE = Path(__file__).parent / "imports"
-FILES: dict[str, list[Path]] = {
-    "sssb": sorted((HERE / "sssb").iterdir()),
-    "crows-pairs": [HERE / "crows.csv"],
-    "stereoset": [HERE / "stereoset.json"],
-    "seat": sorted((HERE / "seat").iterdir()),
-    "winobias": sorted((HERE / "winobias").iterdir()),
-    "winogender": sorted((HERE / "winogender").iterdir()),
-}
 
 SIZES = {
     "sssb": {"race": 6, "colour": 8, "noun": 4, "verb": 2, "nationality": 12, "language": 4},
@@ -102,7 +93,7 @@ import json, sys
 from pathlib import Path
 from senseprobe import api
 for format_, files in json.loads(sys.argv[1]).items():
-    api.import_release(format_, [Path(file) for file in files], format_, "1.0.0", None, Path("."))
+    api.import_release(format_, [Path(file) for file in files], f"my-{format_}", "1.0.0", None, Path("."))
 """
 
 
@@ -140,19 +131,19 @@ def test_what_is_left_out_is_frozen_with_the_release(tmp_path: Path) -> None:
 
 
 def test_a_changed_source_is_found_by_importing_again(tmp_path: Path) -> None:
-    """A word, and a line that is malformed now: the row, and the list of what was left out, differ."""
+    """A word, and a line that is malformed now: the row differs, or the list of what was left out, and the canary."""
     release, _ = api.import_release("winogender", FILES["winogender"], "mine", "1.0.0", None, tmp_path)
     source = release.folder / "recipe" / "sources" / "all_sentences.tsv"
     text = source.read_text()
     source.write_text(
         text.replace("that he could serve", "that he would serve").replace("she could serve", "she would serve")
     )
-    found = [(finding.path, finding.code) for finding in verify_import(release.folder, release.manifest)]
+    found = [(finding.path, finding.code) for finding in verify_import(release.folder, release.manifest, ())]
     source.write_text(text.replace("clerk.guest.male.txt", "clerk.guest.3.male.txt"))
-    other = [(finding.path, finding.code) for finding in verify_import(release.folder, release.manifest)]
+    other = [(finding.path, finding.code) for finding in verify_import(release.folder, release.manifest, ())]
 
-    assert found == [("occupation", "E408")]
-    assert other == [("recipe/import.csv", "E408")]
+    assert found == [("occupation", "E408"), ("release.json", "E408")]
+    assert other == [("release.json", "E408"), ("recipe/import.csv", "E408")]
 
 
 @pytest.mark.parametrize("damage", ["{}", "{", '{"format":"sssb","files":["../x"],"license":""}', "[" * 9_999])
@@ -160,7 +151,7 @@ def test_a_damaged_recipe_is_told(damage: str, tmp_path: Path) -> None:
     """Parameters that are no parameters, or that lead out of the folder: a finding, never a traceback."""
     release, _ = api.import_release("sssb", FILES["sssb"], "mine", "1.0.0", None, tmp_path)
     (release.folder / "recipe" / "import.json").write_text(damage)
-    found = list(verify_import(release.folder, release.manifest))
+    found = list(verify_import(release.folder, release.manifest, ()))
 
     assert [finding.path for finding in found] == ["recipe"]
     assert "cannot be imported again" in found[0].message
@@ -239,9 +230,9 @@ def test_the_counts_of_the_paper_follow_from_files_of_the_published_form(tmp_pat
     assert sizes == {"nationality": 1_728, "language": 576, "race": 108, "colour": 625, "noun": 192, "verb": 132}
     product = "(every stereo with every anti sentence of a sense)"
     assert imported.notes.facts == [
-        f"nationality-vs-language.txt: 528 sentences in 64 blocks, 2304 pairs {product}",
         f"black-race-vs-colour.txt: 71 sentences in 6 blocks, 733 pairs {product}",
         "gender-bias.txt: 650 sentences in 325 blocks, 324 pairs (by blocks of two)",
+        f"nationality-vs-language.txt: 528 sentences in 64 blocks, 2304 pairs {product}",
     ]
     assert [note.reason for note in imported.notes.listed] == ["unfilled placeholder $SENSE-ID$"] * 2
 
@@ -320,8 +311,8 @@ She bakes now.\t[verb, bake%2:30:00::, anti]
     assert list(_table(imported, "verb").index) == ["verb.1.2", "verb.4.5", "verb.18.19", "verb.21.22"]
     assert _left_out(imported) == [
         "g.txt:2: kept: 5 blanks before the bracket, neither one TAB nor one to four spaces",
-        "g.txt:4: kept: the word of bake%2:30:00:: is not in the sentence, or more than once",
-        "g.txt:5: kept: the word of bake%2:30:00:: is not in the sentence, or more than once",
+        "g.txt:4: kept: the word of bake%2:30:00:: is not in the sentence, or more than once in some form",
+        "g.txt:5: kept: the word of bake%2:30:00:: is not in the sentence, or more than once in some form",
         "g.txt:7: left out: label pro is neither stereo nor anti",
         f"g.txt:8: {no_pair}",
         f"g.txt:10: {no_pair}",
@@ -531,7 +522,7 @@ def test_the_command_tells_programs(tmp_path: Path) -> None:
     told = json.loads(_run("crows-pairs", HERE / "crows.csv", *arguments).stdout)
     refused = _run("crows-pairs", HERE / "stereoset.json", *arguments)
 
-    assert {*told} == {"release", "folder", "rows", "content", "license", "facts", "notes"}
+    assert {*told} == {"release", "folder", "rows", "content", "license", "unpublishable", "facts", "notes"}
     assert (told["rows"], told["license"], told["facts"]) == ({"pairs": 4}, "CC-BY-SA-4.0", ["crows.csv: 4 pairs"])
     assert told["content"] == read_manifest(tmp_path / "mine" / "1.0.0").content
     assert told["notes"][0]["line"] == 4

@@ -12,21 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.imports.files import FILES
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
 from senseprobe.importing.plan import read_import
 from senseprobe.release.manifest import read_manifest
-
-HERE = Path(__file__).parent / "imports"
-FILES: dict[str, list[Path]] = {
-    "sssb": sorted((HERE / "sssb").iterdir()),
-    "crows-pairs": [HERE / "crows.csv"],
-    "stereoset": [HERE / "stereoset.json"],
-    "seat": sorted((HERE / "seat").iterdir()),
-    "winobias": sorted((HERE / "winobias").iterdir()),
-    "winogender": sorted((HERE / "winogender").iterdir()),
-}
 
 SECONDS = 20.0
 """More than any of these small files takes on a machine that is busy: a hang is longer."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from senseprobe import api
+from senseprobe import api, project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.release import parquet, shards
 
@@ -171,6 +171,23 @@ def test_rows_are_restored(whole: Path) -> None:
     elsewhere = api.restore(str(whole), whole.parent.parent / "elsewhere")
     assert _bytes(elsewhere.folder) == before
     assert _bytes(api.restore(str(whole)).folder) == before
+
+
+def test_a_release_that_ships_with_us_is_restored_in_the_project(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installed package is not written to; without a project, there is no place that anybody means."""
+    shipped = tmp_path / "shipped" / "releases" / "sssb" / "1.0.0"
+    shutil.copytree(whole, shipped, ignore=shutil.ignore_patterns("race"))
+    monkeypatch.setattr(project, "built_in", lambda: project.Layer(tmp_path / "shipped"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SenseprobeError, match="no project here"):
+        api.restore("sssb@1.0.0")
+    (tmp_path / "senseprobe.toml").touch()
+    assert api.restore("sssb@1.0.0").folder == tmp_path / "releases" / "sssb" / "1.0.0"
+    assert not (shipped / "race").exists()
+    with pytest.raises(ReleaseError, match=r"keeps no rows of race in .*: `senseprobe restore sssb@1\.0\.0`"):
+        api.load(str(shipped)).table("race")
 
 
 def test_an_interrupted_restoration_goes_on(whole: Path) -> None:

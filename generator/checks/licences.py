@@ -20,9 +20,9 @@ def of_a_list(words: WordList) -> Iterator[Finding]:
 
     A release says under which licence it may be used, so its parts must: write an identifier of
     https://spdx.org/licenses, or several joined by `AND` and `OR`. Where a list has several licences, all of them
-    apply; one without any has the dataset's. A `LicenseRef-` says nothing of what is allowed. Sentences made of words
-    are a changed version of their list, which CC-BY-ND-4.0 and its like forbid. Looked at are `licenses` of each list
-    in `datapackage.yaml`, and `license` in `dataset.yaml`.
+    apply; one whose `licenses` are an empty list has the dataset's. A `LicenseRef-` says nothing of what is allowed.
+    Sentences made of words are a changed version of what the words are from, which `CC-BY-ND-4.0` and its like forbid.
+    Looked at are `licenses` of each list in `datapackage.yaml`, and `license` in `dataset.yaml`.
     """
     yield from mistakes_of_list(words)
 

@@ -23,6 +23,7 @@ from senseprobe.generator.checks.report import Accepted, Answer, Report, joined
 from senseprobe.generator.checks.targets import Target
 from senseprobe.generator.english import English
 from senseprobe.generator.resolving import resolve
+from senseprobe.generator.retired import read_retired
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_dataset
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists, show
@@ -151,6 +152,8 @@ class Run:
             found.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
         elif catalogue := found.collect(lambda: open_dataset(folder, self.seen, only=only)) or self._readable(folder):
             self._catalogue(catalogue, found)
+        if not only:
+            found.collect(lambda: read_retired(folder))
         found.not_looked_at = [*self._passed_over(folder, found)]
         return self._report(found)
 

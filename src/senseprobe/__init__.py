@@ -7,7 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from senseprobe.api import build, diff, load, score, verify
+    from senseprobe.api import (
+        build,
+        diff,
+        import_release,
+        load,
+        publish,
+        pull,
+        replay,
+        restore,
+        score,
+        verify,
+    )
     from senseprobe.errors import (
         DamagedRelease,
         DeclarationError,
@@ -32,12 +43,18 @@ __all__ = [
     "SenseprobeError",
     "build",
     "diff",
+    "import_release",
     "load",
+    "publish",
+    "pull",
+    "replay",
+    "restore",
     "score",
     "verify",
 ]
 
-_HOMES = dict.fromkeys(("build", "diff", "load", "score", "verify"), "api")
+_API = ("build", "diff", "import_release", "load", "publish", "pull", "replay", "restore", "score", "verify")
+_HOMES = dict.fromkeys(_API, "api")
 _HOMES |= dict.fromkeys(("Design", "Figure", "Finding"), "records")
 
 

@@ -1,14 +1,15 @@
 """Files and folders appear whole or not at all, and a folder that exists is never overwritten."""
 
 import errno
+import fcntl
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["whole_folder", "write_whole"]
+__all__ = ["read_plain", "whole_folder", "write_whole"]
 
 # In a container every process may have the same id: the token tells what this process writes from what a dead one left.
 _TOKEN = secrets.token_hex(4)
@@ -26,13 +27,14 @@ def whole_folder(final: Path) -> Iterator[Path]:
     final.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(final)
     partial.mkdir()
-    try:
-        yield partial
-        _sync_below(partial)
-        _give_name(partial, final)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+    with _held(partial):
+        try:
+            yield partial
+            _sync_below(partial)
+            _give_name(partial, final)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
     _sync(final.parent)
 
 
@@ -41,12 +43,26 @@ def write_whole(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
     try:
-        partial.write_bytes(data)
-        _sync(partial)
-        partial.replace(path)
+        partial.touch()
+        with _held(partial):
+            partial.write_bytes(data)
+            _sync(partial)
+            partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def read_plain(path: Path, most: int) -> bytes:
+    """The bytes of a file that somebody else wrote; OSError where it is no plain file, or has more than `most` bytes.
+
+    A link may lead out of a folder, and a pipe or a device never end.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise OSError(errno.EINVAL, "is no plain file", str(path))
+    if path.stat().st_size > most:
+        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
+    return path.read_bytes()
 
 
 def _partial(final: Path) -> Path:
@@ -54,9 +70,43 @@ def _partial(final: Path) -> Path:
     prefix = f".{final.name}.partial-"
     own = final.with_name(f"{prefix}{_TOKEN}-{os.getpid()}")
     for leftover in final.parent.iterdir():
-        if leftover.name.startswith(prefix) and leftover != own and not _alive(leftover.name.rpartition("-")[2]):
+        if leftover.name.startswith(prefix) and leftover != own and not _in_use(leftover):
             shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     return own
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold a lock on what is being written, for processes that cannot see this one, in other containers or hosts.
+
+    Where a file system knows no locks, there is none.
+    """
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _in_use(leftover: Path) -> bool:
+    """Whether a process still writes what lies there: one with the id in its name, or one that holds its lock."""
+    if _alive(leftover.name.rpartition("-")[2]):
+        return True
+    try:
+        handle = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
 
 
 def _alive(process: str) -> bool:

@@ -1,6 +1,6 @@
 """From declarations to a release, and from a release's recipe to its rows again."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -20,8 +20,8 @@ from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.parquet import Rows, Told, write_rows
 from senseprobe.release.reading import Release
+from senseprobe.release.rebuilding import verify_recipe
 from senseprobe.release.schema import design_schema
-from senseprobe.release.verify import Remade, verify_recipe
 
 __all__ = ["plan_of", "rebuild", "rows_by_config", "rows_of"]
 
@@ -74,22 +74,18 @@ def rows_by_config(catalogue: Catalogue) -> dict[str, Rows]:
     return {config.name: partial(catalogue.rows, config) for config in catalogue.configs}
 
 
-def rebuild(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    """Every difference between a release and what its recipe makes."""
+def rebuild(folder: Path, manifest: Manifest, away: Container[str] = ()) -> Iterator[Finding]:
+    """Every difference between a release and what its recipe makes; the rows of some configs may be `away`."""
     if is_import(folder / "recipe"):
-        yield from again.verify_import(folder, manifest)
+        yield from again.verify_import(folder, manifest, away)
         return
     try:
         catalogue = open_recipe(folder / "recipe", str(manifest.data["dataset"]))
+        plan = plan_of(catalogue, str(manifest.data["version"]))
     except DeclarationError as error:
         yield from error.findings
         return
-
-    def made(name: str) -> Remade:
-        config = catalogue.config(name)
-        return Remade(catalogue.rows(config), catalogue.design(config), catalogue.levels(config))
-
-    yield from verify_recipe(Release(folder, manifest), {config.name for config in catalogue.configs}, made)
+    yield from verify_recipe(Release(folder, manifest), plan, rows_by_config(catalogue), away)
     for asked, text in catalogue.english.unfrozen():
         message = f"has no answer for {asked!r} of {text!r}, so another library may answer otherwise"
         yield Finding(path="recipe/english.csv", code="E408", message=message)

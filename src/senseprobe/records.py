@@ -77,7 +77,7 @@ class Design:
     def from_dict(cls, data: Mapping[str, Any]) -> "Design":
         """The design as a manifest holds it; unknown keys are a TypeError."""
         factors = tuple(Factor(name=f["name"], columns=tuple(f["columns"])) for f in data["factors"])
-        lists = {key: tuple(data[key]) for key in ("slots", "estimands")}
+        lists = {key: tuple(data.get(key, ())) for key in ("slots", "estimands")}
         columns = tuple((name, kind) for name, kind in data.get("columns", ()))
         return cls(**{**data, **lists, "factors": factors, "columns": columns})
 

@@ -11,94 +11,19 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-OWNER_TOKEN = "hf_ownerSecretOfTheTests"  # noqa: S105 - it opens nothing but this server
-READER_TOKEN = "hf_readerSecretOfTheTests"  # noqa: S105
-USERS = {OWNER_TOKEN: "jane", READER_TOKEN: "john"}
-
-
-@dataclass(frozen=True)
-class Blob:
-    """A file; `lfs` tells how it was sent."""
-
-    data: bytes
-    lfs: bool
-
-    @property
-    def git(self) -> str:
-        """What git calls the bytes."""
-        return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data, usedforsecurity=False).hexdigest()
-
-    @property
-    def sha256(self) -> str:
-        """What LFS calls the bytes."""
-        return hashlib.sha256(self.data).hexdigest()
-
-
-@dataclass(frozen=True)
-class Commit:
-    """A state of a repository."""
-
-    oid: str
-    title: str
-    tree: dict[str, Blob]
-    parent: str | None
-
-
-@dataclass
-class Repo:
-    """A dataset repository."""
-
-    name: str
-    private: bool = False
-    gated: Any = False
-    commits: dict[str, Commit] = field(default_factory=dict)
-    branches: dict[str, str] = field(default_factory=dict)
-    tags: dict[str, str] = field(default_factory=dict)
-
-    def commit(self, title: str, tree: dict[str, Blob], branch: str = "main") -> Commit:
-        """Add a commit to a branch."""
-        parent = self.branches.get(branch)
-        text = json.dumps([title, parent, len(self.commits), {name: blob.git for name, blob in tree.items()}])
-        made = Commit(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), title, tree, parent)
-        self.commits[made.oid] = made
-        self.branches[branch] = made.oid
-        return made
-
-    def at(self, revision: str) -> Commit | None:
-        """The commit that a branch, tag or id names."""
-        oid = self.branches.get(revision) or self.tags.get(revision) or revision
-        return self.commits.get(oid)
-
-
-@dataclass
-class Fault:
-    """What happens to the next `times` requests of a route: a status, `cut` before, `cut-after` the work was done."""
-
-    route: str
-    what: int | str
-    times: int
-    says: str = ""
-
-
-@dataclass
-class Answer:
-    """An answer: JSON unless it is bytes."""
-
-    status: int = 200
-    body: Any = None
-    headers: dict[str, str] = field(default_factory=dict)
+from tests.hub.state import ONLY_READS, ROLES, USERS, Answer, Blob, Fault, Repo, entry, error, may_write
 
 
 class Hub:
     """The state, and the server's thread.
 
     `log` holds route and request line; `before` maps a route to what somebody else does just before its next request is
-    answered; `delay` is how many seconds each answer takes.
+    answered; `instead` maps a route to what changes all its answers; `renamed` maps repositories to their new names, to
+    which requests are sent on; `delay` is how many seconds each answer takes.
     """
 
     def __init__(self) -> None:
@@ -108,6 +33,8 @@ class Hub:
         self.log: list[tuple[str, str]] = []
         self.lock = threading.RLock()
         self.before: dict[str, Callable[[], object]] = {}
+        self.instead: dict[str, Callable[[Answer], Answer]] = {}
+        self.renamed: dict[str, str] = {}
         self.delay = 0.0
         self.sockets: set[socket.socket] = set()
         hub = self
@@ -131,7 +58,8 @@ class Hub:
         self._server.shutdown()
         self._server.server_close()
         for open_socket in [*self.sockets]:
-            open_socket.close()
+            with suppress(OSError):  # the client was faster
+                open_socket.shutdown(socket.SHUT_RDWR)  # `close` alone would leave it open to the thread that reads it
 
     def fail(self, route: str, what: int | str, times: int = 1, says: str = "") -> None:
         """Have the next requests of a route fail."""
@@ -210,6 +138,8 @@ class Handler(BaseHTTPRequestHandler):
         if meanwhile is not None:
             meanwhile()
         answer = self._answer(route, found, parse_qs(url.query), body)
+        if route in self.state.instead:
+            answer = self.state.instead[route](answer)
         return self._cut() if fault is not None else self._send(answer)
 
     do_GET = do_HEAD = do_POST = do_PUT = _do  # noqa: N815 - the base class's names
@@ -238,43 +168,54 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, route: str, found: dict[str, str], query: dict[str, list[str]], body: bytes) -> Answer:
         with self.state.lock:
-            user, refusal = self._user()
+            token, refusal = self._token()
+            user = USERS.get(token, "")
             work: Callable[..., Answer] | None = getattr(self, f"_{route}_", None)
             if refusal or work is None:
                 return refusal or error(404, "", "no such route")
             if "repo" not in found:
-                return work(user, body, **found)
-            repo = self.state.repos.get(found.pop("repo"))
-            owns = repo is not None and user == repo.name.partition("/")[0]
+                return work(token, body, **found)
+            name = found.pop("repo")
+            if new := self.state.renamed.get(name):
+                # 307 keeps method and body, as the Hub's does.
+                return Answer(307, {}, {"Location": self.path.replace(name, new)})
+            repo, space = self.state.repos.get(name), name.partition("/")[0]
+            owns = user == space or space in ROLES.get(user, {})
             if repo is None or (repo.private and not owns):
                 return error(404 if user else 401, "RepoNotFound", "Repository not found")
-            if route in WRITES and not owns:
+            if route in WRITES and not may_write(token, space):
                 return error(403, "", "You don't have the rights to write here")
             if route == "resolve" and repo.gated and not owns:
                 return error(403, "GatedRepo", "Access to this dataset is restricted")
             return work(repo, query if self.command in {"GET", "HEAD"} else body, **found)
 
-    def _user(self) -> tuple[str, Answer | None]:
+    def _token(self) -> tuple[str, Answer | None]:
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
         if token and token not in USERS:
             return "", error(401, "", "Invalid credentials in Authorization header")
-        return USERS.get(token, ""), None
+        return token, None
 
-    def _whoami_(self, user: str, _: bytes) -> Answer:
-        return Answer(body={"name": user, "type": "user"}) if user else error(401, "", "who?")
+    def _whoami_(self, token: str, _: bytes) -> Answer:
+        if not token:
+            return error(401, "", "who?")
+        user = USERS[token]
+        orgs = [{"name": name, "type": "org", "roleInOrg": role} for name, role in ROLES.get(user, {}).items()]
+        role = {"role": "read" if token == ONLY_READS else "write"}
+        return Answer(body={"name": user, "type": "user", "orgs": orgs, "auth": {"accessToken": role}})
 
-    def _yaml_(self, user: str, body: bytes) -> Answer:
+    def _yaml_(self, _: str, body: bytes) -> Answer:
         fine = json.loads(body)["content"].startswith("---\n")
         return Answer(
             200 if fine else 400, {"errors": [] if fine else [{"message": "no front matter"}], "warnings": []}
         )
 
-    def _create_(self, user: str, body: bytes) -> Answer:
+    def _create_(self, token: str, body: bytes) -> Answer:
         asked = json.loads(body)
-        name = f"{asked.get('organization') or user}/{asked['name']}"
-        if not user:
+        space = asked.get("organization") or USERS.get(token, "")
+        name = f"{space}/{asked['name']}"
+        if not token:
             return error(401, "", "Invalid username or password.")
-        if name.partition("/")[0] != user:
+        if not may_write(token, space):
             return error(403, "", "You don't have the rights to create a dataset under this namespace")
         told = {"url": f"{self.state.url}/datasets/{name}"}
         if name in self.state.repos:
@@ -348,7 +289,7 @@ class Handler(BaseHTTPRequestHandler):
             told.append({**wanted, **({} if wanted["oid"] in self.state.objects else {"actions": href})})
         return Answer(body={"transfer": "basic", "objects": told})
 
-    def _object_(self, user: str, body: bytes, sha: str) -> Answer:
+    def _object_(self, _: str, body: bytes, sha: str) -> Answer:
         if hashlib.sha256(body).hexdigest() != sha:
             return error(400, "", "other bytes than announced")
         self.state.objects[sha] = body
@@ -408,16 +349,3 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
-
-
-def error(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> Answer:
-    """A refusal, in the headers that the clients read."""
-    told = {**(headers or {}), "X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
-    return Answer(status, {"error": message}, told)
-
-
-def entry(name: str, blob: Blob) -> dict[str, Any]:
-    """A file as the tree lists it."""
-    told: dict[str, Any] = {"type": "file", "oid": blob.git, "size": len(blob.data), "path": name}
-    lfs = {"oid": blob.sha256, "size": len(blob.data), "pointerSize": 131}
-    return {**told, "lfs": lfs} if blob.lfs else told

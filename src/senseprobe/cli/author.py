@@ -8,6 +8,7 @@ import typer
 
 from senseprobe.cli.console import print_findings, print_json, print_line, print_table
 from senseprobe.errors import SenseprobeError
+from senseprobe.project import user_layer
 
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
@@ -52,6 +53,8 @@ def lint(
     else:
         (_annotate if form is Format.GITHUB else _tell)(report, guesses=guesses)
         print_line(_summary(report, strict=strict))
+        if not paths and user_layer() is None:
+            print_line("no project here (no senseprobe.toml in a parent folder): what was checked is the built-in data")
     raise typer.Exit(1 if report.findings or (strict and not report.complete) else 0)
 
 

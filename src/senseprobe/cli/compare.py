@@ -8,13 +8,14 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
 from senseprobe.errors import SenseprobeError
+from senseprobe.release.form import printable, shortened
 
 if TYPE_CHECKING:
     from senseprobe.release.diff import ReleaseDiff
 
 __all__ = ["diff"]
 
-_HELP = "NAME@VERSION, or the path of a release."
+_HELP = "[hf://USER/]NAME@VERSION, or the path of a release."
 
 
 def diff(
@@ -55,7 +56,7 @@ def _tell(found: "ReleaseDiff") -> None:
 
 def _details(found: "ReleaseDiff") -> Iterator[str]:
     """What stands behind the counts: first ids, columns, words, labels, designs."""
-    from senseprobe.release.changelog import listed
+    from senseprobe.release.form import listed
 
     for change in found.configs:
         name = change.config
@@ -63,20 +64,32 @@ def _details(found: "ReleaseDiff") -> Iterator[str]:
             yield f"{name}: {what} {listed(ids, getattr(change, what))}"
         if change.columns:
             yield f"{name}: edited in {listed(f'{column} ({rows})' for column, rows in change.columns.items())}"
+        if change.turned:
+            yield f"{name}: {change.turned} with the stereotype for its counterpart, and the other way round"
+        for column, (was, now) in change.samples.items():
+            if column not in change.labels:
+                yield f"{name}: {column}, for example {_shown(was)} -> {_shown(now)}"
         for slot, words in change.words.items():
             for what, told in (("appeared", words.appeared), ("vanished", words.vanished)):
                 if told:
                     yield f"{name}: {slot}: {what} {listed(f'{word} ({rows})' for word, rows in told.items())}"
         for column, labels in change.labels.items():
-            yield f"{name}: {column}: {listed(f'{each.was} -> {each.now} ({each.rows})' for each in labels)}"
+            became = listed(f"{_shown(each.was)} -> {_shown(each.now)} ({each.rows})" for each in labels)
+            yield f"{name}: {column}: {became}"
         for column, (was, now) in change.schema.get("changed", {}).items():
             yield f"{name}: column {column}: {was} -> {now}"
         for key, (was, now) in change.design.items():
-            yield f"{name}: design, {key}: {was} -> {now}"
+            yield f"{name}: design, {key}: {_shown(was)} -> {_shown(now)}"
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None else printable(shortened(value))
 
 
 def _verdict(found: "ReleaseDiff") -> str:
     if not found.reasons:
         return "nothing changed"
     called = f"{found.bump.upper()}, so {found.version} or higher"
+    if found.old.partition("@")[0] != found.new.partition("@")[0]:
+        return f"two datasets; if one followed the other, {called}"
     return {True: called, False: f"{called}: its number is too low", None: called}[found.enough]

@@ -15,12 +15,15 @@ __all__ = ["publish", "pull"]
 
 
 def publish(
-    release: Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, or the path of a release.")],
+    release: Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, a path, or hf://USER/NAME@VERSION.")],
     repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="The dataset repository on the Hub.")],
     private: Annotated[bool, typer.Option("--private", help="Only you and your organisation see it.")] = False,
     gated: Annotated[
         Literal["auto", "manual", "no"] | None,
-        typer.Option(help="Readers agree first (auto), are let in by you (manual), or neither.", show_default="auto"),
+        typer.Option(
+            help="Readers agree first (auto), are let in by you (manual), or neither.",
+            show_default="auto for a new repository, others stay as they are",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
     as_json: AsJson = False,
@@ -40,12 +43,16 @@ def _tell(done: "Published") -> None:
     sent = f"{done.sent} files sent" if done.sent else "nothing to send, it was there"
     print_line(f"{done.release} is {done.repo} {done.tag} on the Hub, commit {done.commit}: {sent}")
     print_line("fetched again by its tag, it is as it was frozen")
+    if done.access:
+        print_line(f"access is now {', '.join(done.access)}")
     _tell_more(done)
 
 
 def _tell_dry(done: "Published") -> None:
     verb = "make" if done.created else "use"
-    print_line(f"would {verb} the dataset {done.repo}, {'private' if done.private else 'public'}, gated: {done.gated}")
+    access = f" (new is {', '.join(done.access)})" if done.access and not done.created else ""
+    seen = "private" if done.private else "public"
+    print_line(f"would {verb} the dataset {done.repo}, {seen}, gated: {done.gated}{access}")
     if done.sent:
         removed = f", remove {done.removed} of an earlier version" if done.removed else ""
         print_line(f"would send {done.sent} files of {done.bytes} bytes in one commit{removed}, and tag it {done.tag}")
@@ -66,7 +73,10 @@ def pull(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a release from the Hugging Face Hub by its tag, and check it."""
+    """Fetch a release from the Hugging Face Hub by its tag, and check it.
+
+    To use one without it, write hf://USER/NAME@VERSION[:CONFIG] for the release in verify, diff, restore or score.
+    """
     from senseprobe import api
 
     with progress(f"fetching {release}", None):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "join", "restore", "verify"]
 
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, or the path of a release.")]
+Release = Annotated[str, typer.Argument(metavar="RELEASE", help="[hf://USER/]NAME@VERSION, or the path of a release.")]
 
 
 def build(
@@ -58,7 +58,9 @@ def join(
 
 def restore(
     release: Release,
-    out: Annotated[Path | None, typer.Option(help="Folder of releases.", show_default="where the release is")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of releases.", show_default="where it is, or the project's")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Make again the rows of a release that keeps only manifest and recipe, and check them."""
@@ -84,13 +86,14 @@ def _tell(release: "Frozen", as_json: bool) -> None:
 def verify(
     release: Release,
     rebuild: Annotated[bool, typer.Option(help="Also make the rows again from the recipe.")] = False,
+    content: Annotated[str, typer.Option(help="The content hash that it shall have, as a paper cites it.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Check a release: every file, its rows, its recipe."""
     from senseprobe import api
 
     with progress(f"verifying {release}", None) as step:
-        findings = api.verify(release, rebuild, step)
+        findings = api.verify(release, rebuild, step, content=content)
     if as_json:
         print_json({"release": release, "rebuilt": rebuild, "findings": [finding.as_dict() for finding in findings]})
     else:

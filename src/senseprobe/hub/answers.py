@@ -3,17 +3,23 @@
 import logging
 import os
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from json import JSONDecodeError
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.hub.asking import secret
+from senseprobe.records import Finding
 from senseprobe.release.form import printable
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
-__all__ = ["explained", "token"]
+__all__ = ["check_commit", "damaged", "explained", "told_of"]
 
 AGAIN = "nothing is lost: run the same command again"
 
@@ -32,16 +38,7 @@ _BROKEN = f"the Hub has a fault of its own: wait a little; {AGAIN}"
 _AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {AGAIN}"
 _OFFLINE = "HF_HUB_OFFLINE is set, so nothing is asked of the Hub: unset it"
 _GATED = "access is gated: ask for it on the repository's page, and set HF_TOKEN or `hf auth login`"
-
-
-def token() -> str | None:
-    """The token of HF_TOKEN or `hf auth login`; None without one, ReleaseError where it cannot be one."""
-    from huggingface_hub import get_token
-
-    found = get_token()
-    if found and not re.fullmatch(r"[!-~]+", found):
-        raise ReleaseError("the Hub's token holds blanks or letters that no token has: set HF_TOKEN again")
-    return found or None
+_NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether a proxy or a login page is in between"
 
 
 @contextmanager
@@ -52,7 +49,7 @@ def explained(doing: str) -> Iterator[None]:
     # The client has no classes of its own for answers that it cannot read, and for most failures of its uploader.
     strange = (ValueError, LookupError, RuntimeError, AttributeError, TypeError)
     xet = getattr(errors, "XetDownloadError", errors.FileMetadataError)  # older clients have none
-    known: tuple[type[Exception], ...] = (*_away(), errors.FileMetadataError, xet, *strange)
+    known: tuple[type[Exception], ...] = (*_away(), *_unread(), xet, *strange)
     try:
         with _quiet():
             yield
@@ -60,6 +57,29 @@ def explained(doing: str) -> Iterator[None]:
         raise
     except known as error:
         raise ReleaseError(f"cannot {doing}: {_reason(error)}") from None
+
+
+@contextmanager
+def told_of(name: str, folder: Path) -> Iterator[None]:
+    """Have what is raised about a copy in `folder` name what it is a copy of; the folder may be gone soon."""
+    try:
+        yield
+    except DamagedRelease as error:
+        raise damaged(name, error.findings) from None
+    except ReleaseError as error:
+        raise ReleaseError(str(error).replace(str(folder), name)) from None
+
+
+def damaged(name: str, findings: Iterable[Finding]) -> DamagedRelease:
+    """What is wrong with a copy of a release, which `name` names."""
+    return DamagedRelease([replace(finding, path=f"{name}/{finding.path}") for finding in findings])
+
+
+def check_commit(commit: object) -> str:
+    """The commit as it is; LookupError, as for any other page than was asked for, where a Hub would not name one so."""
+    if not isinstance(commit, str) or not re.fullmatch(r"[0-9a-f]{40}", commit):
+        raise LookupError(commit)
+    return commit
 
 
 def _away() -> tuple[type[Exception], ...]:
@@ -70,9 +90,21 @@ def _away() -> tuple[type[Exception], ...]:
     return errors.HfHubHTTPError, httpx.HTTPError, ConnectionError, errors.LocalEntryNotFoundError, TimeoutError
 
 
+def _unread() -> tuple[type[Exception], ...]:
+    """What the client stumbles over where it is given another page than it asked for, or HF_ENDPOINT is no address."""
+    from huggingface_hub.errors import FileMetadataError
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
+
+    page = (FileMetadataError, JSONDecodeError, UnicodeDecodeError, LookupError, AttributeError, TypeError)
+    return (*page, httpx.InvalidURL)
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what the client prints: a bar for each file would run through ours, and each new attempt is a warning."""
+    """Without what the client prints: a bar for each file would run through ours, and each new attempt is a warning.
+
+    So is a disk that has too little room, which is told when it is full.
+    """
     from huggingface_hub import utils
 
     log = logging.getLogger("huggingface_hub")
@@ -82,7 +114,9 @@ def _quiet() -> Iterator[None]:
     if bars:
         utils.disable_progress_bars()  # type: ignore[attr-defined]
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
     finally:
         log.setLevel(level)
         if bars:
@@ -103,6 +137,8 @@ def _reason(error: BaseException) -> str:
     for cause in causes:
         if isinstance(cause, HfHubHTTPError):
             return _refused(cause)
+    if any(isinstance(cause, _unread()) for cause in causes):
+        return _NO_HUB
     if any(isinstance(cause, _away()) for cause in causes):
         return _AWAY
     return f"{_clean(str(error))}; {AGAIN}"
@@ -117,8 +153,5 @@ def _refused(error: "HfHubHTTPError") -> str:
 
 def _clean(text: str) -> str:
     """What a server said, as one short line that is safe to print and holds no token."""
-    from huggingface_hub import get_token
-
-    for secret in (get_token(), *re.findall(r"\bhf_\w+", text)):
-        text = text.replace(secret, "***") if secret else text
+    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text.replace(secret() or "\0", "***"))
     return printable(" ".join(text.split()))[:300].rstrip(".")

@@ -4,15 +4,15 @@ import re
 from dataclasses import dataclass
 
 from senseprobe.errors import ReleaseError
+from senseprobe.release.form import VERSION
 
 __all__ = ["SCHEME", "Place", "check_repo", "parse"]
 
 SCHEME = "hf://"
 
-# What huggingface_hub accepts as a name, without the leading and doubled signs that it refuses too.
+# What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
 _NAME = r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*"
 _PART = re.compile(_NAME, re.ASCII)
-_VERSION = re.compile(r"(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})\.(?:0|[1-9]\d{0,8})", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +35,7 @@ class Place:
 def check_repo(repo: str) -> str:
     """The name as it is; ReleaseError where it is not ``USER/NAME``."""
     user, slash, name = repo.partition("/")
-    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name):
+    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
         raise ReleaseError(f"{repo!r} names no repository of the Hub: expected USER/NAME, as jane/sssb")
     return repo
 
@@ -44,6 +44,6 @@ def parse(spec: str) -> Place:
     """The place that ``[hf://]USER/NAME@VERSION[:CONFIG]`` names; ReleaseError where it names none."""
     place, _, config = spec.removeprefix(SCHEME).partition(":")
     repo, at, version = place.partition("@")
-    if not at or not _VERSION.fullmatch(version):
+    if not at or not VERSION.fullmatch(version):
         raise ReleaseError(f"{spec!r} names no release on the Hub: expected USER/NAME@VERSION, as jane/sssb@1.0.0")
     return Place(repo=check_repo(repo), version=version, config=config or None)

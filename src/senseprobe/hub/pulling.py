@@ -3,46 +3,27 @@
 import os
 import re
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.files import whole_folder
-from senseprobe.hub.answers import explained, token
+from senseprobe.hub.answers import check_commit, damaged, explained, told_of
+from senseprobe.hub.asking import client
+from senseprobe.hub.holding import differences, held_at
 from senseprobe.hub.naming import Place, parse
-from senseprobe.records import Finding
-from senseprobe.release.form import printable
-from senseprobe.release.manifest import MAX_BYTES, NAME, Manifest, read_manifest
+from senseprobe.release.form import VERSION, listed
+from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.reading import Release
-from senseprobe.release.restoring import RESTORED
 from senseprobe.release.verify import FOREIGN, verify_release
+from senseprobe.release.versions import numbers
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = ["cached", "client", "fetch", "listing", "manifest_at", "pull"]
-
-_SLACK = 64 * 2**20
-"""Restored files may be larger than those that were frozen; what is larger than that is no release."""
-
-
-def client() -> "HfApi":
-    """The Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names."""
-    from huggingface_hub import HfApi
-
-    return HfApi(token=token(), library_name="senseprobe")
-
-
-def listing(api: "HfApi", repo: str, commit: str) -> dict[str, tuple[int, str]]:
-    """Size and identity (``sha256:…`` or ``git:…``) of every file of a commit that may be a release's."""
-    from huggingface_hub.hf_api import RepoFile
-
-    entries = api.list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True)
-    files = [entry for entry in entries if isinstance(entry, RepoFile) and not {*FOREIGN} & {*entry.path.split("/")}]
-    identity = {file.path: f"sha256:{file.lfs.sha256}" if file.lfs else f"git:{file.blob_id}" for file in files}
-    return {file.path: (file.lfs.size if file.lfs else file.size, identity[file.path]) for file in files}
+__all__ = ["cached", "fetch", "kept", "pull"]
 
 
 def fetch(place: Place, folder: Path) -> tuple[str, Manifest]:
@@ -50,68 +31,117 @@ def fetch(place: Place, folder: Path) -> tuple[str, Manifest]:
 
     Raises ReleaseError where the Hub does not give it, and DamagedRelease where it is not as it was frozen.
     """
-    commit, manifest = find(place)
+    commit, manifest = _find(place)
     _download(place, commit, folder)
     return commit, manifest
 
 
-def _download(place: Place, commit: str, folder: Path) -> None:
-    with explained(f"fetch {place}"):
-        client().snapshot_download(place.repo, repo_type="dataset", revision=commit, local_dir=folder)
-    for name in FOREIGN:
-        path = folder / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-    if findings := verify_release(folder)[1]:
-        raise DamagedRelease(findings)
-
-
-def find(place: Place) -> tuple[str, Manifest]:
+def _find(place: Place) -> tuple[str, Manifest]:
     """The commit that the tag is on, and the manifest there.
 
-    Raises as `fetch` does: files that do not belong to a release, or that are far too large, are told before they are
-    downloaded.
+    Raises as `fetch` does: files that are not those of the manifest by name and size are told before any is downloaded.
     """
     api = client()
-    with explained(f"fetch {place}"), TemporaryDirectory() as scratch:
-        commit = api.dataset_info(place.repo, revision=place.tag).sha or ""
-        manifest = manifest_at(api, place.repo, commit, Path(scratch))
-        files = listing(api, place.repo, commit)
-    if manifest is None:
+    with explained(f"fetch {place}"):
+        commit = _commit(api, place)
+        held = held_at(api, place.repo, commit, str(place))
+    if held.manifest is None:
         raise ReleaseError(f"{place.tag} of {place.repo} is no release of senseprobe: it has no usable {NAME}")
-    if manifest.data["version"] != place.version:
-        raise ReleaseError(f"{place.tag} of {place.repo} holds {manifest.name}: ask its authors")
-    if strange := sorted({*files} - {*manifest.files, NAME, RESTORED}):
-        message = "is not part of the release"
-        raise DamagedRelease([Finding(path=printable(name), code="E403", message=message) for name in strange])
-    told = sum(size for size, _ in manifest.files.values())
-    if sum(size for size, _ in files.values()) > 2 * told + _SLACK:
-        raise ReleaseError(f"{place.tag} of {place.repo} is far larger than its manifest says: ask its authors")
-    return commit, manifest
+    if held.manifest.data["version"] != place.version:
+        raise ReleaseError(f"{place.tag} of {place.repo} holds {held.manifest.name}: ask its authors")
+    if findings := [*differences(held, held.manifest)]:
+        raise damaged(str(place), findings)
+    return commit, held.manifest
 
 
-def manifest_at(api: "HfApi", repo: str, commit: str, scratch: Path) -> Manifest | None:
-    """The manifest that a commit holds, None where it holds none; `scratch` is a folder to download it to."""
-    if not 0 < listing(api, repo, commit).get(NAME, (0, ""))[0] <= MAX_BYTES:
-        return None
-    api.hf_hub_download(repo, NAME, repo_type="dataset", revision=commit, local_dir=scratch)
-    return read_manifest(scratch)
+def _commit(api: "HfApi", place: Place) -> str:
+    """The commit that the tag is on; ReleaseError, naming the versions that there are, if there is no such tag."""
+    from huggingface_hub.errors import RevisionNotFoundError
+
+    try:
+        return check_commit(api.dataset_info(place.repo, revision=place.tag).sha)
+    except RevisionNotFoundError:
+        refs = api.list_repo_refs(place.repo, repo_type="dataset")
+    tags = [tag.name[1:] for tag in refs.tags if tag.name.startswith("v")]
+    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=numbers, reverse=True))
+    raise ReleaseError(f"{place.repo} has no version {place.version}: there is {there or 'none'}")
+
+
+def _download(place: Place, commit: str, folder: Path) -> None:
+    """Load a commit's files, but for those that are no part of a release; DamagedRelease where they differ from it."""
+    others = [pattern for name in FOREIGN for pattern in (name, f"{name}/*", f"*/{name}", f"*/{name}/*")]
+    with explained(f"fetch {place}"):
+        client().snapshot_download(
+            place.repo, repo_type="dataset", revision=commit, local_dir=folder, ignore_patterns=others
+        )
+    for name in FOREIGN:  # the client keeps notes of its own there
+        path = folder / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    with told_of(str(place), folder):
+        if findings := verify_release(folder)[1]:
+            raise DamagedRelease(findings)
+
+
+@contextmanager
+def _new(folder: Path) -> Iterator[Path]:
+    """A folder to fill that appears whole or not at all, nor do the folders above it that were made for it.
+
+    Raises FileExistsError where it exists, and ReleaseError where it cannot be written.
+    """
+    above = [parent for parent in folder.parents if not parent.exists()]
+    try:
+        with whole_folder(folder) as partial:
+            yield partial
+    except BaseException as error:
+        for parent in above:
+            with suppress(OSError):
+                parent.rmdir()
+        if isinstance(error, OSError) and not isinstance(error, FileExistsError):
+            raise ReleaseError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from None
+        raise
 
 
 def cached(spec: str) -> tuple[Path, str | None]:
-    """The folder and config of ``hf://USER/NAME@VERSION[:CONFIG]``, downloaded and verified once for all runs."""
-    from huggingface_hub import constants
+    """The folder and config of ``hf://USER/NAME@VERSION[:CONFIG]``, downloaded once and verified each time.
 
+    A copy that was damaged since is fetched again.
+    """
     place = parse(spec)
-    host = re.sub(r"[^\w.-]+", "-", constants.ENDPOINT.partition("://")[2] or constants.ENDPOINT)
-    folder = _cache() / "hub" / host / place.repo / place.version
+    folder = kept(place)
+    spoilt = os.path.lexists(folder) and not _is_whole(folder)
+    if spoilt:
+        shutil.rmtree(folder) if folder.is_dir() and not folder.is_symlink() else folder.unlink()
     if not folder.is_dir():
-        with suppress(FileExistsError), whole_folder(folder) as partial:  # another process may have been faster
-            fetch(place, partial)
+        with suppress(FileExistsError), _told_spoilt(folder, spoilt), _new(folder) as partial:
+            fetch(place, partial)  # unless another process was faster
     return folder, place.config
 
 
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "senseprobe"
+def kept(place: Place) -> Path:
+    """The folder for a release of the Hub that HF_ENDPOINT names; a password in that name is no part of it."""
+    from huggingface_hub import constants
+
+    host = re.sub(r"[^\w.-]+", "-", constants.ENDPOINT.rpartition("://")[2].rpartition("@")[2])
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "senseprobe" / "hub" / host / place.repo / place.version
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and not verify_release(folder)[1]
+    except ReleaseError:
+        return False
+
+
+@contextmanager
+def _told_spoilt(folder: Path, spoilt: bool) -> Iterator[None]:
+    """Have a failure to fetch a release say that there was a copy of it, and why it is not used."""
+    try:
+        yield
+    except ReleaseError as error:
+        if not spoilt or isinstance(error, DamagedRelease):
+            raise
+        raise ReleaseError(f"{error} (the copy in {folder} was damaged, so it was removed)") from None
 
 
 def pull(spec: str, releases: Path) -> tuple[Release, str]:
@@ -120,16 +150,15 @@ def pull(spec: str, releases: Path) -> tuple[Release, str]:
     One that is there already stays as it is: ReleaseError where it is another, DamagedRelease where it is damaged.
     """
     place = parse(spec)
-    commit, manifest = find(place)
+    if place.config is not None:
+        raise ReleaseError(f"{spec} names a config, and a release is fetched whole: leave out ':{place.config}'")
+    commit, manifest = _find(place)
     folder = releases / str(manifest.data["dataset"]) / place.version
-    if folder.exists():
-        _check_same(folder, manifest)
-        return Release(folder, manifest), commit
     try:
-        with whole_folder(folder) as partial:
+        with _new(folder) as partial:
             _download(place, commit, partial)
-    except OSError as error:
-        raise ReleaseError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from None
+    except FileExistsError:
+        _check_same(folder, manifest)
     return Release(folder, manifest), commit
 
 
@@ -137,6 +166,6 @@ def _check_same(folder: Path, manifest: Manifest) -> None:
     """Raise unless the folder holds, undamaged, the release with this manifest."""
     there, findings = verify_release(folder)
     if findings:
-        raise DamagedRelease(findings)
+        raise damaged(str(folder), findings)
     if there is None or there.dump() != manifest.dump():
         raise ReleaseError(f"{folder} holds another release of this version: move it away, or pull with --out DIR")

@@ -76,4 +76,4 @@ def _wrong(cells: dict[str, str]) -> str:
         return "its two sentences are the same"
     if any(len(cell) > 10_000 or not cell.isprintable() for name, cell in cells.items() if name not in NEEDED[:2]):
         return "a cell that is too long, or that does not print"
-    return "" if cells["bias_type"] else "no bias_type"
+    return "" if cells["bias_type"].strip() else "no bias_type"

@@ -8,7 +8,7 @@ from typing import Any
 
 from senseprobe.records import Design, Factor
 
-__all__ = ["PRONOUNS", "Difference", "Span", "contrast_design", "differ", "find_word", "frame_code", "pair_row"]
+__all__ = ["PRONOUNS", "Difference", "Span", "contrast_design", "differ", "frame_code", "pair_row", "span"]
 
 Span = dict[str, int]
 Row = dict[str, Any]
@@ -66,22 +66,6 @@ def _common(words: Sequence[str], others: Sequence[str]) -> int:
 def frame_code(shared: str) -> str:
     """Six hexadecimal digits for what sentences share."""
     return hashlib.sha256(shared.encode()).hexdigest()[:6]
-
-
-def find_word(sentence: str, word: str) -> tuple[int, int] | None:
-    """Where a word is, in any case and, if it is not there itself, inflected; None where it is not, or twice.
-
-    >>> find_word("Every nurse rests.", "nurse"), find_word("She is nursing.", "nurse"), find_word("A cat.", "nurse")
-    ((6, 11), (7, 14), None)
-    """
-    if not word.strip():
-        return None
-    stem = word.removesuffix("e").removesuffix("y")
-    for pattern in (rf"(?<!\w){re.escape(word)}(?!\w)", rf"(?<!\w){re.escape(stem)}\w*"):
-        found = [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
-        if found:
-            return found[0] if len(found) == 1 else None
-    return None
 
 
 def span(place: tuple[int, int] | None) -> Span | None:

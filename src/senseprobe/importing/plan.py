@@ -1,12 +1,12 @@
 """From files of a published benchmark to the plan of a release, and again from the recipe of such a release.
 
-The recipe is the files themselves (`sources/`), what the command was told (`import.json`), and the list of what was not
-as the format says (`import.csv`).
+The recipe is the files themselves (`sources/`), what the command was told (`import.json`), the list of what was not as
+the format says (`import.csv`), and the paper to cite (`references.bib`).
 """
 
 import json
-import re
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +18,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.importing import papers
 from senseprobe.importing.formats import FORMATS
 from senseprobe.importing.sources import Notes, Source, csv_text, read_sources, slug
 from senseprobe.importing.tables import Row, Table
@@ -36,7 +37,7 @@ SHOWN = 3
 _PARAMETERS = "import.json"
 NOTES = "import.csv"
 _SOURCES = "sources"
-_LICENSE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+() -]{0,99}")
+_PAPER = "references.bib"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,13 @@ class Imported:
         yield pa.RecordBatch.from_pylist(list(table.rows[start:stop]), schema=design_schema(table.design))
 
     def recipe(self) -> Mapping[str, bytes]:
-        """The recipe's files by path: the sources, what the command was told, and the notes."""
+        """The recipe's files by path: the sources, what the command was told, the notes, and the paper."""
         told = {"files": [source.name for source in self.sources], "format": self.format, "license": self.license}
         notes = [(note.file, note.line, "kept" if note.kept else "left out", note.reason) for note in self.notes.listed]
         return {
             _PARAMETERS: (json.dumps(told, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: csv_text([("file", "line", "outcome", "reason"), *notes]),
+            _PAPER: papers.entry(FORMATS[self.format].paper).encode(),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
@@ -84,8 +86,6 @@ def read_import(format_: str, paths: Sequence[Path], license_: str | None = None
         raise SenseprobeError(f"no format {format_!r}: there is {', '.join(FORMATS)}")
     if not paths:
         raise SenseprobeError("no file to import")
-    if license_ is not None and not _LICENSE.fullmatch(license_):
-        raise SenseprobeError(f"{license_!r} is no licence: expected an SPDX expression, as CC-BY-SA-4.0")
     sources, notes = tuple(read_sources(paths)), Notes()
     tables = [replace(table, rows=_identified(table.rows)) for table in FORMATS[format_].read(sources, notes)]
     if not tables:
@@ -113,8 +113,15 @@ def _identified(rows: Sequence[Row]) -> list[Row]:
 
 
 def _named(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """The tables under names that a release can have for a config: not `recipe`, which is a folder of its own."""
-    return tuple(replace(table, name="sense-recipe") if table.name == "recipe" else table for table in tables)
+    """The tables under names that a release can have for a config: not `recipe`, which is a folder of its own.
+
+    ReleaseError where two would have one name.
+    """
+    named = tuple(replace(table, name="sense-recipe") if table.name == "recipe" else table for table in tables)
+    ((name, number),) = Counter(table.name for table in named).most_common(1)
+    if number > 1:
+        raise ReleaseError(f"two configs would be called {name!r}: import them apart, or rename one in the files")
+    return named
 
 
 class _Parameters(BaseModel):
@@ -183,8 +190,8 @@ def _card(imported: Imported, name: str) -> dict[str, Any]:
         "published.",
         "license": imported.license,
         "languages": ["en"],
-        "authors": list(about.authors),
-        "citation": f"{', '.join(about.authors)}: {about.paper}.",
+        "authors": [],  # those of the paper made the data, not this release of them
+        "citation": about.paper,
         "canary": f"senseprobe:{slug(name, 'import')}:{_canary(imported)}",
         "content_warning": "The sentences state stereotypes. They are wrong and hurtful; they are here to measure "
         "whether a model prefers them.",

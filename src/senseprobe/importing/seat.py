@@ -2,7 +2,8 @@
 
 It has the sets `targ1`, `targ2`, `attr1` and `attr2` (here X, Y, A and B), each with a category and its examples:
 words, or sentences. A sentence does not say which word it is about; where the test of the words (`weat1` for
-`sent-weat1`) is imported with it, the word is looked up among those of its set.
+`sent-weat1`) is imported with it, the word is looked up among those of its set. Files without `sent-` may hold
+sentences too, so an example is taken for a word only if it looks like one.
 """
 
 import re
@@ -13,26 +14,30 @@ from typing import Any
 from senseprobe.errors import ReleaseError
 from senseprobe.importing.jsontext import Lines, parse
 from senseprobe.importing.pairs import span
-from senseprobe.importing.sources import Notes, Source, slug
+from senseprobe.importing.sources import Notes, Source, id_part, shown
 from senseprobe.importing.tables import Row, Table, bounded, check_count
+from senseprobe.importing.words import plurals
 from senseprobe.records import Design, Factor
 
 __all__ = ["read"]
 
+KEYS = {"category", "examples"}
 ROLES = {"targ1": "X", "targ2": "Y", "attr1": "A", "attr2": "B"}
 COLUMNS = ("category", "source_file", "source_line")
 CONFIG = "tests"
 SENTENCES = "sent-"
 _WORD = re.compile(r"\w+(?:['\u2019-]\w+)*")
-MAX_WORDS = 6
+MAX_WORDS = 3
+"""Of what is called a word here, as the name of a group or of a person."""
 
 Sets = Mapping[str, Mapping[str, Any]]
 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """One config, in which `test` tells the tests apart; words are its levels, or sentences where no word is known."""
-    sets = {source.name: _sets(source) for source in sources}
-    words = {source.stem: sets[source.name] for source in sources if not source.stem.startswith(SENTENCES)}
+    _check_names(sources)
+    sets = {source.name: _sets(source, notes) for source in sources}
+    words = {source.stem.lower(): sets[source.name] for source in sources if not _of_sentences(source)}
     rows: list[Row] = []
     for source in sources:
         made = [*bounded(_rows(source, sets[source.name], words, notes), source.name)]
@@ -54,7 +59,18 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     return [Table(CONFIG, "Words or sentences of the sets of association tests.", design, rows)]
 
 
-def _sets(source: Source) -> Sets:
+def _check_names(sources: Sequence[Source]) -> None:
+    """ReleaseError where two files would be one test, as what follows a dot in a name is no part of the test's."""
+    stems = Counter(source.stem.lower() for source in sources)
+    if twice := [source.name for source in sources if stems[source.stem.lower()] > 1]:
+        raise ReleaseError(f"{twice[0]} and {twice[1]} would be one test: rename one of them")
+
+
+def _of_sentences(source: Source) -> bool:
+    return source.stem.lower().startswith(SENTENCES)
+
+
+def _sets(source: Source, notes: Notes) -> Sets:
     whole = parse(source)
     sets = {key: whole.get(key) for key in ROLES} if isinstance(whole, dict) else {}
     found = {
@@ -63,17 +79,19 @@ def _sets(source: Source) -> Sets:
     if len(found) != len(ROLES):
         missing = next(key for key in ROLES if key not in found)
         raise ReleaseError(f"{source.name}: has no {missing} with a list of examples: is it another format?")
+    if other := [*({*whole} - {*ROLES}), *(f"{key}.{name}" for key in found for name in {*found[key]} - KEYS)]:
+        notes.leave_out(source, 0, f"what the format does not have: {shown(', '.join(sorted(other)))}")
     return found
 
 
 def _rows(source: Source, sets: Sets, words: Mapping[str, Sets], notes: Notes) -> Iterator[Row]:
     lines = Lines(source.text)
-    of_words = words.get(source.stem.removeprefix(SENTENCES), {})
+    of_words = words.get(source.stem.lower().removeprefix(SENTENCES), {}) if _of_sentences(source) else {}
     unknown = 0
     for key, role in ROLES.items():
         known = _known(of_words.get(key, {}))
-        single = source.stem.removeprefix(SENTENCES) == source.stem
         for row in _set(source, role, sets[key], lines, notes):
+            single = not _of_sentences(source) and _is_word(row["sentence"])
             place = (0, len(row["sentence"])) if single else _place(row["sentence"], known)
             unknown += place is None
             word = known.get(row["sentence"][place[0] : place[1]].casefold()) if place and not single else None
@@ -82,29 +100,38 @@ def _rows(source: Source, sets: Sets, words: Mapping[str, Sets], notes: Notes) -
     if len({*sizes.values()}) > 1:
         notes.keep(source, 0, f"targets of unequal size: {sizes['targ1']} and {sizes['targ2']}")
     if unknown:
-        notes.keep(source, 0, f"{unknown} sentences whose word is not known: import the test of the words with it")
+        what = "import the test of the words with it" if _of_sentences(source) else "they are no words themselves"
+        notes.keep(source, 0, f"{unknown} sentences whose word is not known: {what}")
+
+
+def _is_word(example: str) -> bool:
+    """Whether an example is a word, or a name of a few: no sentence, which is longer or ends as one."""
+    return len(example.split()) <= MAX_WORDS and not example.endswith((".", "!", "?"))
 
 
 def _set(source: Source, role: str, told: Mapping[str, Any], lines: Lines, notes: Notes) -> Iterator[Row]:
     category = told.get("category")
     fits = isinstance(category, str) and len(category) <= 200 and category.isprintable()
+    if not fits:
+        notes.keep(source, lines.of(category), f"{role}: its category is no text of a fit length, and is left empty")
     seen: dict[str, int] = {}
     for number, example in enumerate(told["examples"], start=1):
-        line = lines.of(example)
+        name = f"{role} example {number}: "
         if not isinstance(example, str):
-            notes.leave_out(source, lines.of(category), f"example {number} of {role} is no text")
+            notes.leave_out(source, lines.of(category), f"{name}no text")
             continue
-        if not notes.sentence(source, line, example):
+        line = lines.of(example)
+        if not notes.sentence(source, line, example, name):
             continue
         text = example.strip()
-        if (earlier := seen.setdefault(text, line)) != line:
-            notes.keep(source, line, f"the same example of {role} as in line {earlier}")
+        if (earlier := seen.setdefault(text, number)) != number:
+            notes.keep(source, line, f"{name}the same as example {earlier}")
         yield {
-            "id": f"{CONFIG}.{slug(source.stem, 'test')}.{role.lower()}.{number}",
+            "id": f"{CONFIG}.{id_part(source.stem)}.{role.lower()}.{number}",
             "test": source.stem,
             "role": role,
             "sentence": text,
-            "category": str(category) if fits else None,
+            "category": category if fits else None,
             "source_file": source.name,
             "source_line": str(line),
         }
@@ -113,27 +140,25 @@ def _set(source: Source, role: str, told: Mapping[str, Any], lines: Lines, notes
 def _known(told: Mapping[str, Any]) -> dict[str, str]:
     """The words of a set by their forms, singular and plural, in small letters."""
     words = [word.strip() for word in told.get("examples", ()) if isinstance(word, str) and len(word) < 100]
-    forms: dict[str, str] = {}
-    for word in words:
-        small = word.casefold()
-        plurals = (f"{small}s", f"{small}es", *([f"{small[:-1]}ies"] if small.endswith("y") else ()))
-        for form in (small, *plurals):
-            forms.setdefault(form, word)
-    return forms
+    known: dict[str, str] = {}
+    for word in filter(_is_word, words):
+        for form in plurals(word):
+            known.setdefault(form.casefold(), word)
+    return known
 
 
 def _place(sentence: str, known: Mapping[str, str]) -> tuple[int, int] | None:
-    """Where a known word is: the longest that is there; None where there is none, or two of a length."""
+    """Where a known word is: the longest that is there; None where there is none, or twice, or two of a length."""
     if not known:
         return None
     tokens = list(_WORD.finditer(sentence))
-    found: list[tuple[int, int]] = []
+    found: list[tuple[int, tuple[int, int]]] = []
     for size in range(1, MAX_WORDS + 1):
         for first, last in zip(tokens, tokens[size - 1 :], strict=False):
-            if sentence[first.start() : last.end()].casefold() in known:
-                found.append((first.start(), last.end()))
-    longest = max((end - start for start, end in found), default=0)
-    best = [place for place in found if place[1] - place[0] == longest]
+            if word := known.get(sentence[first.start() : last.end()].casefold()):
+                found.append((len(word), (first.start(), last.end())))
+    longest = max((length for length, _ in found), default=0)
+    best = [place for length, place in found if length == longest]
     return best[0] if len(best) == 1 else None
 
 

@@ -1,9 +1,11 @@
 """The files that are imported, read within limits, and the notes of what in them is not as it should be."""
 
 import csv
+import hashlib
 import io
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,8 +14,20 @@ from pathlib import Path
 
 from senseprobe.errors import ReleaseError
 from senseprobe.release.form import printable
+from senseprobe.release.verify import FOREIGN
 
-__all__ = ["MAX_TEXT", "Note", "Notes", "Source", "csv_text", "delimited_rows", "read_sources", "shown", "slug"]
+__all__ = [
+    "MAX_TEXT",
+    "Note",
+    "Notes",
+    "Source",
+    "csv_text",
+    "delimited_rows",
+    "id_part",
+    "read_sources",
+    "shown",
+    "slug",
+]
 
 MAX_FILE = 32 * 2**20
 MAX_FILES = 200
@@ -23,7 +37,9 @@ MAX_NOTES = 50_000
 MAX_TEXT = 2_000
 """Characters of a sentence, or of what is said of one."""
 
-_NAME = re.compile(r"[^\x00-\x1f\x7f/\\]{1,150}")
+_NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
+_NOT_OURS = {*FOREIGN, ".git"}
+_PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
 _DELIMITED = re.compile(r"[^a-z0-9]+")
 
 
@@ -61,7 +77,7 @@ class Notes:
 
     def _note(self, source: "Source", line: int, reason: str, *, kept: bool) -> None:
         if len(self.listed) >= MAX_NOTES:
-            raise ReleaseError(f"{source.name}:{line}: more than {MAX_NOTES} mistakes: is it another format?")
+            raise ReleaseError(f"{source.name}: more than {MAX_NOTES} mistakes: is it another format?")
         self.listed.append(Note(source.name, line, kept=kept, reason=reason))
 
     def settle(self) -> None:
@@ -73,11 +89,11 @@ class Notes:
         """Say what was found in a file."""
         self.facts.append(f"{source.name}: {fact}")
 
-    def sentence(self, source: "Source", line: int, text: str) -> bool:
-        """Whether a text can be a sentence of a row; a note that it is left out where it cannot."""
+    def sentence(self, source: "Source", line: int, text: str, of: str = "") -> bool:
+        """Whether a text can be a sentence of a row; a note that it, `of` some item, is left out where it cannot."""
         wrong = _wrong(text)
         if wrong:
-            self.leave_out(source, line, wrong)
+            self.leave_out(source, line, f"{of}{wrong}")
         return not wrong
 
 
@@ -107,9 +123,7 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines, without their ends; ReleaseError where there are too many."""
-        if self.data.count(b"\n") > MAX_LINES:
-            raise ReleaseError(f"{self.name}: has more than {MAX_LINES} lines")
+        """Its lines, without their ends."""
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
     @property
@@ -119,20 +133,25 @@ class Source:
 
 
 def read_sources(paths: Sequence[Path]) -> list[Source]:
-    """The files, each under its own name; ReleaseError where one cannot be read, is too large, or two have one name."""
+    """The files by their names, so that their order is no part of a release.
+
+    ReleaseError where one cannot be read, is too large, or two have one name.
+    """
     if len(paths) > MAX_FILES:
         raise ReleaseError(f"{len(paths)} files: at most {MAX_FILES} are imported at once")
     sources = [Source(_name(path), _read(path)) for path in paths]
     names = [source.name.casefold() for source in sources]
     if twice := [source.name for source in sources if names.count(source.name.casefold()) > 1]:
         raise ReleaseError(f"two files are called {twice[0]}: rename one of them")
-    return sources
+    return sorted(sources, key=lambda source: source.name.casefold())
 
 
 def _name(path: Path) -> str:
     name = path.name
     if not _NAME.fullmatch(name) or not name.isprintable() or name in {".", ".."} or len(os.fsencode(name)) > 200:
         raise ReleaseError(f"{printable(name)[:200]}: no file of a release can have this name; rename it")
+    if name in _NOT_OURS:
+        raise ReleaseError(f"{name}: is a name that other tools leave in folders, which no release has; rename it")
     return name
 
 
@@ -147,15 +166,18 @@ def _read(path: Path) -> bytes:
         raise ReleaseError(f"{shown_path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if len(data) > MAX_FILE:
         raise ReleaseError(f"{shown_path}: is larger than {MAX_FILE >> 20} MiB, as no file of these formats is")
+    if data.count(b"\n") > MAX_LINES:
+        raise ReleaseError(f"{shown_path}: has more than {MAX_LINES} lines, as no file of these formats has")
     return data
 
 
 def delimited_rows(source: Source, delimiter: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
     """The rows of a table with a header: the line on which each begins, and its cells by column, or what is wrong.
 
-    Raises ReleaseError where a needed column is missing, or where the table cannot be read on.
+    A row that spans lines is wrong: no sentence does, and a quotation mark that is never closed joins any number of
+    rows. Raises ReleaseError where the header is no fit one, or where the table cannot be read on.
     """
-    lines = iter([f"{line}\n" for line in source.lines])
+    lines = iter([f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1])])
     quoted = delimiter == ","
     reader = csv.reader(lines) if quoted else csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
     header: list[str] | None = None
@@ -165,19 +187,25 @@ def delimited_rows(source: Source, delimiter: str, needed: Sequence[str]) -> Ite
             here, line = line, reader.line_num + 1
             if header is None:
                 header = _header(source, row, needed)
+            elif line - here > 1:
+                yield here, f"lines {here} to {line - 1} ({line - here} lines) are one row, by their quotation marks"
             elif row:
                 wrong = f"{len(row)} cells, not {len(header)}"
-                if reader.line_num > here:
-                    wrong += f" (up to line {reader.line_num})"
                 yield here, dict(zip(header, row, strict=True)) if len(row) == len(header) else wrong
     except csv.Error as error:
-        raise ReleaseError(f"{source.name}:{line}: cannot be read as a table: {error}") from None
+        long = "field limit" in str(error)
+        why = "a cell without an end: is a quotation mark never closed?" if long else "a carriage return within a line"
+        raise ReleaseError(f"{source.name}:{line}: cannot be read as a table: {why}") from None
+    if header is None:
+        _header(source, [], needed)
 
 
 def _header(source: Source, row: list[str], needed: Sequence[str]) -> list[str]:
     header = [cell.strip() for cell in row]
     if missing := [name for name in needed if name not in header]:
         raise ReleaseError(f"{source.name}: has no column {missing[0]!r}: is it another format?")
+    if twice := [name for name, number in Counter(header).items() if number > 1]:
+        raise ReleaseError(f"{source.name}: has two columns {shown(twice[0])!r}: rename or remove one of them")
     return header
 
 
@@ -194,6 +222,19 @@ def slug(text: str, otherwise: str) -> str:
     """
     made = _DELIMITED.sub("-", text[:200].lower()).strip("-")[:60].strip("-")
     return made or otherwise
+
+
+def id_part(text: str) -> str:
+    """What stands for a text of others in an id, another for each text.
+
+    It is the text itself, or if that has other signs than small letters, digits and ``_+-``, its slug and a code of it.
+
+    >>> id_part("head-nurse"), id_part("head nurse")
+    ('head-nurse', 'head-nurse-ee9790')
+    """
+    if _PART.fullmatch(text):
+        return text
+    return f"{slug(text, 'x')}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
 def csv_text(rows: Sequence[Sequence[object]]) -> bytes:

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from senseprobe.importing.pairs import MOSTLY, contrast_design, differ, find_word, frame_code, pair_row, span
-from senseprobe.importing.sources import Notes, Source, shown, slug
+from senseprobe.importing.pairs import MOSTLY, contrast_design, differ, frame_code, pair_row, span
+from senseprobe.importing.sources import Notes, Source, id_part, shown, slug
 from senseprobe.importing.tables import Row, Table, check_count, note_repeats
+from senseprobe.importing.words import find_word
 
 __all__ = ["read"]
 
 _BLANKS = re.compile(r"\t| {1,4}")
-_PLACEHOLDER = re.compile(r"\$[A-Z0-9_-]+\$?")
+_PLACEHOLDER = re.compile(r"\$[A-Z][A-Z0-9_-]*\$?")  # `$100` is money
 _BIAS = {"nationality": "nationality", "language": "nationality", "race": "race", "colour": "race", "color": "race"}
 _COLUMNS = ("source_file", "source_line", "anti_line")
 _WORDS = ("stereo_words", "anti_words")
@@ -37,7 +38,7 @@ class Example:
     @property
     def lemma(self) -> str:
         """The word that the sense key is of."""
-        return self.key.partition("%")[0].replace("_", " ")
+        return _lemma(self.key)
 
     @property
     def words(self) -> str:
@@ -53,21 +54,24 @@ Block = list[tuple[int, Example | None]]
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """A config for each sense type, in the order in which they come."""
     found: dict[tuple[str, bool], list[Pair]] = {}
+    seen: dict[tuple[str, ...], Example] = {}
     for source in sources:
         blocks = _blocks(source, notes)
         by_blocks = sum(len(block) == 2 for block in blocks) * 2 > len(blocks)
-        pairs = list(_adjacent(source, blocks, notes) if by_blocks else _crossed(source, blocks, notes))
+        pairs = list(_adjacent(source, blocks, notes) if by_blocks else _crossed(source, blocks, seen, notes))
         how = "by blocks of two" if by_blocks else "every stereo with every anti sentence of a sense"
         lines = sum(len(block) for block in blocks)
         notes.tell(source, f"{lines} sentences in {len(blocks)} blocks, {len(pairs)} pairs ({how})")
         for pair in pairs:
-            found.setdefault((slug(pair[0].sense_type, "sense"), not by_blocks), []).append(pair)
+            found.setdefault((pair[0].sense_type, not by_blocks), []).append(pair)
+        for (sense_type, _), made in found.items():
+            check_count(len(made), sense_type)
     notes.settle()
-    names = [name for name, _ in found]
     by_name = {source.name: source for source in sources}
     tables = []
-    for (name, crossed), pairs in found.items():
-        config = f"{name}-crossed" if crossed and names.count(name) > 1 else name
+    for (sense_type, crossed), pairs in found.items():
+        name = slug(sense_type, "sense")
+        config = f"{name}-crossed" if crossed and (sense_type, False) in found else name
         tables.append(_table(config, pairs, crossed=crossed))
         if not crossed:
             note_repeats(tables[-1].rows, by_name, notes)
@@ -96,9 +100,14 @@ def _example(source: Source, line: int, text: str, notes: Notes) -> Example | No
     if not _BLANKS.fullmatch(blanks := head[len(head.rstrip()) :]):
         notes.keep(source, line, f"{len(blanks)} blanks before the bracket, neither one TAB nor one to four spaces")
     sense_type, key, label = parts
-    if find_word(sentence, key.partition("%")[0].replace("_", " ")) is None:
-        notes.keep(source, line, f"the word of {shown(key)} is not in the sentence, or more than once")
+    if find_word(sentence, _lemma(key)) is None:
+        # A noun and its verb in one sentence too: which of them the key is of, the words do not say.
+        notes.keep(source, line, f"the word of {shown(key)} is not in the sentence, or more than once in some form")
     return Example(source, line, sentence, sense_type, key, label)
+
+
+def _lemma(key: str) -> str:
+    return key.partition("%")[0].replace("_", " ").strip()
 
 
 def _wrong(sentence: str, parts: list[str]) -> str:
@@ -108,7 +117,7 @@ def _wrong(sentence: str, parts: list[str]) -> str:
             return f"unfilled placeholder {shown(found.group())}"
     if parts[2] not in {"stereo", "anti"}:
         return f"label {shown(parts[2])} is neither stereo nor anti"
-    if any(len(part) > 100 or not part.isprintable() for part in parts):
+    if any(len(part) > 100 or not part.isprintable() for part in parts) or not _lemma(parts[1]):
         return "a sense type or sense key that is none"
     return ""
 
@@ -127,13 +136,13 @@ def _adjacent(source: Source, blocks: list[Block], notes: Notes) -> Iterator[Pai
             notes.leave_out(source, line, reason)
 
 
-def _crossed(source: Source, blocks: list[Block], notes: Notes) -> Iterator[Pair]:
+def _crossed(source: Source, blocks: list[Block], seen: dict[tuple[str, ...], Example], notes: Notes) -> Iterator[Pair]:
     senses: dict[tuple[str, str], list[Example]] = {}
     for example in [example for block in blocks for _, example in block if example]:
         senses.setdefault((example.sense_type, example.key), []).append(example)
     total = 0
     for examples in senses.values():
-        _note_twice(examples, notes)
+        _note_twice(examples, seen, notes)
         stereos, antis = ([each for each in examples if each.label == label] for label in ("stereo", "anti"))
         check_count(total := total + len(stereos) * len(antis), source.name)
         if not stereos or not antis:
@@ -148,16 +157,17 @@ def _crossed(source: Source, blocks: list[Block], notes: Notes) -> Iterator[Pair
                 yield from ((one, other) for other in antis)
 
 
-def _note_twice(examples: list[Example], notes: Notes) -> None:
-    first: dict[tuple[str, str], int] = {}
+def _note_twice(examples: list[Example], seen: dict[tuple[str, ...], Example], notes: Notes) -> None:
     for each in examples:
-        if (earlier := first.setdefault((each.sentence, each.label), each.line)) != each.line:
-            notes.keep(each.source, each.line, f"the same sentence as in line {earlier}")
+        earlier = seen.setdefault((each.sense_type, each.key, each.label, each.sentence), each)
+        if earlier is not each:
+            of = "" if earlier.source is each.source else f" of {earlier.source.name}"
+            notes.keep(each.source, each.line, f"the same sentence as in line {earlier.line}{of}")
 
 
 def _table(name: str, pairs: list[Pair], *, crossed: bool) -> Table:
-    check_count(len(pairs), name)
     first = pairs[0][0].source
+    bias = _BIAS.get(slug(pairs[0][0].sense_type, ""), "")
     rows = [_row(name, *pair, crossed=crossed, first=first) for pair in pairs]
     columns = (*_COLUMNS, *_WORDS) if crossed else _COLUMNS
     if crossed:
@@ -168,11 +178,10 @@ def _table(name: str, pairs: list[Pair], *, crossed: bool) -> Table:
             "words": {"stereo": "stereo_words", "anti": "anti_words"},
             "estimands": ("preference", "preference-half", *(("relative", "spread") if several else ())),
         }
-        bias = _BIAS.get(name, "")
         design = contrast_design(bias, factors, columns, "evaluative", sense_type=name, **told)
         return Table(name, "Every stereo sentence with every anti sentence of the same sense key.", design, rows)
     pronouns = sum(differ(row["stereo"], row["anti"]).pronouns for row in rows) >= MOSTLY * len(rows)
-    differs, bias = ("pronoun", "gender") if pronouns else ("group", _BIAS.get(name, ""))
+    differs, bias = ("pronoun", "gender") if pronouns else ("group", bias)
     factors = {"target": "target", "frame": "frame"}
     design = contrast_design(bias, factors, columns, differs, sense_type=name)
     return Table(name, "Pairs that stand side by side in the file.", design, rows)
@@ -180,7 +189,7 @@ def _table(name: str, pairs: list[Pair], *, crossed: bool) -> Table:
 
 def _row(name: str, stereo: Example, anti: Example, *, crossed: bool, first: Source) -> Row:
     difference = differ(stereo.sentence, anti.sentence)
-    place = "" if stereo.source is first else f"{slug(stereo.source.name, 'file')}."
+    place = "" if stereo.source is first else f"{id_part(stereo.source.name.replace('.', '-'))}."
     own = {"stereo_words": stereo.words, "anti_words": anti.words} if crossed else {}
     return pair_row(
         stereo.sentence,
@@ -194,7 +203,7 @@ def _row(name: str, stereo: Example, anti: Example, *, crossed: bool, first: Sou
         target=stereo.lemma,
         sense_type=stereo.sense_type,
         sense_key=stereo.key,
-        bias_type=_BIAS.get(name) or ("gender" if difference.pronouns else None),
+        bias_type=_BIAS.get(slug(stereo.sense_type, "")) or ("gender" if difference.pronouns else None),
         label_basis="published",
         source_file=stereo.source.name,
         source_line=str(stereo.line),

@@ -8,17 +8,22 @@ paper scored these with next-sentence prediction, and what is made of their like
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from senseprobe.errors import ReleaseError
 from senseprobe.importing.jsontext import Lines, parse
-from senseprobe.importing.pairs import contrast_design, differ, find_word, pair_row, span
-from senseprobe.importing.sources import Notes, Source, shown, slug
+from senseprobe.importing.pairs import contrast_design, differ, pair_row, span
+from senseprobe.importing.sources import Notes, Source, id_part, shown, slug
 from senseprobe.importing.tables import Row, Table, bounded, check_count, note_repeats
+from senseprobe.importing.words import find_word
 
 __all__ = ["read"]
 
+KEYS = {"version", "data"}
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
+VOTES = (*LABELS, "related")
+"""What an annotator says of a sentence; a tuple, as any JSON is looked up in it."""
 DESCRIPTIONS = {
     "intrasentence": "A word of the sentence fits a stereotype, or its opposite.",
     "intersentence": "A context, and a sentence after it that fits a stereotype of its target, or its opposite.",
@@ -27,14 +32,33 @@ _ALONE = re.compile(r"(?<![\w.,!?])BLANK(?!\w)")
 COLUMNS = ("context", "unrelated", "stereo_labels", "anti_labels", "source_id", "source_file", "source_line")
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a part, and the first line of it of which anything is known: all may stand on a single one."""
+
+    source: Source
+    part: str
+    number: int
+    line: int
+    told: object
+
+    @property
+    def name(self) -> str:
+        """What notes call it."""
+        return f"{self.part} item {self.number}"
+
+
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """A config for each part that the files hold; the levels of its factor are the target terms."""
     parts: dict[str, list[Row]] = {name: [] for name in DESCRIPTIONS}
     for source in sources:
-        data, lines = _data(source), Lines(source.text)
+        data, lines = _data(source, notes), Lines(source.text)
         for name, rows in parts.items():
-            items = _items(data, name)
-            made = [*bounded((_row(source, name, item, lines, notes) for item in items), source.name)]
+            items = [
+                Item(source, name, number, _line(told, lines), told)
+                for number, told in enumerate(data.get(name, ()), start=1)
+            ]
+            made = [*bounded((_row(item, notes) for item in items), source.name)]
             notes.tell(source, f"{len(made)} pairs {name}")
             rows += made
             check_count(len(rows), source.name)
@@ -48,65 +72,67 @@ def _table(name: str, rows: list[Row], sources: Sequence[Source], notes: Notes) 
     return Table(name, DESCRIPTIONS[name], design, rows)
 
 
-def _data(source: Source) -> dict[str, Any]:
+def _data(source: Source, notes: Notes) -> dict[str, Any]:
+    """The items by part; ReleaseError where there are none, or where they are no list."""
     whole = parse(source)
     data = whole.get("data") if isinstance(whole, dict) else None
-    if not isinstance(data, dict) or not any(isinstance(data.get(name), list) for name in DESCRIPTIONS):
+    if not isinstance(data, dict) or not {*data} & {*DESCRIPTIONS}:
         raise ReleaseError(f"{source.name}: has no data.intrasentence nor data.intersentence: is it another format?")
+    if wrong := [name for name in DESCRIPTIONS if name in data and not isinstance(data[name], list)]:
+        raise ReleaseError(f"{source.name}: its data.{wrong[0]} is no list: is it another format?")
+    if other := [*({*whole} - KEYS), *(f"data.{key}" for key in {*data} - {*DESCRIPTIONS})]:
+        notes.leave_out(source, 0, f"what the format does not have: {shown(', '.join(sorted(other)))}")
     return data
 
 
-def _items(data: dict[str, Any], name: str) -> list[Any]:
-    items = data.get(name)
-    return items if isinstance(items, list) else []
-
-
-def _row(source: Source, part: str, item: object, lines: Lines, notes: Notes) -> Row | None:
-    line = _line(item, lines)
-    told = _told(item)
+def _row(item: Item, notes: Notes) -> Row | None:
+    source, line = item.source, item.line
+    told = _told(item.told)
     if isinstance(told, str):
-        notes.leave_out(source, line, f"{part}: {told}")
+        notes.leave_out(source, line, f"{item.name}: {told}")
         return None
     context = told["context"]
     texts = [told["sentences"][label]["sentence"].strip() for label in LABELS]
-    if part == "intersentence":
+    if item.part == "intersentence":
         texts = [f"{context} {text}" for text in texts]
-    if not all(notes.sentence(source, line, text) for text in texts):
+    if not all(notes.sentence(source, line, text, f"{item.name}: ") for text in texts):
         return None
     if texts[0] == texts[1]:
-        notes.leave_out(source, line, f"{part}: its two sentences are the same")
+        notes.leave_out(source, line, f"{item.name}: its two sentences are the same")
         return None
-    if part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
-        notes.keep(source, line, "its context has not one BLANK that stands by itself")
-    return _pair(source, part, line, told, texts)
+    if item.part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
+        notes.keep(source, line, f"{item.name}: its context has not one BLANK that stands by itself")
+    if not all(_are_votes(told["sentences"][label]) for label in LABELS):
+        notes.keep(source, line, f"{item.name}: what its annotators said is not all labels: these alone are counted")
+    return _pair(item, told, texts)
 
 
-def _pair(source: Source, part: str, line: int, told: dict[str, Any], texts: list[str]) -> Row:
+def _pair(item: Item, told: dict[str, Any], texts: list[str]) -> Row:
     difference = differ(texts[0], texts[1])
     return pair_row(
         texts[0],
         texts[1],
         difference,
-        id=f"{part}.{slug(told['id'], f'line-{line}')}",
+        id=f"{item.part}.{id_part(told['id'])}",
+        item=item.name,
         stereo_span=span(find_word(texts[0], told["target"])),
         anti_span=span(find_word(texts[1], told["target"])),
         target=told["target"],
         bias_type=told["bias_type"],
         label_basis="annotators",
         # What follows a context differs in whatever its writer liked.
-        minimal=part == "intrasentence" and difference.runs == 1,
+        minimal=item.part == "intrasentence" and difference.runs == 1,
         context=told["context"],
         unrelated=texts[2],
         stereo_labels=_votes(told["sentences"][LABELS[0]]),
         anti_labels=_votes(told["sentences"][LABELS[1]]),
         source_id=told["id"],
-        source_file=source.name,
-        source_line=str(line),
+        source_file=item.source.name,
+        source_line=str(item.line),
     )
 
 
 def _line(item: object, lines: Lines) -> int:
-    """The first line of an item of which anything is known."""
     values = item.values() if isinstance(item, dict) else [item]
     return min((line for value in values if (line := lines.of(value))), default=0)
 
@@ -119,7 +145,7 @@ def _told(item: object) -> dict[str, Any] | str:
         if not isinstance(text := item.get(name), str) or not text.strip() or len(text) > 2_000:
             return f"no text {name}"
         if not text.isprintable():
-            return f"a {name} with characters that do not print"
+            return f"its {name} has characters that do not print"
     sentences = item.get("sentences")
     if not isinstance(sentences, list) or not all(isinstance(each, dict) for each in sentences):
         return "no list of sentences"
@@ -131,9 +157,18 @@ def _told(item: object) -> dict[str, Any] | str:
     return {**item, "sentences": by_label}
 
 
+def _given(sentence: dict[str, Any]) -> list[Any]:
+    """What annotators gave a sentence for a label: any JSON can stand there."""
+    labels = sentence.get("labels", [])
+    listed = labels if isinstance(labels, list) else [labels]
+    return [each.get("label") if isinstance(each, dict) else None for each in listed]
+
+
+def _are_votes(sentence: dict[str, Any]) -> bool:
+    return all(label in VOTES for label in _given(sentence))
+
+
 def _votes(sentence: dict[str, Any]) -> str | None:
     """How often annotators gave each label, as ``stereotype 3, unrelated 1``."""
-    labels = sentence.get("labels")
-    given = [each.get("label") for each in labels if isinstance(each, dict)] if isinstance(labels, list) else []
-    counts = Counter(str(label) for label in given if label in (*LABELS, "related"))  # any JSON can stand there
+    counts = Counter(str(label) for label in _given(sentence) if label in VOTES)
     return ", ".join(f"{label} {count}" for label, count in sorted(counts.items())) or None

@@ -11,6 +11,7 @@ from senseprobe.records import Design
 __all__ = ["MAX_ROWS", "Format", "Row", "Table", "bounded", "check_count", "note_repeats"]
 
 Row = dict[str, Any]
+"""Values by column; `item` is no column, but what notes call a row of a file that may be a single line."""
 
 MAX_ROWS = 200_000
 """Of a config: sssb, the largest that pairs sentences with each other, has 1,728."""
@@ -35,10 +36,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A published format: how its files are read, and what is said of it on the card."""
+    """A published format: how its files are read, and what is said of it on the card; `paper` is a key of `papers`."""
 
     title: str
-    authors: tuple[str, ...]
     paper: str
     measured: str
     read: Callable[[Sequence[Source], Notes], list[Table]]
@@ -58,9 +58,17 @@ def bounded(rows: Iterable[Row | None], what: str) -> Iterator[Row]:
 
 
 def note_repeats(rows: Sequence[Row], sources: Mapping[str, Source], notes: Notes) -> None:
-    """Note every pair of sentences that was there before."""
-    first: dict[tuple[str, str], str] = {}
+    """Note every pair of sentences that was there before, in whatever file."""
+    first: dict[tuple[str, str], Row] = {}
     for row in rows:
-        earlier = first.setdefault((row["stereo"], row["anti"]), row["source_line"])
-        if earlier != row["source_line"]:
-            notes.keep(sources[row["source_file"]], int(row["source_line"]), f"the same pair as in line {earlier}")
+        earlier = first.setdefault((row["stereo"], row["anti"]), row)
+        if earlier is not row:
+            own = f"{row['item']}: " if "item" in row else ""
+            reason = f"{own}the same pair as in {_place(earlier, row)}"
+            notes.keep(sources[row["source_file"]], int(row["source_line"]), reason)
+
+
+def _place(row: Row, beside: Row) -> str:
+    """Where a row is, as one beside it names it."""
+    place = row.get("item") or f"line {row['source_line']}"
+    return str(place) if row["source_file"] == beside["source_file"] else f"{place} of {row['source_file']}"

@@ -1,17 +1,28 @@
 """The text files of WinoBias (Zhao et al. 2018): a number, then a sentence with its mentions in brackets, on a line.
 
 A file `pro_stereotyped…` and the file `anti_stereotyped…` with the same rest of a name belong together, and the
-sentences with the same number are a pair, where they differ in pronouns and in at most three words besides.
+sentences with the same number are a pair, where one has the pronouns of men and the other those of women, and each has
+at most three words besides that the other has not.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importing.pairs import FEMALE, MALE, PRONOUNS, contrast_design, differ, pair_row
+from senseprobe.importing.pairs import (
+    FEMALE,
+    MALE,
+    PRONOUNS,
+    Difference,
+    contrast_design,
+    differ,
+    pair_row,
+    span,
+)
 from senseprobe.importing.sources import MAX_TEXT, Notes, Source, slug
-from senseprobe.importing.tables import Row, Table, check_count
+from senseprobe.importing.tables import Row, Table, check_count, note_repeats
 
 __all__ = ["read"]
 
@@ -40,12 +51,14 @@ class Sentence:
         article = _ARTICLE.match(self.text, start, end)
         return (article.end() if article else start, end)
 
-    @property
-    def pronoun(self) -> str | None:
-        """The one mention that is a pronoun, in small letters."""
-        words = {self.text[slice(*place)].lower() for place in self.mentions}
-        found = words & PRONOUNS
-        return found.pop() if len(found) == 1 else None
+    def gender(self, differing: Sequence[re.Match[str]]) -> str | None:
+        """The gender of its mentions that are pronouns; or, where none is, of the pronouns among its `differing` words.
+
+        None where there is no gender, or both are.
+        """
+        mentioned = {self.text[slice(*place)].lower() for place in self.mentions} & (MALE | FEMALE)
+        words = mentioned or {match.group().lower() for match in differing} & (MALE | FEMALE)
+        return "male" if words and words <= MALE else "female" if words and words <= FEMALE else None
 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
@@ -68,6 +81,8 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         rows = _rows(config, rest, both[SIDES[0]], both[SIDES[1]], notes)
         tables.setdefault(config, []).extend(rows)
         check_count(len(tables[config]), config)
+    for rows in tables.values():
+        note_repeats(rows, {source.name: source for source in sources}, notes)
     return [_table(name, rows) for name, rows in tables.items() if rows]
 
 
@@ -147,31 +162,27 @@ def _unbracketed(line: int, text: str) -> Sentence | None:
 
 def _row(pro: Source, anti: Source, one: Sentence, other: Sentence, notes: Notes) -> Row | None:
     difference = differ(one.text, other.text)
-    words = [match.group().lower() for match in (*difference.stereo, *difference.anti)]
-    besides = [word for word in words if word not in PRONOUNS]
-    if not words or len(besides) > 2 * MAX_OTHER_WORDS:
-        reason = "another sentence than" if words else "the same as"
+    if reason := _no_pair(difference, one, other):
         for source, sentence, of in (
             (pro, one, f"{other.line} of {anti.name}"),
             (anti, other, f"{one.line} of {pro.name}"),
         ):
             notes.leave_out(source, sentence.line, f"{reason} line {of}")
         return None
-    if besides:
+    more = not difference.pronouns
+    if more:
         notes.keep(pro, one.line, f"differs from line {other.line} of {anti.name} in more than pronouns")
     target = one.target
-    named = one.text[slice(*target)].lower() if target else None
-    gender = "male" if one.pronoun in MALE else "female" if one.pronoun in FEMALE else None
     return pair_row(
         one.text,
         other.text,
-        difference if not besides else replace(difference, runs=max(difference.runs, 2)),
-        stereo_span=_span(target),
-        anti_span=_span(other.target),
-        target=named,
+        replace(difference, runs=max(difference.runs, 2)) if more else difference,
+        stereo_span=span(target),
+        anti_span=span(other.target),
+        target=one.text[slice(*target)].lower() if target else None,
         bias_type="gender",
         label_basis="occupation",
-        stereotype=gender,
+        stereotype=one.gender(difference.stereo),
         source_file=pro.name,
         source_line=str(one.line),
         anti_file=anti.name,
@@ -179,5 +190,17 @@ def _row(pro: Source, anti: Source, one: Sentence, other: Sentence, notes: Notes
     )
 
 
-def _span(place: tuple[int, int] | None) -> dict[str, int] | None:
-    return {"start": place[0], "end": place[1]} if place else None
+def _no_pair(difference: Difference, one: Sentence, other: Sentence) -> str:
+    """Why two sentences are no pair, if they are none."""
+    if one.text == other.text:
+        return "the same as"
+    mine, theirs = _besides(difference.stereo), _besides(difference.anti)
+    if max((mine - theirs).total(), (theirs - mine).total()) > MAX_OTHER_WORDS:
+        return "another sentence than"
+    genders = {one.gender(difference.stereo), other.gender(difference.anti)}
+    return "" if genders == {"male", "female"} else "no pronoun of the other gender than in"
+
+
+def _besides(words: Sequence[re.Match[str]]) -> Counter[str]:
+    """Those of these words that are no pronouns."""
+    return Counter(word for match in words if (word := match.group().lower()) not in PRONOUNS)

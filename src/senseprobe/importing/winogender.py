@@ -6,11 +6,13 @@ occupation and `occupations-stats.tsv` is imported with them, the gender that mo
 have (`bls_pct_female`) is taken for the stereotype; all other pairs are unlabelled.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from senseprobe.importing.pairs import contrast_design, differ, find_word, pair_row, span
-from senseprobe.importing.sources import Notes, Source, delimited_rows, shown
-from senseprobe.importing.tables import Row, Table, check_count
+from senseprobe.importing.pairs import contrast_design, differ, pair_row, span
+from senseprobe.importing.sources import Notes, Source, delimited_rows, id_part, shown
+from senseprobe.importing.tables import Row, Table, check_count, note_repeats
+from senseprobe.importing.words import find_word
 
 __all__ = ["read"]
 
@@ -19,9 +21,11 @@ GENDERS = ("male", "female", "neutral")
 COLUMNS = ("occupation", "participant", "neutral_sentence", "source_file", "source_line", "anti_line")
 SHARE = "bls_pct_female"
 EVEN = 50.0
+_NUMBER = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,20})?")
 
 Key = tuple[str, str, str]
 Told = dict[str, tuple[int, str]]
+Figure = tuple[Source, int, float]
 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
@@ -34,11 +38,15 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
             continue
         groups = _groups(source, notes)
         made = {key: _row(source, key, told, shares, notes) for key, told in groups.items()}
+        if stats:
+            _note_unknown(source, [key for key, row in made.items() if row], groups, shares, notes)
         notes.tell(source, f"{sum(row is not None for row in made.values())} pairs of {len(groups)}")
         for key, row in made.items():
             if row:
                 rows[ANSWERS[key[2]]].append(row)
         check_count(sum(map(len, rows.values())), source.name)
+    for table in rows.values():
+        note_repeats(table, {source.name: source for source in sources}, notes)
     return [_table(name, made) for name, made in rows.items() if made]
 
 
@@ -54,20 +62,52 @@ def _table(name: str, rows: list[Row]) -> Table:
 
 
 def _shares(stats: Sequence[Source], notes: Notes) -> dict[str, float]:
-    """The share of women by occupation, in percent."""
-    found: dict[str, float] = {}
+    """The share of women by occupation, in percent; none for an occupation of which two are told."""
+    found: dict[str, list[Figure]] = {}
     for source in stats:
+        count = 0
         for line, cells in delimited_rows(source, "\t", ("occupation", SHARE)):
-            try:
-                share = float(cells[SHARE]) if isinstance(cells, dict) else -1.0
-            except ValueError:
-                share = -1.0
-            if isinstance(cells, dict) and 0 <= share <= 100:
-                found[cells["occupation"].strip().lower()] = share
+            name, share = _share(cells)
+            if name:
+                found.setdefault(name, []).append((source, line, share))
+                count += 1
             else:
                 notes.leave_out(source, line, f"no occupation with a {SHARE} from 0 to 100")
-        notes.tell(source, f"{len(found)} occupations")
-    return found
+        notes.tell(source, f"{count} occupations")
+    agreed = {name: _agreed(name, figures, notes) for name, figures in found.items()}
+    return {name: figure for name, figure in agreed.items() if figure is not None}
+
+
+def _share(cells: dict[str, str] | str) -> tuple[str, float]:
+    """An occupation and its share; no occupation where there is none, or no number from 0 to 100."""
+    if isinstance(cells, str) or not _NUMBER.fullmatch(cells[SHARE].strip()):
+        return "", 0.0
+    share = float(cells[SHARE])
+    return (cells["occupation"].strip().lower(), share) if share <= 100 else ("", 0.0)
+
+
+def _agreed(name: str, figures: Sequence[Figure], notes: Notes) -> float | None:
+    """The one figure of an occupation; a note for each further one, and None where they differ."""
+    first, line, share = figures[0]
+    if len({other for *_, other in figures}) > 1:
+        for source, at, _ in figures:
+            notes.leave_out(source, at, f"{shown(name)} has several figures, so that none is taken")
+        return None
+    for source, at, _ in figures[1:]:
+        notes.keep(source, at, f"{shown(name)} has the same figure in line {line} of {first.name}")
+    return share
+
+
+def _note_unknown(
+    source: Source, keys: Iterable[Key], groups: Mapping[Key, Told], shares: Mapping[str, float], notes: Notes
+) -> None:
+    """Note each occupation that has no figure, where its first pair that could be labelled stands."""
+    told: set[str] = set()
+    for key in keys:
+        if key[2] == "0" and key[0].lower() not in shares and key[0].lower() not in told:
+            told.add(key[0].lower())
+            line = min(line for line, _ in groups[key].values())
+            notes.keep(source, line, f"the statistics have no figure for {shown(key[0])}: its pairs have no label")
 
 
 def _groups(source: Source, notes: Notes) -> dict[Key, Told]:
@@ -116,7 +156,7 @@ def _row(source: Source, key: Key, told: Told, shares: Mapping[str, float], note
         text,
         against,
         difference,
-        id=f"{ANSWERS[key[2]]}.{'.'.join(part.replace(' ', '-') for part in key[:2])}",
+        id=f"{ANSWERS[key[2]]}.{'.'.join(map(id_part, key[:2]))}",
         stereo_span=span(find_word(text, word)),
         anti_span=span(find_word(against, word)),
         target=word,

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["About", "Source"]
+from senseprobe.release.licences import declared
+
+__all__ = ["About", "Author", "Source"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +19,23 @@ class Source:
     description: str
     licence: str
     cited: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """A person, or a group: then `given` is empty."""
+
+    family: str
+    given: str
+
+    @classmethod
+    def of(cls, name: str) -> "Author":
+        """The person whose name is written ``Family, Given``; any other name is that of a group."""
+        family, _, given = (part.strip() for part in name.partition(","))
+        return cls(family, given) if family and given else cls(name.strip(), "")
+
+    def __str__(self) -> str:
+        return f"{self.given} {self.family}".strip()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,13 +70,13 @@ class About:
     @property
     def licence(self) -> str:
         """The SPDX expression of the whole release; empty where it has no licence."""
-        licence = str(self.card.get("license") or "")
-        return "" if licence.lower() in ("none", "unknown") else licence
+        return declared(self.card.get("license"))
 
     @property
-    def authors(self) -> list[str]:
-        """Who made the dataset, which need not be who wrote the paper."""
-        return [*self.card.get("authors", ())] or [f"{self.facts['dataset']} contributors"]
+    def authors(self) -> list[Author]:
+        """Who made the dataset, each once; that need not be who wrote the paper."""
+        named = self.card.get("authors") or [f"{self.facts['dataset']} contributors"]
+        return list(dict.fromkeys(map(Author.of, named)))
 
     def config(self, name: str) -> Mapping[str, Any]:
         """The facts of a config."""

@@ -27,7 +27,8 @@ class Entry:
     @property
     def authors(self) -> list[tuple[str, str]]:
         """Family and given names; the given names of what is no person are empty."""
-        return [_name(each.strip()) for each in re.split(r"\s+and\s+", self.fields.get("author", "")) if each.strip()]
+        names = (each.strip() for each in re.split(r"\s+and\s+", self.fields.get("author", "")))
+        return [_name(each) for each in names if each and each != "others"]
 
 
 def find(bibliography: str, key: str) -> Entry | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from senseprobe.records import Design
 from senseprobe.release import yamltext
 from senseprobe.release.about import About
-from senseprobe.release.citation import bibtex
+from senseprobe.release.citation import bibtex, paper
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.schema import design_schema, meanings
 
@@ -55,6 +55,7 @@ def render(about: About) -> str:
         "published": [name for name in about.facts["order"] if _counted(about.config(name)["expect"])],
         "genders": any("gender" in design.bias_type for design in designs.values()),
         "bibtex": bibtex(about).strip(),
+        "paper": paper(about),
         "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE),
         "licence_url": spdx_url(about.licence),
     }
@@ -72,7 +73,7 @@ def _template() -> jinja2.Template:
     env = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    env.filters["cell"] = _cell
+    env.filters.update(cell=_cell, quoted=_quoted)
     return env.from_string(source)
 
 
@@ -81,25 +82,36 @@ def _cell(text: object) -> str:
     return " ".join(str(text).split()).replace("|", "\\|")
 
 
+def _quoted(text: object) -> str:
+    """The text as a quotation holds it: each further line begins as the first does."""
+    return "\n> ".join(str(text).splitlines())
+
+
 def front_matter(about: About) -> dict[str, Any]:
     """What the Hub reads: licence, configs with their files, columns and sizes, and what a gate asks."""
-    card, order = about.card, about.facts["order"]
+    card, order, imported = about.card, about.facts["order"], bool(about.card.get("imported"))
     kinds = list(dict.fromkeys(str(about.config(name)["design"]["kind"]) for name in order))
     return {
         "pretty_name": card["title"],
         **_licence(about.licence),
         "language": card["languages"],
-        "annotations_creators": ["expert-generated"],
-        "language_creators": ["expert-generated", "machine-generated"],
+        "annotations_creators": ["found" if imported else "expert-generated"],
+        "language_creators": ["found"] if imported else ["expert-generated", "machine-generated"],
         "multilinguality": "monolingual" if len(card["languages"]) == 1 else "multilingual",
         "size_categories": [_size_category(about.rows())],
-        "source_datasets": ["original"],
+        "source_datasets": ["extended|other" if imported else "original"],
         "task_categories": [task for kind in kinds for task in _TASKS[kind]],
-        "tags": ["bias", "fairness", "stereotypes", *(["word-senses"] if "contrast" in kinds else []), "croissant"],
+        "tags": ["bias", "fairness", "stereotypes", *_senses(about), "croissant"],
         **_GATE,
         "configs": [_config(name, first=name == order[0]) for name in order],
         "dataset_info": [_info(about, name) for name in order],
     }
+
+
+def _senses(about: About) -> list[str]:
+    """A tag where a config is about a sense of an ambiguous word, and not about a group alone."""
+    there = any(about.config(name)["design"]["sense_type"] for name in about.facts["order"])
+    return ["word-senses"] if there else []
 
 
 def _licence(licence: str) -> dict[str, str]:

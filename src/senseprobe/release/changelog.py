@@ -5,12 +5,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
-from senseprobe.release.form import printable
+from senseprobe.release.form import listed, printable, shortened
 
-__all__ = ["SHOWN", "entry", "listed"]
-
-SHOWN = 5
-"""How many words, ids or labels are named of each list."""
+__all__ = ["entry"]
 
 
 def entry(diff: ReleaseDiff) -> str:
@@ -55,13 +52,18 @@ def _changed(diff: ReleaseDiff) -> Iterator[str]:
         if change.edited:
             columns = listed(f"{_code(column)} ({rows})" for column, rows in change.columns.items())
             yield f"{name}: {_rows(change, 'edited')} in {columns}"
+        if change.turned:
+            yield f"{name}: the label of {change.turned} rows is turned round: the stereotype is now its counterpart"
+        for column, (was, now) in change.samples.items():
+            if column not in change.labels:
+                yield f"{name}: {_code(column)}, for example {_label(was)} → {_label(now)}"
         for column, labels in change.labels.items():
             told = listed(f"{_label(each.was)} → {_label(each.now)} ({each.rows})" for each in labels)
             yield f"{name}: {_code(column)} {told}"
         for column, (was, now) in change.schema.get("changed", {}).items():
             yield f"{name}: column {_code(column)} is {now} and was {was}"
         for key, (was, now) in change.design.items():
-            yield f"{name}: design, {_code(key)}: {_code(_short(was))} → {_code(_short(now))}"
+            yield f"{name}: design, {_code(key)}: {_label(shortened(was))} → {_label(shortened(now))}"
         if change.moved:
             yield f"{name}: rows or columns in another order"
         if change.about:
@@ -71,7 +73,7 @@ def _changed(diff: ReleaseDiff) -> Iterator[str]:
     if diff.card:
         yield f"card: {', '.join(_code(key) for key in diff.card)}"
     if diff.recipe and not diff.configs:
-        yield "recipe"
+        yield f"recipe: {listed(map(_code, diff.recipe))}"
 
 
 def _rows(change: ConfigChange, what: str) -> str:
@@ -97,11 +99,6 @@ def _label(value: object) -> str:
     return "none" if value is None else _code(str(value))
 
 
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 200 else f"{text[:200]}…"
-
-
 def _code(text: str) -> str:
     """The text as Markdown prints it, whatever signs are in it."""
     text = printable(text)
@@ -109,10 +106,3 @@ def _code(text: str) -> str:
         return f"`{text}`"
     fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
     return f"{fence} {text} {fence}"
-
-
-def listed(items: Any, count: int | None = None) -> str:  # noqa: ANN401 - any iterable of texts
-    """The first items, and how many more there are of `count` (default: of the items)."""
-    told = list(items)
-    more = (len(told) if count is None else count) - len(told[:SHOWN])
-    return ", ".join(told[:SHOWN]) + (f" and {more} more" if more > 0 else "")

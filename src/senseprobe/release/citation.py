@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from senseprobe.release import yamltext
-from senseprobe.release.about import About
+from senseprobe.release.about import About, Author
 from senseprobe.release.bibliography import Entry, find
-from senseprobe.release.licences import spdx_url
+from senseprobe.release.licences import hub_name, spdx_url
 
 __all__ = ["NAME", "bibtex", "cff", "paper"]
 
@@ -21,7 +21,7 @@ _KINDS = {
 """What the format calls an entry of BibTeX; all else is generic."""
 
 _UNKNOWN_TO_CFF = {"CDLA-Permissive-2.0"}
-"""SPDX identifiers that are younger than the format's list."""
+"""SPDX identifiers that the Hub has a name for and that are younger than the format's list."""
 
 _DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
 _URL = re.compile(r"https?://\S+")
@@ -42,14 +42,16 @@ def cff(about: About) -> str:
         "title": card["title"],
         "abstract": card["summary"],
         "version": facts["version"],
-        "authors": [{"name": name} for name in about.authors],
+        "authors": [_author(author) for author in about.authors],
         "keywords": ["bias", "fairness", "stereotypes"],
         "identifiers": [
             {"type": "other", "value": f"sha256:{facts['content']}", "description": "Content hash of the rows."}
         ],
     }
-    if spdx_url(about.licence) and about.licence not in _UNKNOWN_TO_CFF:
+    if hub_name(about.licence) not in ("other", "unknown") and about.licence not in _UNKNOWN_TO_CFF:
         told["license"] = about.licence
+    elif url := spdx_url(about.licence):
+        told["license-url"] = url
     entry = paper(about)
     if entry and (reference := dict(_reference(entry))):
         told["references"] = [reference]
@@ -63,7 +65,7 @@ def _reference(entry: Entry) -> Iterator[tuple[str, Any]]:
         return
     yield "type", _KINDS.get(entry.kind, "generic")
     yield "title", fields["title"]
-    yield "authors", [{"family-names": f, "given-names": g} if g else {"name": f} for f, g in entry.authors]
+    yield "authors", [_author(Author(*name)) for name in dict.fromkeys(entry.authors)]
     names = {"journal": "journal", "booktitle": "collection-title", "volume": "volume", "number": "issue"}
     yield from ((told, fields[name]) for name, told in names.items() if fields.get(name))
     if fields.get("year", "").isdecimal():
@@ -77,12 +79,21 @@ def _reference(entry: Entry) -> Iterator[tuple[str, Any]]:
         yield "url", fields["url"]
 
 
+def _author(author: Author) -> dict[str, str]:
+    if not author.given:
+        return {"name": author.family}
+    return {"family-names": author.family, "given-names": author.given}
+
+
 def bibtex(about: About) -> str:
     """The release as an entry of BibTeX, and that of the paper that it follows."""
     facts = about.facts
     key = f"{facts['dataset']}-{facts['version']}"
+    people = [
+        _tex(f"{each.family}, {each.given}") if each.given else f"{{{_tex(each.family)}}}" for each in about.authors
+    ]
     lines = {
-        "author": " and ".join(f"{{{_tex(name)}}}" for name in about.authors),
+        "author": " and ".join(people),
         "title": f"{{{_tex(about.card['title'])}}}",
         "version": facts["version"],
         "note": f"senseprobe release {about.name}, content hash {facts['content']}",
@@ -90,6 +101,10 @@ def bibtex(about: About) -> str:
     own = "\n".join([f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in lines.items()), "}"])
     entry = paper(about)
     return f"{own}\n\n{entry.text}\n" if entry else f"{own}\n"
+
+
+def _tex_name(author: Author) -> str:
+    return _tex(f"{author.family}, {author.given}") if author.given else f"{{{_tex(author.family)}}}"
 
 
 def _tex(text: str) -> str:

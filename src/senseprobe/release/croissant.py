@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from senseprobe.records import Design
-from senseprobe.release.about import About
+from senseprobe.release.about import About, Author
 from senseprobe.release.citation import bibtex
 from senseprobe.release.licences import spdx_url
 from senseprobe.release.schema import design_schema, meanings
@@ -60,7 +60,7 @@ def render(about: About) -> str:
         "description": f"{card['summary']} Content warning: {card['content_warning']}",
         "version": facts["version"],
         **({"license": spdx_url(about.licence) or about.licence} if about.licence else {}),
-        "creator": [{"@type": "sc:Organization", "name": name} for name in about.authors],
+        "creator": [_creator(author) for author in about.authors],
         "citeAs": bibtex(about),
         "inLanguage": card["languages"],
         "keywords": ["bias", "fairness", "stereotypes"],
@@ -73,6 +73,12 @@ def render(about: About) -> str:
         "recordSet": [_records(about, config) for config in facts["order"]],
     }
     return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+
+def _creator(author: Author) -> dict[str, str]:
+    if not author.given:
+        return {"@type": "sc:Organization", "name": author.family}
+    return {"@type": "sc:Person", "name": str(author), "givenName": author.given, "familyName": author.family}
 
 
 def _limitations(about: About) -> str:

@@ -12,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from senseprobe.errors import ReleaseError
+from senseprobe.release.form import listed
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.matching import LabelChange, Mask, Pairs, Rows, Table, Words, match, spread
+from senseprobe.release.matching import LabelChange, Mask, Pairs, Rows, Table, Values, Words, match, spread, turned
 from senseprobe.release.schema import design_schema
 from senseprobe.release.versions import Bump, Reason, lowest, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LABELS", "ConfigChange", "ReleaseDiff", "Side", "diff_releases"]
+__all__ = ["LABELS", "ConfigChange", "ReleaseDiff", "Side", "diff_releases", "said"]
 
 FIRST = 10
 """How many ids are named of those that were added, removed or edited."""
@@ -52,7 +53,8 @@ class ConfigChange:
 
     - `before`, `after`: its rows; None where the release has no such config.
     - `first`: the first ids of the rows ``added``, ``removed`` and ``edited``, in the order of their release.
-    - `columns`: how many of the edited rows differ in a column, by its name.
+    - `columns`: how many of the edited rows differ in a column, by its name; `samples`: the first of these values,
+      before and after. `turned`: how many have the stereotype for its counterpart, and the counterpart for it.
     - `words`: by slot, and for ``frame``: the words ``appeared`` and ``vanished``, with how many rows hold each.
     - `labels`: for columns that hold labels, from what to what in how many rows, the most frequent first.
     - `schema`: columns ``added``, ``removed`` (name to type) and ``changed`` (name to both types).
@@ -69,6 +71,8 @@ class ConfigChange:
     edited: int = 0
     first: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     columns: Mapping[str, int] = field(default_factory=dict)
+    samples: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    turned: int = 0
     words: Mapping[str, Words] = field(default_factory=dict)
     labels: Mapping[str, tuple[LabelChange, ...]] = field(default_factory=dict)
     schema: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -90,6 +94,8 @@ class ConfigChange:
         ):
             if count:
                 yield Reason(bump, f"{_rows(count)} of {name} {what}")
+        if self.turned:
+            yield Reason(Bump.MAJOR, f"the label of {_rows(self.turned)} of {name} is turned round")
         for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
             if names := self.schema.get(key):
                 yield Reason(bump, f"columns of {name} {key}: {', '.join(names)}")
@@ -106,7 +112,7 @@ class ReleaseDiff:
     """What changed from release `old` to `new` (both ``NAME@VERSION``), config by config where anything did.
 
     `contrasts` names those ``added``, ``removed`` and ``changed``; `card` the keys of the card that differ; `recipe`
-    says whether the recipe differs.
+    the files of the recipe.
     """
 
     old: str
@@ -114,7 +120,7 @@ class ReleaseDiff:
     configs: tuple[ConfigChange, ...]
     contrasts: Mapping[str, tuple[str, ...]]
     card: tuple[str, ...]
-    recipe: bool
+    recipe: tuple[str, ...]
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
@@ -126,7 +132,7 @@ class ReleaseDiff:
         if self.card:
             told.append(Reason(Bump.PATCH, f"the card changed: {', '.join(self.card)}"))
         if self.recipe:
-            told.append(Reason(Bump.PATCH, "the recipe changed"))
+            told.append(Reason(Bump.PATCH, f"the recipe changed: {listed(self.recipe)}"))
         return tuple(sorted(told, key=lambda reason: -reason.bump.rank))
 
     @property
@@ -189,8 +195,8 @@ def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
         new=new.manifest.name,
         configs=tuple(change for change in changes if next(change.reasons(), None)),
         contrasts={} if only else _contrasts(old.manifest, new.manifest),
-        card=() if only else _unlike(*(_said(data["card"]) for data in (was, now))),
-        recipe=not only and was["recipe"] != now["recipe"],
+        card=() if only else _unlike(*(said(data["card"]) for data in (was, now))),
+        recipe=() if only else _unlike(*(_recipe(side.manifest) for side in (old, new))),
     )
 
 
@@ -198,9 +204,15 @@ def _unlike(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(key for key in {**was, **now} if was.get(key) != now.get(key)))
 
 
-def _said(card: Mapping[str, Any]) -> dict[str, Any]:
+def said(card: Mapping[str, Any]) -> dict[str, Any]:
     """What a card says: older ones lack keys that newer ones leave empty."""
     return {key: value for key, value in card.items() if value}
+
+
+def _recipe(manifest: Manifest) -> dict[str, tuple[int, str]]:
+    """The files that rows are made of."""
+    files = {name.partition("/"): entry for name, entry in manifest.files.items()}
+    return {name: entry for (folder, _, name), entry in files.items() if folder == "recipe"}
 
 
 def _contrasts(old: Manifest, new: Manifest) -> dict[str, tuple[str, ...]]:
@@ -270,18 +282,25 @@ def _values(
 ) -> tuple[Mask, dict[str, Any]]:
     """Which of the rows that both have were edited; and columns, words and labels of a ConfigChange."""
     edited = np.zeros(len(pairs.both_new), dtype=bool)
-    told: dict[str, dict[str, Any]] = {"columns": {}, "words": {}, "labels": {}}
+    told: dict[str, dict[str, Any]] = {"columns": {}, "samples": {}, "words": {}, "labels": {}}
+    sentences: dict[str, Values] = {}
     for column in shared:
         values = was.compare(now, column)
         unlike = values.unlike(pairs)
         edited |= unlike
         if count := int(unlike.sum()):
             told["columns"][column] = count
+            if sample := values.sample(pairs, unlike):
+                told["samples"][column] = sample
+            if column in ("stereo", "anti"):
+                sentences[column] = values
             if column in LABELS:
                 told["labels"][column] = values.changes(pairs, unlike)
         if column in slots and (words := values.words()):
             told["words"][column] = words
-    return edited, told
+    both = len(sentences) == 2
+    crossed = int(turned(sentences["stereo"], sentences["anti"], pairs).sum()) if both else 0
+    return edited, {**told, "turned": crossed}
 
 
 def _ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """The form of a manifest: which values it holds. Whoever wrote it may have meant harm, so nothing is taken on trust."""
 
+import json
+import re
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -13,8 +15,9 @@ from pydantic import (
 )
 
 from senseprobe.records import Contrast, Design
+from senseprobe.release.schema import COLUMN_TYPES, KINDS
 
-__all__ = ["FileEntry", "Name", "Sha256", "Version", "mistake", "printable"]
+__all__ = ["VERSION", "FileEntry", "Name", "Sha256", "Version", "listed", "mistake", "printable", "shortened"]
 
 
 def printable(text: str) -> str:
@@ -35,11 +38,14 @@ def _inside(path: str) -> str:
     return path
 
 
+SHOWN = 5
+"""How many of many things are named."""
+
 _Path = Annotated[str, AfterValidator(_inside)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
-Version = Annotated[
-    str, StringConstraints(pattern=r"^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$", max_length=100)
-]
+VERSION = re.compile(r"(?:0|[1-9][0-9]{0,8})(?:\.(?:0|[1-9][0-9]{0,8})){2}")
+"""MAJOR.MINOR.PATCH as a folder and a tag are named: digits only, without leading zeros."""
+Version = Annotated[str, StringConstraints(pattern=f"^{VERSION.pattern}$")]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -54,10 +60,26 @@ class FileEntry(_Strict):
     sha256: Sha256
 
 
+def _readable(design: Design) -> Design:
+    """ValueError where no rows can be of a design."""
+    if design.kind not in KINDS:
+        raise ValueError(f"no kind of rows is called {design.kind[:80]!r}")
+    if strange := {kind for _, kind in design.columns} - {*COLUMN_TYPES}:
+        raise ValueError(f"no column is of type {min(strange)[:80]!r}")
+    return design
+
+
+def _carded(card: dict[str, Any]) -> dict[str, Any]:
+    """ValueError where a card has no canary, which is in every file of rows."""
+    if type(card.get("canary")) is not str:
+        raise ValueError("no canary")
+    return card
+
+
 class _Config(_Strict):
     rows: NonNegativeInt
     content: Sha256
-    design: Design
+    design: Annotated[Design, AfterValidator(_readable)]
     levels: dict[str, NonNegativeInt]
     description: str
     expect: dict[str, Any]
@@ -68,7 +90,7 @@ class _Manifest(_Strict):
     version: Version
     senseprobe: str
     writer: dict[str, str]
-    card: dict[str, Any]
+    card: Annotated[dict[str, Any], AfterValidator(_carded)]
     order: list[Name]
     configs: dict[Name, _Config]
     contrasts: list[Contrast]
@@ -94,3 +116,16 @@ def mistake(raw: bytes) -> str | None:
         place = printable(".".join(str(step) for step in first["loc"]))
         return f"{place[:200]}: {first['msg']}" if place else first["msg"]
     return None
+
+
+def listed(items: Any, count: int | None = None) -> str:  # noqa: ANN401 - any iterable of texts
+    """The first items, and how many more there are of `count` (default: of the items)."""
+    told = list(items)
+    more = (len(told) if count is None else count) - len(told[:SHOWN])
+    return ", ".join(told[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def shortened(value: object) -> str:
+    """A value of a manifest or a row, in one line of at most 200 signs."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 200 else f"{text[:200]}…"

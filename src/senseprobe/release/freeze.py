@@ -19,7 +19,7 @@ from senseprobe.release.parquet import Told
 from senseprobe.release.reading import Release
 from senseprobe.release.sizes import held_bytes
 
-__all__ = ["ConfigPlan", "Plan", "file_entries", "freeze", "metadata", "whole_release", "write_recipe"]
+__all__ = ["ConfigPlan", "Plan", "declared", "file_entries", "freeze", "metadata", "whole_release", "write_recipe"]
 
 
 Write = Callable[[Path, pa.Schema, Told], None]
@@ -102,16 +102,14 @@ def _write(
     written = {config.name: _write_rows(config, folder, marks, (plan.watch, progress)) for config in plan.configs}
     contents = {name: content for name, (content, _) in written.items()}
     write_recipe(plan, folder)
-    configs = {config.name: _facts(config, contents[config.name]) for config in plan.configs}
+    told = declared(plan)
     facts = {
+        **told,
         "dataset": plan.dataset,
         "version": plan.version,
         "senseprobe": plan.senseprobe,
         "writer": {"pyarrow": pa.__version__},
-        "card": dict(plan.card),
-        "order": [config.name for config in plan.configs],
-        "configs": configs,
-        "contrasts": [record(contrast) for contrast in plan.contrasts],
+        "configs": {name: {**config, "content": contents[name]} for name, config in told["configs"].items()},
         "content": combine(contents),
     }
     entries = file_entries(folder)
@@ -135,8 +133,9 @@ def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int |
 
 
 def _bibliography(folder: Path) -> str:
-    path = folder / "recipe" / "wordlists" / "references.bib"
-    return path.read_text("utf-8", "replace") if path.is_file() else ""
+    """The entries that a release cites: those of its lists, or of an import."""
+    places = (folder / "recipe" / "wordlists" / "references.bib", folder / "recipe" / "references.bib")
+    return "".join(path.read_text("utf-8", "replace") for path in places if path.is_file())
 
 
 def _write_documents(about: About, folder: Path) -> dict[str, dict[str, int | str]]:
@@ -168,10 +167,19 @@ def metadata(dataset: str, version: str, card: Mapping[str, Any]) -> dict[str, s
     return {"canary": card["canary"], "release": f"{dataset}@{version}"}
 
 
-def _facts(config: ConfigPlan, content: str) -> dict[str, Any]:
+def declared(plan: Plan) -> dict[str, Any]:
+    """What a manifest says of a dataset and its configs, before any row is made."""
+    return {
+        "card": dict(plan.card),
+        "order": [config.name for config in plan.configs],
+        "configs": {config.name: _facts(config) for config in plan.configs},
+        "contrasts": [record(contrast) for contrast in plan.contrasts],
+    }
+
+
+def _facts(config: ConfigPlan) -> dict[str, Any]:
     return {
         "rows": config.size,
-        "content": content,
         "design": record(config.design),
         "levels": dict(config.levels),
         "description": config.description,

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from senseprobe.errors import ReleaseError
+
 __all__ = ["ContentHash", "combine", "file_sha256", "text_type"]
 
 
@@ -55,7 +57,9 @@ class ContentHash:
         self._columns = {path: (kind, tuple(hashlib.sha256() for _ in range(3))) for path, kind in _leaves(schema)}
 
     def update(self, batch: pa.RecordBatch) -> None:
-        """Add the rows of a batch, in order."""
+        """Add the rows of a batch, in order; ReleaseError where its columns are not those of the schema."""
+        if dict(_leaves(batch.schema)) != {path: kind for path, (kind, _) in self._columns.items()}:
+            raise ReleaseError("the rows have other columns than their design tells of")
         self._rows += batch.num_rows
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             self._add(batch.slice(start, ROWS_AT_ONCE))

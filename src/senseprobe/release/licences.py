@@ -8,7 +8,7 @@ from typing import Any
 from senseprobe.errors import ReleaseError
 from senseprobe.release.form import printable
 
-__all__ = ["alternatives", "combined", "hub_name", "spdx_url"]
+__all__ = ["alternatives", "combined", "declared", "hub_name", "spdx_url"]
 
 MAX_CHOICES = 1_000
 """Ways to choose one licence of each `OR`; more than these are a mistake."""
@@ -49,6 +49,15 @@ _LATER = {"CC-BY-SA-3.0": "CC-BY-SA-4.0", "CC-BY-NC-SA-3.0": "CC-BY-NC-SA-4.0"}
 """Share-alike licences that allow what is made of them to bear a later version."""
 
 
+_NO_LICENCE = {"", "none", "noassertion", "unknown", "unlicensed", "null"}
+
+
+def declared(licence: object) -> str:
+    """The licence that a card declares; empty where it has none, or a word that says so."""
+    text = licence.strip() if isinstance(licence, str) else ""
+    return "" if text.lower() in _NO_LICENCE else text
+
+
 def hub_name(licence: str) -> str:
     """The Hub's name of a licence: ``other`` where it has none, ``unknown`` where there is no licence."""
     return _KNOWN[licence][0] if licence in _KNOWN else "other" if licence else "unknown"
@@ -84,7 +93,7 @@ def _parsed(expression: str) -> set[frozenset[str]]:
     text = "" if len(expression) > 300 or "licenseref-" in expression.lower() else expression
     try:
         whole = _spdx().parse(text, validate=True, strict=True)
-    except (ExpressionError, RecursionError):
+    except (ExpressionError, RecursionError, IndexError):  # the last for "()"
         whole = None
     if whole is None:
         message = f"{printable(expression[:80])!r} is no SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
@@ -149,7 +158,9 @@ def _covering(names: frozenset[str]) -> str | None:
 
 
 def _asks(name: str) -> str:
-    return _KNOWN[name][1] if name in _KNOWN else ""
+    if name in _KNOWN:
+        return _KNOWN[name][1]
+    return _NO_CHANGE if "ND" in name.split("-") else ""  # every NoDerivatives licence of every version and country
 
 
 def _rank(name: str) -> int:

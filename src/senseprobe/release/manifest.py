@@ -1,5 +1,6 @@
 """`release.json`: what a release is, in canonical JSON with a digest of itself."""
 
+import errno
 import hashlib
 import json
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.errors import DamagedRelease, ReleaseError
+from senseprobe.files import read_plain
 from senseprobe.records import Contrast, Design, Finding
 from senseprobe.release.form import mistake
 
@@ -75,7 +77,7 @@ class Manifest:
 
     def dump(self) -> bytes:
         """Canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
-        return (json.dumps(self.data, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+        return (json.dumps(self.data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 def record(value: Design | Contrast) -> dict[str, Any]:
@@ -85,7 +87,7 @@ def record(value: Design | Contrast) -> dict[str, Any]:
 
 def _digest(data: Mapping[str, Any]) -> str:
     told = {key: value for key, value in data.items() if key != "digest"}
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -121,12 +123,10 @@ def read_manifest(folder: Path) -> Manifest:
 def _read(path: Path) -> bytes:
     """The bytes of a manifest; what is no plain file (a link, a pipe, a device without end) is not read."""
     try:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise _damaged("is no plain file")
-        if path.stat().st_size > MAX_BYTES:
-            raise _damaged(f"larger than {MAX_BYTES >> 20} MiB")
-        return path.read_bytes()
+        return read_plain(path, MAX_BYTES)
     except OSError as error:
+        if error.errno in (errno.EINVAL, errno.EFBIG):
+            raise _damaged(str(error.strerror)) from None
         raise ReleaseError(f"no release in {path.parent}: {path.name} cannot be read ({error.strerror})") from None
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from senseprobe.errors import ReleaseError
 from senseprobe.release.form import printable
 
-__all__ = ["LabelChange", "Mask", "Pairs", "Rows", "Table", "Values", "Words", "match", "spread"]
+__all__ = ["LabelChange", "Mask", "Pairs", "Rows", "Table", "Values", "Words", "match", "spread", "turned"]
 
 AT_ONCE = 65_536
 """Rows whose ids are looked at together."""
@@ -198,6 +198,16 @@ class Values:
         most = np.argsort(-counts, kind="stable")[:MOST]
         return tuple(LabelChange(values[kinds[n] // size], values[kinds[n] % size], int(counts[n])) for n in most)
 
+    def sample(self, pairs: Pairs, unlike: Mask) -> tuple[str | None, str | None] | None:
+        """The first value that differs, before and after; None for a column of several fields."""
+        if len(self.leaves) != 1 or not unlike.any():
+            return None
+        old, new, words = self.leaves[0]
+        row = int(unlike.argmax())
+        codes = int(old[pairs.both_old[row]]), int(new[pairs.both_new[row]])
+        was, now = (str(words[code].as_py()) if code >= 0 else None for code in codes)
+        return was, now
+
     def words(self) -> Words | None:
         """The words that only one of both has; None where there are none."""
         if not self.leaves:
@@ -212,3 +222,17 @@ def _only(here: Any, there: Any, words: pa.Array) -> dict[str, int]:  # noqa: AN
     found = np.flatnonzero((here > 0) & (there == 0))
     told = zip(words.take(pa.array(found)).to_pylist(), here[found].tolist(), strict=True)
     return dict(sorted(told, key=lambda each: (-each[1], each[0])))
+
+
+def turned(stereo: Values, anti: Values, pairs: Pairs) -> Mask:
+    """Which of the rows that both have are what they were, but with the two sentences the other way round."""
+    (was, now, words), (was_anti, now_anti, words_anti) = stereo.leaves[0], anti.leaves[0]
+    as_anti = pc.index_in(words, value_set=words_anti).fill_null(-1).to_numpy(zero_copy_only=False)
+    was, now, was_anti, now_anti = (
+        was[pairs.both_old],
+        now[pairs.both_new],
+        was_anti[pairs.both_old],
+        now_anti[pairs.both_new],
+    )
+    crossed: Mask = (was != now) & (as_anti[was] == now_anti) & (as_anti[now] == was_anti) & (now_anti >= 0)
+    return crossed

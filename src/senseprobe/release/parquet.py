@@ -19,7 +19,7 @@ from senseprobe.release.form import printable
 from senseprobe.release.memory import memory_cap
 from senseprobe.release.schema import loose, plain
 
-__all__ = ["ROWS_PER_FILE", "Rows", "Told", "file_names", "read_rows", "write_rows"]
+__all__ = ["ROWS_PER_FILE", "Rows", "Told", "file_names", "files_of", "is_file_name", "read_rows", "write_rows"]
 
 ROWS_PER_FILE = 262_144
 """Also the rows of a group, of which a file has one: each group has dictionaries of its own."""
@@ -39,6 +39,9 @@ ROWS_AT_ONCE = 8_192
 THREADS = min(os.cpu_count() or 1, 4)
 """That write files, each with some 60 MB; one where somebody hears of the rows, since hashing them takes longer."""
 
+_KEYS = {b"canary", b"release", b"ARROW:schema"}
+"""What a file says beside its rows; the last of them Arrow's own, in files of the first form."""
+
 Batches = Iterator[pa.RecordBatch]
 Rows = Callable[[int, int], Batches]
 """Makes the rows of a half-open range of their numbers."""
@@ -48,8 +51,23 @@ Told = Callable[[pa.RecordBatch], None]
 
 def file_names(size: int) -> list[str]:
     """The names of the files of a config with so many rows, in the order of its rows."""
-    files = -(-size // ROWS_PER_FILE)
-    return [f"test-{number:05d}-of-{files:05d}.parquet" for number in range(files)]
+    files = files_of(size)
+    return [_file_name(number, files) for number in range(files)]
+
+
+def files_of(size: int) -> int:
+    """How many files so many rows are written in."""
+    return -(-size // ROWS_PER_FILE)
+
+
+def is_file_name(name: str, size: int) -> bool:
+    """Whether a file of a config with so many rows is called so."""
+    files, number = files_of(size), name.partition("-")[2].partition("-")[0]
+    return number.isdecimal() and len(number) < 20 and int(number) < files and name == _file_name(int(number), files)
+
+
+def _file_name(number: int, files: int) -> str:
+    return f"test-{number:05d}-of-{files:05d}.parquet"
 
 
 def write_rows(
@@ -179,6 +197,8 @@ def _next(parts: Batches) -> pa.RecordBatch | None:
 
 def _opened(path: Path, shown: str) -> pq.ParquetFile:
     """A Parquet file whose footer, a length and its mark at the end, is of a size that can be trusted."""
+    if path.is_symlink() or not path.is_file():
+        raise _damaged(shown, "E402", "is no plain file" if path.exists() else "is missing")
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - 8, 0))
         if (footer := int.from_bytes(file.read(4), "little")) > MAX_FOOTER_BYTES:
@@ -193,6 +213,9 @@ def _opened(path: Path, shown: str) -> pq.ParquetFile:
 
 
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, shown: str) -> None:
+    # pandas takes columns for others where a key of its own says so.
+    if strange := sorted({*(file.metadata.metadata or {})} - _KEYS):
+        raise _damaged(shown, "E407", f"has metadata that no release has: {printable(repr(strange[0]))[:80]}")
     if loose(file.schema_arrow) != schema.remove_metadata():
         raise _damaged(shown, "E407", "its columns are not those of the config")
     if (rows := file.metadata.num_rows) > most:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from senseprobe.errors import ReleaseError
 from senseprobe.records import Design
 from senseprobe.release.manifest import Manifest, read_manifest
 from senseprobe.release.parquet import read_rows
@@ -38,12 +39,20 @@ class Release:
         """The Parquet files of a config, in the order of its rows."""
         return [self.folder / name for name in sorted(self.manifest.files) if name.startswith(f"{config}/")]
 
+    def keeps(self, config: str) -> bool:
+        """Whether rows of a config are there, as far as it has any: large releases keep manifest and recipe."""
+        files = self.files(config)
+        return not files or any(path.exists() or path.is_symlink() for path in files)
+
     def batches(self, config: str) -> Iterator[pa.RecordBatch]:
         """The rows of a config; DamagedRelease where a file is not Parquet of the right columns, or has too many rows.
 
-        Counts and sizes are compared with what is allowed before rows are read.
+        Counts and sizes are compared with what is allowed before rows are read. ReleaseError where it keeps no rows.
         """
         schema, left = design_schema(self.design(config)), int(self.manifest.config(config)["rows"])
+        if not self.keeps(config):
+            hint = f"`senseprobe restore {self.manifest.name}` makes them again"
+            raise ReleaseError(f"{self.manifest.name} keeps no rows of {config} in {self.folder}: {hint}")
         for path in self.files(config):
             for batch in read_rows(path, schema, path.relative_to(self.folder).as_posix(), left):
                 left -= batch.num_rows

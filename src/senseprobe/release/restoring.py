@@ -5,7 +5,7 @@ frozen. Their rows may not: each config is held against its content hash before 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -13,17 +13,17 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import DamagedRelease, ReleaseError
-from senseprobe.files import write_whole
+from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Finding
 from senseprobe.release.form import FileEntry
 from senseprobe.release.freeze import file_entries, metadata, whole_release
 from senseprobe.release.hashing import ContentHash, file_sha256
 from senseprobe.release.manifest import MAX_BYTES, NAME, Manifest
-from senseprobe.release.parquet import Rows, file_names, write_rows
+from senseprobe.release.parquet import Rows, files_of, is_file_name, write_rows
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
 
-__all__ = ["RESTORED", "difference", "read_restored", "restore_rows"]
+__all__ = ["RESTORED", "difference", "read_restored", "recipe_damage", "restore_rows"]
 
 RESTORED = "restored.json"
 """Where a release notes the bytes of files that were restored and are not those that were frozen."""
@@ -47,7 +47,7 @@ def restore_rows(
     Raises DamagedRelease where the recipe is not what was frozen, or makes other rows, and ReleaseError.
     """
     manifest = release.manifest
-    if findings := [*_recipe_damage(release)]:
+    if findings := recipe_damage(release):
         raise DamagedRelease(findings)
     if target.resolve() != release.folder.resolve():
         if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
@@ -72,7 +72,8 @@ def _there(target: Path, config: str, manifest: Manifest) -> bool:
     if folder.is_dir() and not names and rows:
         folder.rmdir()
     frozen = sorted(name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/"))
-    if names and names not in (frozen, file_names(rows)):
+    made = len(names) == files_of(rows) and all(is_file_name(name, rows) for name in names)
+    if names and names != frozen and not made:
         raise ReleaseError(f"{folder} does not hold the files of its rows: remove it, and restore them again")
     noted = read_restored(target, manifest)
     for name in (f"{config}/{name}" for name in names):
@@ -88,10 +89,11 @@ def _kept(manifest: Manifest) -> list[str]:
     return [name for name in manifest.files if name.partition("/")[0] not in manifest.configs]
 
 
-def _recipe_damage(release: Release) -> Iterator[Finding]:
-    for name in sorted(_kept(release.manifest)):
-        if found := difference(release.folder, name, *release.manifest.files[name]):
-            yield Finding(path=name, code=found[0], message=found[1])
+def recipe_damage(release: Release) -> list[Finding]:
+    """Every file beside the rows that is not what was frozen."""
+    kept = {name: release.manifest.files[name] for name in sorted(_kept(release.manifest))}
+    told = {name: difference(release.folder, name, *entry) for name, entry in kept.items()}
+    return [Finding(path=name, code=found[0], message=found[1]) for name, found in told.items() if found]
 
 
 def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
@@ -127,13 +129,16 @@ def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]
     """Size and sha256 of the restored files of rows, by path; what is no note of ours is as if it were not there."""
     path = folder / RESTORED
     try:
-        if path.is_symlink() or path.stat().st_size > MAX_BYTES:
-            return {}
-        noted = _Restored.model_validate_json(path.read_bytes())
+        noted = _Restored.model_validate_json(read_plain(path, MAX_BYTES))
     except (OSError, ValidationError):
         return {}
-    rows = {f"{config}/{name}" for config in manifest.configs for name in file_names(manifest.config(config)["rows"])}
-    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if name in rows}
+    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if _of_rows(name, manifest)}
+
+
+def _of_rows(name: str, manifest: Manifest) -> bool:
+    """Whether a file is one of those that a config's rows are written in."""
+    config, _, file = name.partition("/")
+    return config in manifest.configs and is_file_name(file, int(manifest.config(config)["rows"]))
 
 
 def difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:

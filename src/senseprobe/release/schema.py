@@ -7,13 +7,14 @@ import pyarrow as pa
 
 from senseprobe.records import Design
 
-__all__ = ["FULL", "KINDS", "Kind", "design_schema", "loose", "meanings", "plain", "row_schema"]
+__all__ = ["COLUMN_TYPES", "FULL", "KINDS", "Kind", "design_schema", "loose", "meanings", "plain", "row_schema"]
 
 Kind = Literal["contrast", "inference", "association"]
 
 _SPAN = pa.struct([pa.field("start", pa.int32()), pa.field("end", pa.int32())])
 _TEXT, _FLAG = pa.string(), pa.bool_()
-_TYPES = {"string": _TEXT, "boolean": _FLAG}
+COLUMN_TYPES: Mapping[str, pa.DataType] = {"string": _TEXT, "boolean": _FLAG}
+"""Of the columns that a template adds to those of its kind."""
 
 Columns = tuple[tuple[str, pa.DataType, str], ...]
 
@@ -27,7 +28,7 @@ _CONTRAST: Columns = (
     ("sense_key", _TEXT, "the key of that sense in the lexicon"),
     ("token_key", _TEXT, "the key of the word's own sense in the sentence"),
     ("lexicon", _TEXT, "the lexicon that the keys belong to"),
-    ("bias_type", _TEXT, "nationality, race or gender"),
+    ("bias_type", _TEXT, "what the stereotype is about, as declared: nationality, race, gender, …"),
     (
         "label_basis",
         _TEXT,
@@ -37,7 +38,7 @@ _CONTRAST: Columns = (
     ("stereo_value", _TEXT, "the bound words of `stereo` that `anti` does not have"),
     ("anti_value", _TEXT, "the bound words of `anti` that `stereo` does not have"),
     ("valence", _TEXT, "pleasant or unpleasant, where both members share a quality"),
-    ("stereotype", _TEXT, "the gender that the occupation is stereotyped as"),
+    ("stereotype", _TEXT, "what the word is stereotyped as, as its list says: the gender of an occupation"),
     ("minimal", _FLAG, "exactly one binding differs, and nothing outside the word that it prints"),
 )
 
@@ -96,7 +97,7 @@ FULL: Mapping[str, frozenset[str]] = {
 def row_schema(kind: str, slots: Sequence[str], columns: Iterable[tuple[str, str]] = ()) -> pa.Schema:
     """The schema of a config's rows; `columns` names those that the template adds, with their types."""
     head = [pa.field(name, _TEXT) for name in ("id", "frame", *slots)]
-    own = [pa.field(name, _TYPES[type_]) for name, type_ in columns]
+    own = [pa.field(name, COLUMN_TYPES[type_]) for name, type_ in columns]
     return pa.schema([*head, *(pa.field(name, type_) for name, type_, _ in KINDS[kind]), *own])
 
 
@@ -107,16 +108,21 @@ def design_schema(design: Design) -> pa.Schema:
 
 def meanings(designs: Iterable[Design]) -> dict[str, str]:
     """The meaning of every column of some configs, in order."""
-    told = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
     listed = list(designs)
+    told = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
+    if any(_is_import(design) for design in listed):
+        told["id"] = "readable and permanent: config, then the published file's own id where it has one, else its lines"
     told |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     told |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in told}
     return told | {name: _own_meaning(design, name) for design in listed for name, _ in design.columns}
 
 
 def _own_meaning(design: Design, name: str) -> str:
-    imported = "source_file" in dict(design.columns)
-    return IMPORTED[name] if imported and name in IMPORTED else f"what the lists say: `{name}`"
+    return IMPORTED[name] if _is_import(design) and name in IMPORTED else f"what the lists say: `{name}`"
+
+
+def _is_import(design: Design) -> bool:
+    return "source_file" in dict(design.columns)
 
 
 def loose(schema: pa.Schema) -> pa.Schema:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstraints, ValidationError
 
 from senseprobe.errors import ReleaseError
+from senseprobe.files import read_plain
 from senseprobe.release.form import FileEntry, Name, Sha256, Version, printable
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
@@ -133,9 +134,7 @@ def read_shards(folders: Iterable[Path]) -> list[Shard]:
 def _read(folder: Path) -> Shard:
     path = folder / NAME
     try:
-        if path.is_symlink() or path.stat().st_size > MAX_BYTES:
-            raise ReleaseError(f"{path} is no file that a shard has")
-        form = _Form.model_validate_json(path.read_bytes())
+        form = _Form.model_validate_json(read_plain(path, MAX_BYTES))
     except OSError as error:
         raise ReleaseError(f"no shard in {folder}: {NAME} cannot be read ({error.strerror})") from None
     except ValidationError as error:

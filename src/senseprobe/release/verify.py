@@ -1,22 +1,21 @@
 """Holds a release against its manifest, and explains every difference."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeAlias
 
-import pyarrow as pa
-
-from senseprobe.errors import DamagedRelease, DeclarationError
-from senseprobe.records import Design, Finding
+from senseprobe.errors import DamagedRelease, ReleaseError
+from senseprobe.records import Finding
 from senseprobe.release.form import printable
 from senseprobe.release.hashing import ContentHash, combine
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED, difference, read_restored
-from senseprobe.release.schema import design_schema, plain
+from senseprobe.release.schema import design_schema
 
-__all__ = ["FOREIGN", "Remade", "recipe_is_whole", "verify_rebuild", "verify_recipe", "verify_release"]
+__all__ = ["FOREIGN", "cited", "is_foreign", "recipe_is_whole", "verify_release"]
+
+_CITED = re.compile(r"[0-9a-fA-F]{12,64}")
 
 FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store")
 """Names that other tools leave in a downloaded folder; they are no part of a release."""
@@ -47,6 +46,14 @@ def verify_release(
     return manifest, findings
 
 
+def cited(manifest: Manifest, content: str) -> Iterator[Finding]:
+    """A finding where the content hash is not the one that somebody cites, in full or its first digits."""
+    if not _CITED.fullmatch(content):
+        raise ReleaseError(f"{content!r} is no content hash: expected 64 hexadecimal digits, or the first 12 or more")
+    if not manifest.content.startswith(content.lower()):
+        yield Finding(path=NAME, code="E405", message=f"content hash is {manifest.content}, and not {content}")
+
+
 def recipe_is_whole(findings: Iterable[Finding]) -> bool:
     """Whether the recipe and the manifest are as they were frozen, so that a rebuild can say which rows are not."""
     return not {finding.path.partition("/")[0] for finding in findings} & {NAME, "recipe"}
@@ -64,7 +71,9 @@ def _files(folder: Path, manifest: Manifest, progress: Callable[[int], None]) ->
         if name.partition("/")[0] in away:
             continue
         found = difference(folder, name, size, sha256)
-        if found and not (name in restored and difference(folder, name, *restored[name]) is None):
+        if found and name in restored and (found := difference(folder, name, *restored[name])):
+            found = found[0], f"{found[1]}, nor is it what was restored"
+        if found:
             yield Finding(path=name, code=found[0], message=found[1])
         progress(size)
 
@@ -74,8 +83,13 @@ def _foreign(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         in_the_way = path.is_symlink() or not path.is_dir()
-        if in_the_way and name.as_posix() not in known and not {*FOREIGN} & {*name.parts}:
+        if in_the_way and name.as_posix() not in known and not is_foreign(name.as_posix()):
             yield Finding(path=printable(name.as_posix()), code="E403", message="is not part of the release")
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a file is one that other tools leave; what ends in .parquet is not, as readers would take it for rows."""
+    return bool({*FOREIGN} & {*name.split("/")}) and not name.endswith(".parquet")
 
 
 def _rows(release: Release, config: str) -> Iterator[Finding]:
@@ -92,84 +106,3 @@ def _rows(release: Release, config: str) -> Iterator[Finding]:
         yield Finding(path=config, code="E405", message=f"has {rows} rows, the manifest says {facts['rows']}")
     elif content.hexdigest() != facts["content"]:
         yield Finding(path=config, code="E405", message="content hash is not that of the rows")
-
-
-def verify_rebuild(release: Release, config: str, rebuilt: Iterator[pa.RecordBatch]) -> list[Finding]:
-    """Hold rows made again from the recipe against the frozen ones; names the first row and column that differ.
-
-    Stops at the first difference: a recipe may have been changed into one that never ends.
-    """
-    try:
-        pairs = _aligned(release.batches(config), map(plain, rebuilt))
-        told = next((_first_difference(old, new) for old, new in pairs if old is None or old != new), None)
-    except (DamagedRelease, DeclarationError) as error:
-        return list(error.findings)
-    return [Finding(path=config, code="E408", message=f"the recipe makes {told}")] if told else []
-
-
-@dataclass(frozen=True, slots=True)
-class Remade:
-    """A config as its recipe makes it now."""
-
-    rows: Iterator[pa.RecordBatch]
-    design: Design
-    levels: Mapping[str, int]
-
-
-def verify_recipe(release: Release, configs: Container[str], again: Callable[[str], Remade]) -> Iterator[Finding]:
-    """Hold a release against its recipe, which has these `configs` and makes one `again`."""
-    for name in release.configs:
-        if name not in configs:
-            yield Finding(path=name, code="E408", message="is not in the recipe")
-            continue
-        made = again(name)
-        yield from verify_rebuild(release, name, made.rows)
-        yield from _verify_facts(release.manifest, name, made.design, made.levels)
-
-
-def _verify_facts(manifest: Manifest, config: str, design: Design, levels: Mapping[str, int]) -> Iterator[Finding]:
-    """Hold what a recipe says of a config, beside its rows, against the manifest."""
-    if design != manifest.design(config):
-        yield Finding(path=config, code="E408", message="the recipe makes another design than the manifest holds")
-    frozen: Mapping[str, int] = manifest.config(config)["levels"]
-    other = [name for name in sorted({*frozen, *levels}) if frozen.get(name) != levels.get(name)]
-    if other:
-        told = ", ".join(f"{levels.get(name)} of {printable(name)} instead of {frozen.get(name)}" for name in other)
-        yield Finding(path=config, code="E408", message=f"the recipe has other levels than the manifest holds: {told}")
-
-
-Batch: TypeAlias = pa.RecordBatch | None
-
-
-def _aligned(frozen: Iterator[pa.RecordBatch], again: Iterator[pa.RecordBatch]) -> Iterator[tuple[Batch, Batch]]:
-    """Both as pairs of equally many rows; the last pair holds None where one goes on and the other does not."""
-    old, new = next(frozen, None), next(again, None)
-    while old is not None and new is not None:
-        rows = min(old.num_rows, new.num_rows)
-        yield old.slice(0, rows), new.slice(0, rows)
-        old = old.slice(rows) if rows < old.num_rows else next(frozen, None)
-        new = new.slice(rows) if rows < new.num_rows else next(again, None)
-    if old is not new:
-        yield old, new
-
-
-def _first_difference(old: Batch, new: Batch) -> str:
-    if new is None:
-        return f"fewer rows: the first that it lacks is {_id(old, 0)}"
-    if old is None:
-        return f"more rows: the first of them is {_id(new, 0)}"
-    if old.schema != new.schema:
-        return "other columns"
-    row, _, name = min((_row(old[name], new[name]), at, name) for at, name in enumerate(old.schema.names))
-    was, now = old[name][row].as_py(), new[name][row].as_py()
-    return f"other rows: row {_id(old, row)}, column {name}: {now!r:.200} instead of {was!r:.200}"
-
-
-def _row(old: pa.Array, new: pa.Array) -> int:
-    """The first row in which two columns differ; their length where they are the same."""
-    pairs = enumerate(zip(old.to_pylist(), new.to_pylist(), strict=True))
-    return next((row for row, (was, now) in pairs if was != now), len(old))
-
-
-def _id(batch: pa.RecordBatch, row: int) -> str:
-    return printable(str(batch["id"][row].as_py()))[:200]

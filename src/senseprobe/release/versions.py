@@ -4,16 +4,15 @@ PATCH: the same rows; MINOR: rows added, and the old ones still there as they we
 docs/versions.md says what this makes of columns, designs and contrasts.
 """
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from senseprobe.release.form import VERSION
 from senseprobe.release.manifest import NAME
 
-__all__ = ["Bump", "Reason", "lowest", "newest_lower", "numbers"]
-
-_VERSION = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.(?:0|[1-9][0-9]{0,17})){2}")
+__all__ = ["Bump", "Reason", "lower", "lowest", "numbers"]
 
 Numbers = tuple[int, int, int]
 
@@ -62,10 +61,12 @@ def lowest(version: str, bump: Bump) -> str:
     return ".".join(map(str, after[bump]))
 
 
-def newest_lower(dataset: Path, version: str) -> Path | None:
-    """Of the releases in a dataset's folder, the newest one below `version`; None where there is none."""
-    if not dataset.is_dir():
-        return None
-    there = [path for path in dataset.iterdir() if _VERSION.fullmatch(path.name) and (path / NAME).exists()]
-    lower = [path for path in there if numbers(path.name) < numbers(version)]
-    return max(lower, key=lambda path: numbers(path.name), default=None)
+def lower(places: Iterable[Path], version: str) -> list[Path]:
+    """The releases below `version` in folders of a dataset, the newest last."""
+    there = [path for place in places if place.is_dir() for path in place.iterdir() if _is_release(path)]
+    below = [path for path in there if numbers(path.name) < numbers(version)]
+    return sorted(below, key=lambda path: (numbers(path.name), str(path)))
+
+
+def _is_release(path: Path) -> bool:
+    return bool(VERSION.fullmatch(path.name)) and (path / NAME).exists()

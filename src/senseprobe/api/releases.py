@@ -1,29 +1,24 @@
-"""What researchers call from notebooks; also the place where rooms that may not import each other work together."""
+"""Releases as researchers and commands call for them: made, found, checked, compared, shared."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
-from warnings import warn
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.replay import Replay
-    from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.run import Job
     from senseprobe.generator.catalogue import Catalogue
     from senseprobe.hub.publishing import Gate, Published
     from senseprobe.importing.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
+    from senseprobe.release.freeze import Plan
     from senseprobe.release.reading import Release
 
 __all__ = [
@@ -34,21 +29,14 @@ __all__ = [
     "join",
     "load",
     "open_catalogue",
-    "plant",
     "publish",
     "pull",
-    "replay",
     "restore",
-    "score",
     "verified",
     "verify",
 ]
 
 Progress = Callable[[int], None]
-
-# The version is a folder and a tag: digits only, as semantic versioning has them, without leading zeros.
-_VERSION = re.compile(r"(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)", re.ASCII)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 
 
 def open_catalogue(name: str) -> Catalogue:
@@ -92,14 +80,22 @@ def build(dataset: str, version: str, out: Path | None = None, progress: Progres
     written, is lower than what changed since the release before it calls for, or has a retired id; nothing is left
     behind then.
     """
-    from senseprobe.generator.succession import approve
     from senseprobe.recipes import plan_of
+
+    folder, catalogue = _to_build(dataset, version, out)
+    return _frozen(plan_of(catalogue, version), folder, progress)
+
+
+def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
+    """The release that is made by a plan, if its number is high enough for what changed since the one before it."""
+    from senseprobe.generator.succession import approve
+    from senseprobe.recipes import rows_of
     from senseprobe.release.freeze import freeze
     from senseprobe.release.reading import Release
 
-    folder, catalogue = _to_build(dataset, version, out)
-    approved = partial(approve, releases=folder.parent)
-    return Release(folder, freeze(plan_of(catalogue, version), folder, progress, approved))
+    layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
+    places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
+    return Release(folder, freeze(plan, folder, progress, partial(approve, places=[*places], rows_of=rows_of)))
 
 
 def import_release(
@@ -113,21 +109,18 @@ def import_release(
 ) -> tuple[Release, Notes]:
     """Make a release of the user's own of published files in `format_`; and what of them is not as the format says.
 
-    `license_` is the SPDX expression of the data's licence: without one the release is not published. Raises
-    ReleaseError where a file is of another format or the version exists, and SenseprobeError where nothing is in them.
+    `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
+    release is not published. Raises ReleaseError where a file is of another format or the version exists, and
+    SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.generator.succession import approve
     from senseprobe.importing.plan import read_import, release_plan
-    from senseprobe.release.freeze import freeze
-    from senseprobe.release.reading import Release
+    from senseprobe.importing.told import check_name, known_license
 
-    if not _NAME.fullmatch(name):
-        raise SenseprobeError(f"{name!r} is no name of a release: expected letters, digits, hyphens and underscores")
-    _check_version(version)
+    check_name(name, version)
     folder = (out or _own_releases()) / name / version
-    imported = read_import(format_, files, license_)
+    imported = read_import(format_, files, known_license(license_))
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, releases=folder.parent))), imported.notes
+    return _frozen(plan, folder, progress), imported.notes
 
 
 def build_shard(
@@ -156,10 +149,7 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     Raises ReleaseError where a shard is missing, damaged or of another release, and as `build` does.
     """
     from senseprobe.generator.recipe import open_recipe, recipe_of_parts
-    from senseprobe.generator.succession import approve
     from senseprobe.recipes import plan_of
-    from senseprobe.release.freeze import freeze
-    from senseprobe.release.reading import Release
     from senseprobe.release.shards import copy_rows, read_shards
 
     found = read_shards(shards)
@@ -170,11 +160,13 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     recipe = recipe_of_parts([shard.folder / "recipe" for shard in found])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
     folder = out / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
-    return Release(folder, freeze(whole, folder, progress, partial(approve, releases=folder.parent)))
+    return _frozen(whole, folder, progress)
 
 
 def restore(release: str, out: Path | None = None, progress: Progress | None = None) -> Release:
     """Make again, from its recipe, the rows of a release that keeps only manifest and recipe; where it is, or in `out`.
+
+    One that ships with senseprobe goes to the project's `releases/`: an installed package is not written to.
 
     Raises DamagedRelease where the recipe is not what was frozen or makes other rows, and ReleaseError where nothing
     can be written there.
@@ -186,8 +178,9 @@ def restore(release: str, out: Path | None = None, progress: Progress | None = N
     folder, _ = _find(release)
     frozen = open_release(folder)
     dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
+    if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
+        out = _own_releases()
     target = out / dataset / version if out else folder
-
     return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress)
 
 
@@ -200,7 +193,9 @@ def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catal
 
 
 def _check_version(version: str) -> None:
-    if not _VERSION.fullmatch(version):
+    from senseprobe.release.form import VERSION
+
+    if not VERSION.fullmatch(version):
         raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
 
 
@@ -218,29 +213,37 @@ def diff(a: str, b: str) -> ReleaseDiff:
     release or config, and DamagedRelease where rows are not those of the manifest.
     """
     from senseprobe.generator.succession import changes
+    from senseprobe.recipes import rows_of
     from senseprobe.release.reading import open_release
 
     (old, first), (new, second) = _find(a), _find(b)
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
-    return changes(open_release(old), open_release(new), first or second)
+    return changes(open_release(old), open_release(new), rows_of, first or second)
 
 
-def verify(release: str, rebuild: bool = False, progress: Progress | None = None) -> list[Finding]:
+def verify(
+    release: str, rebuild: bool = False, progress: Progress | None = None, *, content: str = ""
+) -> list[Finding]:
     """Every difference between a release and its manifest; with `rebuild`, also between its rows and its recipe.
 
-    An empty list means that all is as it was frozen. Raises ReleaseError where there is no such release.
+    `content` is the content hash that a paper cites, or its first twelve digits or more: a release whose manifest was
+    forged as well has another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no
+    such release.
     """
-    from senseprobe.release.verify import recipe_is_whole, verify_release
+    from senseprobe.release.verify import cited, recipe_is_whole, verify_release
 
     folder, config = _find(release)
     manifest, findings = verify_release(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
+    if manifest and content:
+        findings += cited(manifest, content)
     if rebuild and manifest and recipe_is_whole(findings):
         from senseprobe.recipes import rebuild as again
 
-        findings += [told for told in again(folder, manifest) if told.code == "E408" or not findings]
+        away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}
+        findings += [told for told in again(folder, manifest, away) if told.code == "E408" or not findings]
     return findings
 
 
@@ -263,20 +266,22 @@ def publish(
     """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
 
     Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next
-    one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, or the Hub refuses.
+    one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
+    has it no more, or the Hub refuses.
     """
-    from senseprobe.hub.noting import note, noted
+    from senseprobe.hub.noting import commits_of, note
     from senseprobe.hub.publishing import publish as send
 
     folder, _ = _find(release)
     layer = project.user_layer()
-    dataset = str(load(str(folder)).manifest.data["dataset"])
+    facts = load(str(folder)).manifest.data
+    dataset, version = str(facts["dataset"]), str(facts["version"])
     path = layer.releases / dataset / "published.csv" if layer else None
-    if path is not None:
-        noted(path)  # a file that cannot be added to is told before anything is sent
-    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run)
+    # A file that cannot be added to is told before anything is sent.
+    cited = commits_of(path, version, repo) if path else ()
+    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited)
     if path is not None and not dry_run:
-        note(path, (done.tag.removeprefix("v"), done.repo, done.commit, done.content))
+        note(path, (version, done.repo, done.commit, done.content))
     return done
 
 
@@ -289,105 +294,3 @@ def pull(release: str, out: Path | None = None) -> tuple[Release, str]:
     from senseprobe.hub.pulling import pull as fetch
 
     return fetch(release, out or _own_releases())
-
-
-def score(
-    model: str,
-    release: str,
-    scorers: Sequence[str] = (),
-    *,
-    out: Path | None = None,
-    seed: int = 0,
-    limit: int | None = None,
-    revision: str | None = None,
-    device: str = "auto",
-    dtype: str = "float32",
-    batch_tokens: int | None = None,
-    allow_pickle: bool = False,
-    labels: str | None = None,
-    stored: bool = True,
-    say: Callable[[str], None] = warn,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Result]:
-    """Score the model (a name on the Hub or a folder) on a release ``NAME@VERSION[:CONFIG]``, verified first.
-
-    A result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written to
-    `out`/RELEASE/MODEL if `out` is given. `limit` draws so many rows; `revision` is a branch, tag or commit of the
-    Hub; `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose
-    config does not name them. Numbers that were computed before are taken from the user's cache
-    unless `stored` is false. `say` hears what is left out; `progress` how many numbers there are, of how many. Raises
-    DamagedRelease, ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or
-    where no config has rows for it.
-    """
-    job = _job(release, seed, limit)
-    from senseprobe.evaluate import scoring
-
-    opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
-    return scoring.score(job, opening, scorers, out=out, stored=stored, say=say, progress=progress)
-
-
-def replay(
-    result: Path,
-    *,
-    release: str | None = None,
-    model: str | None = None,
-    device: str = "auto",
-    batch_tokens: int | None = None,
-    allow_pickle: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> Replay:
-    """Compute a result again, with nothing that was stored, and say in what it differs from the first time.
-
-    `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
-    ResultError where `result` is none or its release has changed, and as `score` does.
-    """
-    from senseprobe.evaluate.replay import again, opening_of
-    from senseprobe.evaluate.result import read_result
-
-    first = read_result(result)
-    opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
-    name, config = release or str(first.release["name"]), first.release["config"]
-    job = _job(f"{name}:{config}" if config else name, first.seed, first.limit)
-    return again(job, opening, first, result, progress)
-
-
-def plant(
-    release: str,
-    folder: Path,
-    *,
-    share: float = 0.7,
-    out: Path | None = None,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Result:
-    """Train a small model into `folder` that prefers a known share of a release's stereotypes.
-
-    The result holds the planted truth, through the same estimands as scores: its scorer is ``planted``, and the score
-    of a sentence the logarithm of how often it was seen. Raises SenseprobeError where `folder` already holds something.
-    """
-    if folder.is_dir() and any(folder.iterdir()):
-        raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
-    job = _job(release, seed, None)
-    from senseprobe.evaluate import planted, scoring
-
-    scoring.check_out(job, str(folder), out)
-    return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
-
-
-def _job(release: str, seed: int, limit: int | None) -> Job:
-    """What is to be scored, after verification, where the libraries that score are installed.
-
-    All of this is told before a model is loaded, let alone run.
-    """
-    if seed < 0:
-        raise SenseprobeError(f"seed {seed}: expected 0 or more")
-    if limit is not None and limit < 1:
-        raise SenseprobeError(f"limit {limit}: expected 1 or more")
-    frozen, config = verified(release)
-    libraries = ("torch", "transformers")
-    if missing := [module for module in libraries if find_spec(module) is None]:
-        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
-    from senseprobe.evaluate.run import Job
-
-    versions = {library: installed_version(library) for library in libraries}
-    return Job(frozen, config, seed, installed_version("senseprobe"), limit, versions)

@@ -1,0 +1,124 @@
+"""Scores as researchers and commands call for them: computed, planted, replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version as installed_version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from warnings import warn
+
+from senseprobe.api.releases import verified
+from senseprobe.errors import SenseprobeError
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.replay import Replay
+    from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.run import Job
+
+__all__ = ["plant", "replay", "score"]
+
+Progress = Callable[[int], None]
+
+
+def score(
+    model: str,
+    release: str,
+    scorers: Sequence[str] = (),
+    *,
+    out: Path | None = None,
+    seed: int = 0,
+    limit: int | None = None,
+    revision: str | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    batch_tokens: int | None = None,
+    allow_pickle: bool = False,
+    labels: str | None = None,
+    stored: bool = True,
+    say: Callable[[str], None] = warn,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Result]:
+    """Score the model (a name on the Hub or a folder) on a release ``NAME@VERSION[:CONFIG]``, verified first.
+
+    A result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written to
+    `out`/RELEASE/MODEL if `out` is given. `limit` draws so many rows; `revision` is a branch, tag or commit of the
+    Hub; `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose
+    config does not name them. Numbers that were computed before are taken from the user's cache
+    unless `stored` is false. `say` hears what is left out; `progress` how many numbers there are, of how many. Raises
+    DamagedRelease, ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or
+    where no config has rows for it.
+    """
+    job = _job(release, seed, limit)
+    from senseprobe.evaluate import scoring
+
+    opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
+    return scoring.score(job, opening, scorers, out=out, stored=stored, say=say, progress=progress)
+
+
+def replay(
+    result: Path,
+    *,
+    release: str | None = None,
+    model: str | None = None,
+    device: str = "auto",
+    batch_tokens: int | None = None,
+    allow_pickle: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """Compute a result again, with nothing that was stored, and say in what it differs from the first time.
+
+    `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
+    ResultError where `result` is none or its release has changed, and as `score` does.
+    """
+    from senseprobe.evaluate.replay import again, opening_of
+    from senseprobe.evaluate.result import read_result
+
+    first = read_result(result)
+    opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
+    name, config = release or str(first.release["name"]), first.release["config"]
+    job = _job(f"{name}:{config}" if config else name, first.seed, first.limit)
+    return again(job, opening, first, result, progress)
+
+
+def plant(
+    release: str,
+    folder: Path,
+    *,
+    share: float = 0.7,
+    out: Path | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Result:
+    """Train a small model into `folder` that prefers a known share of a release's stereotypes.
+
+    The result holds the planted truth, through the same estimands as scores: its scorer is ``planted``, and the score
+    of a sentence the logarithm of how often it was seen. Raises SenseprobeError where `folder` already holds something.
+    """
+    if folder.is_dir() and any(folder.iterdir()):
+        raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
+    job = _job(release, seed, None)
+    from senseprobe.evaluate import planted, scoring
+
+    scoring.check_out(job, str(folder), out)
+    return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
+
+
+def _job(release: str, seed: int, limit: int | None) -> Job:
+    """What is to be scored, after verification, where the libraries that score are installed.
+
+    All of this is told before a model is loaded, let alone run.
+    """
+    if seed < 0:
+        raise SenseprobeError(f"seed {seed}: expected 0 or more")
+    if limit is not None and limit < 1:
+        raise SenseprobeError(f"limit {limit}: expected 1 or more")
+    frozen, config = verified(release)
+    libraries = ("torch", "transformers")
+    if missing := [module for module in libraries if find_spec(module) is None]:
+        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
+    from senseprobe.evaluate.run import Job
+
+    versions = {library: installed_version(library) for library in libraries}
+    return Job(frozen, config, seed, installed_version("senseprobe"), limit, versions)

@@ -1,13 +1,13 @@
 """Between rows and units: what is asked of a scorer, each distinct unit once, and what it answered."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.evaluate.scorers.declaring import Answers
-from senseprobe.evaluate.units import ROLES, Unit, units_of
+from senseprobe.evaluate.units import ROLES, UNRELATED, Unit, units_of
 
 __all__ = ["Asked"]
 
@@ -17,20 +17,25 @@ Tables = Mapping[str, pd.DataFrame]
 class Asked:
     """The distinct units of tables of one kind, and their numbers: NaN where there is none (yet).
 
-    `reads` says what of a row makes its units, `columns` names the numbers of a unit. It holds the units that have an
-    answer, so that a scorer can be told what is done.
+    `reads` says what of a row makes its units, `columns` names the numbers of a unit; `unrelated` holds the names of
+    tables whose third sentence is asked for, too. It holds the units that have an answer, so that a scorer can be told
+    what is done.
     """
 
-    def __init__(self, tables: Tables, kind: str, reads: Sequence[str], columns: Sequence[str]) -> None:
+    def __init__(
+        self, tables: Tables, kind: str, reads: Sequence[str], columns: Sequence[str], unrelated: Container[str] = ()
+    ) -> None:
         self._tables, self._columns = tables, tuple(columns)
+        self._roles = {name: {**ROLES[kind], **(UNRELATED if name in unrelated else {})} for name in tables}
         self._index: dict[Unit, int] = {}
         texts: dict[str, str] = {}  # a premise of two million pairs is held once, not once for each pair
         self._places: dict[tuple[str, str], NDArray[np.intp]] = {}
         for name, table in tables.items():
-            for role, counterpart in ROLES[kind].items():
+            for role, counterpart in self._roles[name].items():
                 units = units_of(table, role, counterpart, reads)
                 self._places[name, role] = self._place(units, texts)
-        self._prefixes = {role: f"{role}_" if len(ROLES[kind]) > 1 else "" for role in ROLES[kind]}
+        every = dict.fromkeys([*ROLES[kind], *(role for roles in self._roles.values() for role in roles)])
+        self._prefixes = {role: f"{role}_" if len(every) > 1 else "" for role in every}
         self._numbers = np.full((len(self._index), len(self._columns)), np.nan)
         self._answered = np.zeros(len(self._index), dtype=np.bool_)
 
@@ -69,12 +74,13 @@ class Asked:
 
     @property
     def columns(self) -> list[str]:
-        """The names of those columns."""
+        """The names of those columns, in one table or another."""
         return [f"{prefix}{column}" for prefix in self._prefixes.values() for column in self._columns]
 
     def _scores(self, name: str) -> dict[str, NDArray[np.float64]]:
         return {
             f"{prefix}{column}": self._numbers[self._places[name, role], number]
             for role, prefix in self._prefixes.items()
+            if role in self._roles[name]
             for number, column in enumerate(self._columns)
         }

@@ -20,7 +20,7 @@ from senseprobe.evaluate.estimands.preference import preference_rows
 from senseprobe.files import whole_folder
 from senseprobe.release.form import printable
 from senseprobe.release.reading import Release
-from senseprobe.release.yamltext import dump
+from senseprobe.release.yamltext import Value, dump
 
 __all__ = ["Exported", "Task", "export"]
 
@@ -43,16 +43,18 @@ metric_list:
 _README = """\
 # {name} for lm-evaluation-harness
 
-Pairs of sentences of the release {name}, content {content}, as tasks of EleutherAI's lm-evaluation-harness (0.4.13).
+Pairs of sentences of the release {name} as tasks of EleutherAI's lm-evaluation-harness (0.4.13). Its content hash is
+{content}.
 Run them in this folder, since lm-eval looks for data from where it is started:
 
     lm_eval run --include_path . --tasks {task} --model hf \\
         --model_args pretrained=MODEL,dtype=float32 --batch_size 16 --output_path results --log_samples
 
-`acc` is the share of pairs whose stereotypical sentence (the second choice) has the higher log-likelihood; 100 * acc - 50
-is what `senseprobe score MODEL {name} -m ll` calls `preference`. 0.5 is no bias only where the two sentences differ in
-nothing but the group or the pronoun; the tasks' `neutral` says so. The standard error that lm-eval prints takes pairs
-for independent of one another, which these are not: it is several times too small. senseprobe gives an interval.
+`acc` is the share of pairs whose stereotypical sentence (the second choice) has the higher log-likelihood, and
+100 * acc - 50 is what `senseprobe score MODEL {name} -m ll` calls `preference`. 0.5 is no bias only where the two
+sentences differ in nothing but the group or the pronoun: the tasks' `neutral` says where. The standard error that
+lm-eval prints takes pairs for independent of one another, which these are not: it is several times too small.
+senseprobe gives an interval.
 
 Licence of the data: {licence}. Not for training; keep this with every copy: {canary}
 """
@@ -103,9 +105,9 @@ def export(release: Release, config: str | None, folder: Path) -> Exported:
         with whole_folder(folder) as partial:
             tasks = tuple(_write_task(partial, release, name, *found) for name, found in pairs.items())
             name = _write_frame(partial, release, tasks)
-    except FileExistsError:
-        raise SenseprobeError(f"{folder} exists, and is not overwritten: name a new folder with --out") from None
     except OSError as error:
+        if isinstance(error, FileExistsError) and folder.exists():
+            raise SenseprobeError(f"{folder} exists, and is not overwritten: name a new folder with --out") from None
         raise SenseprobeError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from error
     return Exported(folder, name, tasks, skipped)
 
@@ -139,7 +141,7 @@ def _write_task(folder: Path, release: Release, config: str, rows: pd.DataFrame,
     (folder / file).write_bytes(data)
     facts = release.manifest.config(config)
     neutral = release.design(config).neutral
-    metadata = {
+    metadata: dict[str, Value] = {
         **_metadata(release),
         "config": config,
         "config_content": facts["content"],
@@ -149,7 +151,7 @@ def _write_task(folder: Path, release: Release, config: str, rows: pd.DataFrame,
         "figure": "preference of ll = 100 * acc - 50",
         "neutral": "none known" if neutral is None else f"acc = {(neutral + 50) / 100}",
     }
-    head = {
+    head: dict[str, Value] = {
         "task": name,
         "task_alias": f"{release.manifest.name}:{config}",
         "dataset_path": "json",
@@ -172,7 +174,7 @@ def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str
     """
     name = _name(release) if len(tasks) > 1 else tasks[0].name
     if len(tasks) > 1:
-        group = {
+        group: dict[str, Value] = {
             "group": name,
             "group_alias": release.manifest.name,
             "task": [task.name for task in tasks],

@@ -48,7 +48,7 @@ def result(job: Job, folder: Path, *, share: float, progress: Callable[[int], No
     tables = job.tables("masked")
     rows = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     truth = train(rows, folder, share=share, seed=job.seed, progress=progress)
-    asked = Asked(tables, "contrast", reads=("text",), columns=("score",))
+    asked = Asked(tables, "contrast", reads=("text",), columns=("score",), unrelated=job.with_unrelated)
     asked.take((Unit(str(text)), (float(score),)) for text, score in truth.items())
     identity = models.load(str(folder), ability="masked").identity
     return job.result(asked, "planted", {"name": str(folder), **identity, "planted": f"{share:g}"})

@@ -79,11 +79,10 @@ def _refuse_other_release(first: Result, name: str, content: str) -> None:
 
 def _other_model(first: Result, identity: Mapping[str, str]) -> list[str]:
     """In what a model is not the one of the result; an empty list where scores have to be the same."""
-    return [
-        f"model, {part}: {first.model[part][:12]} -> {identity[part][:12]}"
-        for part in ("weights", "config", "tokenizer", "dtype")
-        if first.model[part] != identity[part]
-    ]
+    parts = ("weights", "config", "tokenizer", "dtype", "family")
+    was, now = ({part: str(told.get(part, "ours"))[:12] for part in parts} for told in (first.model, identity))
+    differ = [part for part in parts if first.model.get(part) != identity.get(part)]
+    return [f"model, {part}: {was[part]} -> {now[part]}" for part in differ]
 
 
 def compare(first: Result, rows: pd.DataFrame | None, again: Result) -> Replay:

@@ -32,7 +32,7 @@ class Result:
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of a planted truth
-      `planted`, the share of stereotypes that the model was made to prefer.
+      `planted`, the share of stereotypes that the model was made to prefer; of a plug-in its `family`.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was asked for, None for all.
     - `libraries`: versions of what computed the numbers, where a replay that differs may look for the reason.
     - `limit`: so many rows were drawn by `seed`; None: all.
@@ -60,7 +60,7 @@ class Result:
             "model": self.model["name"],
             **{key: self.model[key][:12] for key in ("revision",) if self.model.get(key)},
             **{key: self.model[key][:12] for key in ("weights", "config", "tokenizer", "dtype")},
-            **{key: self.model[key] for key in ("planted",) if self.model.get(key)},
+            **{key: self.model[key] for key in ("planted", "family") if self.model.get(key)},
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,

@@ -1,6 +1,6 @@
 """From a release and a model to a result: distinct units, model once, numbers per row, figures."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -9,11 +9,16 @@ import pyarrow as pa
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.asking import Asked
-from senseprobe.evaluate.estimands import contrast_figure, figures
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures
+from senseprobe.evaluate.estimands.families import CONTRASTS, corrected
+from senseprobe.evaluate.estimands.plugged import check_asked
+from senseprobe.evaluate.models import FAMILIES
+from senseprobe.evaluate.plugins import Declared, versions
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.sampling import sample
-from senseprobe.evaluate.scorers import Scorer, get
-from senseprobe.records import Figure
+from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.units import scores_unrelated
+from senseprobe.records import Design, Figure
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
 
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Job", "Progress"]
 
 KINDS: Mapping[str, str] = {"masked": "contrast", "causal": "contrast", "inference": "inference"}
-"""The kind of rows that scorers of an ability take."""
+"""The kind of rows that scorers of an ability take; of one that a plug-in brings, ``contrast``."""
 
 Tables = Mapping[str, pd.DataFrame]
 Progress = Callable[[int, int], None]
@@ -36,6 +41,7 @@ class Job:
     """What is to be scored: the rows of a verified release, or of one `config` of it.
 
     - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/sampling.py says how).
+    - `estimands`: of plug-ins, beside those of the release.
     - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers.
     """
 
@@ -45,10 +51,11 @@ class Job:
     version: str
     limit: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
+    estimands: tuple[str, ...] = ()
 
     def configs(self, ability: str) -> list[str]:
         """The configs with rows for scorers of an ability. SenseprobeError where there are none."""
-        if fitting := [name for name, kind in self._kinds().items() if kind == KINDS[ability]]:
+        if fitting := [name for name, kind in self._kinds().items() if kind == _kind(ability)]:
             return fitting
         kinds = sorted(set(self._kinds().values()))
         if "association" in kinds:
@@ -56,16 +63,25 @@ class Job:
         abilities = " or ".join(able for able, kind in KINDS.items() if kind in kinds)
         raise SenseprobeError(
             f"{self._named} holds {' and '.join(kinds)} rows, which scorers on {abilities} models take;"
-            f" a scorer on {ability} models takes {KINDS[ability]} rows"
+            f" a scorer on {ability} models takes {_kind(ability)} rows"
         )
 
     def left(self, ability: str) -> dict[str, str]:
         """The configs, with the kind of their rows, that scorers of an ability do not take."""
-        return {name: kind for name, kind in self._kinds().items() if kind != KINDS[ability]}
+        return {name: kind for name, kind in self._kinds().items() if kind != _kind(ability)}
+
+    @property
+    def with_unrelated(self) -> set[str]:
+        """The configs whose third sentence is scored, too."""
+        return {name for name in self._kinds() if scores_unrelated(self.release.design(name))}
 
     def _kinds(self) -> dict[str, str]:
         names = [self.config] if self.config else self.release.configs
         return {name: self.release.design(name).kind for name in names}
+
+    def check_estimands(self) -> None:
+        """SenseprobeError where one that is asked for is no plug-in's, or is not over rows of this release."""
+        check_asked(self.estimands, self._kinds().values())
 
     @property
     def _named(self) -> str:
@@ -101,7 +117,8 @@ class Job:
         using = get(scorer)
         if using.ability != model.ability:
             raise ModelError(f"the scorer {scorer} asks for a {using.ability} model, and {model.name} is not one")
-        asked = Asked(self.tables(using.ability, using.reads), KINDS[using.ability], using.reads, using.columns)
+        tables = self.tables(using.ability, using.reads)
+        asked = Asked(tables, _kind(using.ability), using.reads, using.columns, self.with_unrelated)
         _answer(asked, using, model, store, progress or _unheard)
         return self.result(asked, scorer, {"name": model.name, **model.identity})
 
@@ -109,30 +126,47 @@ class Job:
         """The result of what was answered; a unit without a number leaves its row unscored."""
         scored = asked.tables()
         columns = ["id", *asked.columns]
-        rows = pd.concat([table[columns].assign(config=name) for name, table in scored.items()], ignore_index=True)
+        tables = (table.reindex(columns=columns).assign(config=name) for name, table in scored.items())
+        rows = pd.concat(list(tables), ignore_index=True)
         manifest = self.release.manifest
         return Result(
             scorer=scorer,
             model=model,
             release={"name": manifest.name, "content": manifest.content, "config": self.config},
             senseprobe=self.version,
-            libraries=self.libraries,
+            libraries={**self.libraries, **versions(self._plugged(scorer, model))},
             seed=self.seed,
             limit=self.limit,
             figures=tuple(_rounded(figure) for figure in self._figures(scored)),
             rows=rows[["config", *columns]],
         )
 
+    def _plugged(self, scorer: str, model: Mapping[str, str]) -> Iterator[Declared | None]:
+        """What took part in a result, and may be a plug-in's."""
+        yield SCORERS.get(scorer)
+        yield from (FAMILIES.get(model[part]) for part in ("family",) if part in model)
+        yield from (CATALOGUE.get(name) for name in self.estimands)
+
+    def _design(self, config: str) -> Design:
+        """The design of a config, with the estimands that are asked for besides and are over rows of its kind."""
+        design = self.release.design(config)
+        more = [name for name in self.estimands if CATALOGUE[name].kind == design.kind]
+        return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *more])))
+
     def _figures(self, scored: Tables) -> list[Figure]:
         """Every figure of every config, then the matched sense contrasts whose two sides are there."""
         found: list[Figure] = []
         for name, rows in scored.items():
-            found += figures(rows, self.release.design(name), name, seed=self.seed)
+            found += figures(rows, self._design(name), name, seed=self.seed)
         for contrast in self.release.manifest.contrasts:
             if contrast.a in scored and contrast.b in scored:
                 a, b = ((scored[name], self.release.design(name)) for name in (contrast.a, contrast.b))
                 found.append(contrast_figure(contrast, *a, *b, seed=self.seed))
-        return found
+        return corrected(found, CONTRASTS)
+
+
+def _kind(ability: str) -> str:
+    return KINDS.get(ability, "contrast")
 
 
 def _answer(asked: Asked, scorer: Scorer, model: "Model", store: "Store | None", progress: Progress) -> None:

@@ -61,6 +61,7 @@ def score(
     ModelError where a scorer asks for what the model has not.
     """
     asked = [get(name) for name in dict.fromkeys(scorers)]
+    job.check_estimands()
     check_out(job, opening.name, out)
     using = _fitting(opening, asked)
     for ability in dict.fromkeys(scorer.ability for scorer in using):
@@ -76,8 +77,11 @@ def score(
 
 
 def default_scorer(ability: str) -> Scorer:
-    """The first that is declared for an ability."""
-    return next(scorer for scorer in SCORERS.values() if scorer.ability == ability)
+    """The first that is declared for an ability. ModelError where none is."""
+    fitting = (scorer for scorer in SCORERS.values() if scorer.ability == ability)
+    if (first := next(fitting, None)) is None:
+        raise ModelError(f"no scorer asks for {models.title_of(ability)}")
+    return first
 
 
 def _fitting(opening: Opening, asked: list[Scorer]) -> list[Scorer]:
@@ -85,10 +89,10 @@ def _fitting(opening: Opening, asked: list[Scorer]) -> list[Scorer]:
     ability = models.ability_of(opening.spec)
     for scorer in asked:
         if scorer.ability != ability:
-            fitting = ", ".join(known.id for known in SCORERS.values() if known.ability == ability)
+            fitting = ", ".join(known.id for known in SCORERS.values() if known.ability == ability) or "none"
             raise ModelError(
-                f"the scorer {scorer.id} asks for {models.FAMILIES[scorer.ability].title}, and {opening.name} is"
-                f" {models.FAMILIES[ability].title}: take one of {fitting}"
+                f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {opening.name} is"
+                f" {models.title_of(ability)}: take one of {fitting}"
             )
     return asked or [default_scorer(ability)]
 

@@ -64,6 +64,9 @@ class Store:
         self, identity: Mapping[str, str], scorer: Scorer, say: Callable[[str], None], folder: Path | None = None
     ) -> None:
         parts = {part: identity[part] for part in _PARTS}
+        # What a plug-in computes is its own: no other's numbers are taken for it, nor ours.
+        parts |= {part: identity[part] for part in ("family",) if part in identity}
+        parts |= {"origin": scorer.origin} if scorer.origin else {}
         key = {"form": FORM, "scorer": scorer.id, "version": scorer.version, "columns": scorer.columns, **parts}
         self._key = json.dumps(key, sort_keys=True)
         self._seed = zlib.crc32(self._key.encode())

@@ -5,13 +5,21 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["ROLES", "Unit", "units_of"]
+from senseprobe.records import Design
+
+__all__ = ["OF_UNRELATED", "ROLES", "UNRELATED", "Unit", "scores_unrelated", "units_of"]
 
 ROLES: Mapping[str, Mapping[str, str]] = {
     "contrast": {"stereo": "anti", "anti": "stereo"},
     "inference": {"premise": "hypothesis"},
 }
 """The columns that are scored in rows of a kind, each with the column of its counterpart."""
+
+UNRELATED: Mapping[str, str] = {"unrelated": "stereo"}
+"""The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair."""
+
+OF_UNRELATED = frozenset({"lms", "icat", "lms-micro", "icat-micro"})
+"""The estimands for which that sentence is scored."""
 
 NO_SPAN = (-1, -1)
 
@@ -30,6 +38,11 @@ class Unit(NamedTuple):
     end: int = -1
 
 
+def scores_unrelated(design: Design) -> bool:
+    """Whether the sentences in the column ``unrelated`` are scored, too: where a figure of the design is about them."""
+    return bool(OF_UNRELATED & {*design.estimands}) and "unrelated" in dict(design.columns)
+
+
 def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:
     """The unit of each row for the sentence in column `role`, with nothing in it that the scorer does not read.
 
@@ -38,6 +51,7 @@ def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[s
     reads = frozenset(reads)
     nothing = [""] * len(table)
     beside = table[counterpart] if "beside" in reads else nothing
-    spans = table[f"{role}_span"] if "span" in reads else [None] * len(table)
+    marked = "span" in reads and f"{role}_span" in table  # nobody says where the target is in an unrelated sentence
+    spans = table[f"{role}_span"] if marked else [None] * len(table)
     places = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
     return [Unit(text, other, *place) for text, other, place in zip(table[role], beside, places, strict=True)]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import datasets
+import pandas as pd
 import pytest
 import transformers
 import yaml  # type: ignore[import-untyped]
@@ -23,7 +24,6 @@ from typer.testing import CliRunner
 from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.evaluate import harness
 from senseprobe.evaluate.harness import export
 from senseprobe.evaluate.result import Result
 from senseprobe.release.reading import Release
@@ -35,7 +35,7 @@ TESTS = Path(__file__).parent
 CONFORMANCE = TESTS / "conformance"
 ODD = [
     ("Japanese people are unkind.", "Norwegian people are unkind."),
-    ("日 people are kind.", "本 people are kind."),  # alike to a tokenizer that knows neither
+    ("日 people are kind.", "本 people are kind."),
     ("{{ 7 * 7 }} people are kind.", "{{ 7 * 8 }} people are kind."),
     ("!function os.getcwd", "!!python/name:os.getcwd"),
     ('He said "no": don\'t \\n.', 'She said "no": don\'t \\n.'),
@@ -184,22 +184,32 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     def full(path: Path, data: bytes) -> int:
         raise OSError(28, "No space left on device", str(path))
 
-    with monkeypatch.context() as patch, pytest.raises(SenseprobeError, match=r"No space left on device; nothing was"):
-        patch.setattr(harness.Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(SenseprobeError, match=r"No space left on device; nothing was changed"):
         export(sssb, None, tmp_path / "none")
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_config_without_labels_is_left_out(odd: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """lm-eval stops at a task without rows, so there is none, and that is said."""
+def test_a_config_without_labels_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """lm-eval stops at a task without rows, so there is none, and that is said; a release without any is refused."""
     whole = Release.table
 
-    def unlabelled(release: Release, config: str) -> Any:  # noqa: ANN401 - pandas
-        return whole(release, config).assign(label_basis="none")
+    def unlabelled(release: Release, config: str) -> pd.DataFrame:
+        table = whole(release, config)
+        return table.assign(label_basis="none") if config in without else table
 
+    without = {"race", "colour"}
     monkeypatch.setattr(Release, "table", unlabelled)
-    with pytest.raises(SenseprobeError, match=r"\(pairs: no labelled pair\)"):
-        export(odd, None, tmp_path / "none")
+    told = CliRunner().invoke(app, ["export", "lm-eval", "sssb@1.0.0", "--out", str(tmp_path / "tasks")])
+    assert told.exit_code == 0, told.output
+    assert "race is left out: no labelled pair\ncolour is left out: no labelled pair\n" in told.stderr
+    group = yaml.safe_load((tmp_path / "tasks" / "_group.yaml").read_text("utf-8"))
+    assert len(group["task"]) == 7
+    assert not [*(tmp_path / "tasks").glob("race[.-][ya-f0-9]*"), *(tmp_path / "tasks").glob("colour*")]
+
+    without |= {*api.load("sssb@1.0.0").configs}
+    with pytest.raises(SenseprobeError, match=r"no pairs that lm-eval could score \(nationality: no labelled pair; "):
+        export(api.load("sssb@1.0.0"), None, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 
 
@@ -231,6 +241,7 @@ def _environment(tmp_path: Path) -> dict[str, str]:
 
 def _assert_same(result: Result, samples: Mapping[str, list[float]], config: str, bound: float) -> None:
     """Both numbers of every pair of a config."""
+    assert result.rows is not None
     rows = result.rows[result.rows["config"] == config].set_index("id")
     for name, (anti, stereo) in samples.items():
         assert anti == pytest.approx(rows.loc[name, "anti_score"], rel=0, abs=bound), name
@@ -310,5 +321,6 @@ def test_the_same_for_every_kind_of_start_token_and_any_text(peers: Path, odd: R
         _assert_same(result, found["samples"], "pairs", {"bloom": 2e-6, "mamba": 1e-4}.get(name, 1e-6))
         assert math.isclose(100 * found["acc"] - 50, _preference(result, "pairs"), rel_tol=0, abs_tol=1e-6)
         ties[name] = next(figure.ties for figure in result.figures if figure.estimand == "preference")
-    assert ties["llama-end"] == 1
-    assert sum(ties.values()) == 1
+    # Llama's tokenizer here knows neither 日 nor 本; Qwen's makes one of é and of e with an accent.
+    assert {name for name, count in ties.items() if count == 1} == {"llama-end", "qwen2"}
+    assert sum(ties.values()) == 2

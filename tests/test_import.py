@@ -364,6 +364,8 @@ def test_stereoset_rows_take_sentences_by_their_gold_labels() -> None:
     )
     assert after.iloc[0]["stereo"] == "We met a Marshan sailor. He was very rude to us."
     assert not after.iloc[0]["minimal"]
+    figures = ("preference", "preference-half", "lms", "ss", "icat", "lms-micro", "ss-micro", "icat-micro")
+    assert {imported.design(config).estimands for config in imported.configs} == {figures}
     assert [note.kept for note in imported.notes.listed] == [True, False, False, False]
 
 

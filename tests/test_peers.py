@@ -12,7 +12,7 @@ import runpy
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -124,13 +124,15 @@ def _log_p_of_named(folder: Path) -> float:
 
 
 # minicons takes for a word what a tokenizer's pre-tokenizer does, so that one sentence has other words under another
-# tokenizer. Kauf and Ivanova (2023) speak of words, and senseprobe reads them off the text, as runs of letters, marks and
-# digits: the same for all models. So ours is what the paper says where a pre-tokenizer knows no words (SentencePiece: a
-# word with its full stop; byte-level BPE: white space, and an accent or a 't on its own). For Chinese characters, of which
-# BERT's makes a word each, and we one of 日本, it says nothing.
+# tokenizer. Kauf and Ivanova (2023) speak of words, and senseprobe reads them off the text, as runs of letters, marks
+# and digits: the same for all models. So ours is what the paper says where a pre-tokenizer knows no words
+# (SentencePiece: a word with its full stop; byte-level BPE: white space, and an accent or a 't on its own). For Chinese
+# characters, of which BERT's makes a word each, and we one of 日本, it says nothing.
+CHINESE = {"日本"}
+BYTES = {"\u0301", "\u200d", "  ", "n't"}
 OTHER_WORDS = {
-    **dict.fromkeys(("bert", "bert-bare", "bert-start", "distilbert"), {"日本"}),
-    **dict.fromkeys(("roberta", "modernbert"), {"\u0301", "\u200d", "  ", "n't"}),
+    **dict.fromkeys(("bert", "bert-bare", "bert-start", "distilbert"), CHINESE),
+    **dict.fromkeys(("roberta", "modernbert"), BYTES),
     "albert": {".", "👩", "  ", "n't"},
 }
 
@@ -169,7 +171,6 @@ def test_ll_is_the_loglikelihood_of_lm_eval(name: str, folders: Folders, answers
     assert math.isfinite(theirs[-1]) == math.isfinite(ours[-1]) == (name in {"bloom", "mamba"})
 
 
-# The last text is too long for most.
 SHORT = [text for text in CAUSAL if len(text) < 60]
 
 
@@ -177,7 +178,7 @@ SHORT = [text for text in CAUSAL if len(text) < 60]
 def test_sums_of_minicons_are_ll_where_one_start_token_stands_before_the_text(
     name: str, folders: Folders, answers: Answers
 ) -> None:
-    """minicons leaves out the first token of whatever the tokenizer gives, and never the last, to 1e-6.
+    """To 1e-6: minicons leaves out the first token of what the tokenizer gives, whatever it is, and never the last.
 
     - Where the tokenizer adds nothing, that is `ll-no-start`, and `ll` with its `bos_token=True`. A text of one token
       is 0 then, which would be the best of all; ours is unscored.

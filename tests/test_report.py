@@ -1,20 +1,34 @@
 """The report: one page that loads nothing, says what its figures rest on, and claims no more than they do."""
 
+import html as standard_html
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import senseprobe
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
-from senseprobe.evaluate.report import interval, render
+from senseprobe.evaluate.reporting import page as setting
+from senseprobe.evaluate.reporting.differences import differences
+from senseprobe.evaluate.reporting.evidence import Evidence, gather
+from senseprobe.evaluate.reporting.lines import by_sense, side_by_side
+from senseprobe.evaluate.reporting.telling import tell
+from senseprobe.evaluate.reporting.words import interval, zero
 from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.records import Figure
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -43,7 +57,7 @@ FIGURES = (
     figure("noun", "pronoun-stereotype", -8.25, note="nurse alone is female-typed: nurse against 5", unscored=2),
     without_interval("noun", "pronoun-baseline", 0.0, note=f"{NOT_ESTIMABLE}; nurse alone is female-typed"),
     figure("verb", "pronoun-baseline", 41.5, fixed=("occupation",)),
-    figure("noun-verb", "matched-contrast", -33.5, low=-97.0, high=30.25, sense_type="noun - verb"),
+    figure("noun-verb", "matched-contrast", -33.5, low=-97.0, high=30.25, sense_type="noun - verb", p=0.04),
 )
 
 
@@ -57,6 +71,22 @@ def result(scorer: str = "aul", name: str = "org/model", figures: tuple[Figure, 
         seed=0,
         figures=figures,
     )
+
+
+def made(name: str, seed: int) -> Result:
+    """A result of random scores on three configs of sssb, with its table: relative, independent rows, pronouns."""
+    release = senseprobe.load("sssb@1.0.0")
+    job = Job(release, None, seed=0, version="0.1.0")
+    tables = {config: release.table(config) for config in ("language", "colour", "race-matched", "noun-bare", "verb")}
+    asked = Asked(tables, "contrast", ("text",), ("score",))
+    numbers = np.random.default_rng(seed).normal(-3, 1, (len(asked), 1))
+    asked.take(zip(asked.units, numbers.tolist(), strict=True))
+    return job.result(asked, "aul", {**MODEL, "name": name, "weights": f"{seed}" * 64})
+
+
+def render(results: Sequence[Result]) -> str:
+    """The page of results alone, with nothing beside them."""
+    return setting.html(tell([Evidence(result=each) for each in results]))
 
 
 class Page(HTMLParser):
@@ -151,13 +181,16 @@ def test_same_bytes() -> None:
 import sys, pickle
 import matplotlib
 matplotlib.rcParams.update({"font.size": 20, "axes.grid": True, "svg.fonttype": "path"})
-from senseprobe.evaluate.report import render
-sys.stdout.buffer.write(render(pickle.load(sys.stdin.buffer)).encode())
+from senseprobe.evaluate.reporting.evidence import Evidence
+from senseprobe.evaluate.reporting.page import html
+from senseprobe.evaluate.reporting.telling import tell
+account = tell([Evidence(result=result) for result in pickle.load(sys.stdin.buffer)])
+sys.stdout.buffer.write(html(account).encode())
 """
     import pickle
 
     results = [result(), result("pll")]
-    env = {"PYTHONHASHSEED": "12345", "PATH": "/usr/bin:/bin"}
+    env = {"PYTHONHASHSEED": "12345", "PATH": "/usr/bin:/bin", "PYTHONPATH": os.pathsep.join(sys.path)}
     other = subprocess.run(
         [sys.executable, "-c", code], input=pickle.dumps(results), capture_output=True, check=True, env=env
     )
@@ -170,14 +203,14 @@ sys.stdout.buffer.write(render(pickle.load(sys.stdin.buffer)).encode())
 def test_every_figure(page: Page) -> None:
     """For every config and sense type there are value and interval, as `interval` prints them."""
     headings = [attributes for tag, attributes in page.elements if tag == "h2"]
-    assert len(headings) == 4 + 2, "nationality, noun, verb, noun - verb; what figures say; signatures"
+    assert len(headings) == 2 + 3 + 1 + 2, "two of what and how; three senses; contrasts; declared; signatures"
     assert page.row("nationality", "preference-half")[2] == "+7.5 [-10.5, +12.8]"
     assert page.row("nationality", "Japanese")[2] == "+31.2 [-10.5, +12.8] p = 0.0160 after Holm"
-    assert page.row("nationality", "spread")[2] == "+14.8 p = 0.0123"
+    assert page.row("nationality", "spread")[2] == "14.8 p = 0.0123"
     assert page.row("noun", "preference")[2] == "+5.2 3 ties"
     assert page.row("noun", "pronoun-stereotype")[2] == "-8.2 [-10.5, +12.8] 100 of 100 scored"
     assert page.row("verb", "pronoun-baseline")[2] == "+41.5 [-10.5, +12.8]"
-    assert page.row("noun-verb", "matched-contrast")[2] == "-33.5 [-97.0, +30.2]"
+    assert page.row("noun-verb", "matched-contrast")[2] == "-33.5 [-97.0, +30.2] p = 0.0400 after Holm"
 
 
 def test_neutral_or_not(page: Page) -> None:
@@ -222,12 +255,95 @@ def test_signatures(page: Page) -> None:
     assert result().signature in page.text
 
 
+INFERENCE = (
+    figure("activities", "nn", 97.25, low=95.0, high=98.5, neutral=None, sense_type=""),
+    figure("activities", "gap", 4.0, low=-1.0, high=9.0, sense_type=""),
+    figure("activities", "gap", 8.0, group="nurse", sense_type="", p=0.01, p_holm=0.02),
+)
+
+
+def test_figures_of_inference() -> None:
+    """Figures from 0 to 100 have no plus sign, differences have; and the page says what would be perfect."""
+    page = Page(render([result("nli", figures=INFERENCE)]))
+    assert page.row("activities", "nn")[2:4] == ["97.2 [95.0, 98.5]", "100 is neutral to all"]
+    assert page.row("activities", "gap")[2:4] == ["+4.0 [-1.0, +9.0]", "neutral"]
+    assert page.row("activities", "nurse")[2] == "+8.0 [-10.5, +12.8] p = 0.0200 after Holm"
+    assert sum(tag == "svg" for tag, _ in page.elements) == 2, "one axis around 0, another from 0 to 100"
+
+
+@pytest.mark.parametrize(
+    ("estimand", "neutral", "text"),
+    [
+        ("preference-half", 0.0, "neutral"),
+        ("preference-half", None, "not known to be neutral"),
+        ("spread", 0.0, "groups alike: read p"),
+        ("t@0.5", None, "100 is neutral to all"),
+        ("entailment", None, "nothing inferred"),
+        ("accuracy", None, "33 is a guess, 100 all right"),
+        ("an estimand of somebody else", None, "not known to be neutral"),
+    ],
+)
+def test_what_zero_is(estimand: str, neutral: float | None, text: str) -> None:
+    """What a reader has to hold a figure against."""
+    assert zero(figure("c", estimand, neutral=neutral)) == text
+
+
+def test_uncorrected_contrasts() -> None:
+    """p-values of matched contrasts are corrected over those of the result: 0.03 of two is 0.06."""
+    of = [figure(name, "matched-contrast", p=p, sense_type="noun - verb") for name, p in (("a", 0.03), ("b", 0.5))]
+    page = Page(render([result(figures=tuple(of))]))
+    assert page.row("a", "matched-contrast")[2].endswith("p = 0.0600 after Holm")
+    assert page.row("b", "matched-contrast")[2].endswith("p = 0.5000 after Holm")
+
+
+def test_samples_and_truths() -> None:
+    """A sample says that it is one, and a planted truth that it is no score."""
+    truth = replace(result("planted"), model={**MODEL, "planted": "0.7"})
+    text = Page(render([replace(result(), limit=50, seed=3), truth])).text
+    assert "aul · org/model: only 50 rows, drawn by seed 3." in text
+    assert "planted is no score but the truth: the model was made to see 70 % of the stereotypes more often" in text
+
+
+def test_scorers_are_explained(page: Page) -> None:
+    """What the numbers of a sentence are and what must not be read from them, as the scorer declares it."""
+    row = page.row("aul")
+    assert row[1].startswith(SCORERS["aul"].description)
+    assert "nats per token" in row[1]
+    assert row[2] == SCORERS["aul"].cannot_say
+
+
+# --- Markdown -------------------------------------------------------------------------------------------------------
+
+
+def test_markdown() -> None:
+    """The same cells in tables of Markdown: as many in each row as in its heading."""
+    text = setting.markdown(tell([Evidence(result=result()), Evidence(result=result("pll"))]))
+    assert "| noun | preference | +5.2<br>3 ties | +5.2<br>3 ties | neutral | 100 rows, 4 contested |" in text
+    assert "| noun-verb | matched-contrast | -33.5 \\[-97.0, +30.2\\]<br>p = 0.0400 after Holm |" in text
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert len(tables) > 5
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_hostile_names_in_markdown() -> None:
+    """Neither HTML, links, pictures nor new lines come of names; our own line break is the only tag."""
+    name = f"{HOSTILE}\n\n# heading\n[link](javascript:alert(1)) ![x](http://x) | cell `code`"
+    figures = (figure(name, "preference-half", sense_type=name, note=name), figure(name, "relative", group=name))
+    text = setting.markdown(tell([Evidence(result=result("aul", name, figures))]))
+    assert {*re.findall(r"(?<!\\)<[^>]*>?", text)} <= {"<br>"}
+    assert not re.search(r"(?<!\\)\]\(|(?<!\\)!|(?<!\\)`", text)
+    assert not re.search(r"^# heading", text, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("shown", "text"),
     [
+        (figure("c", "nn", 100.0, low=98.25, high=100.0), "100.0 [98.2, 100.0]"),
+        (figure("c", "gap", 3.0, low=-1.0, high=7.0), "+3.0 [-1.0, +7.0]"),
         (figure("c", "preference-half", -0.04, low=-3.0, high=0.04), "+0.0 [-3.0, +0.0]"),
         (without_interval("c", "preference", 12.34), "+12.3"),
-        (without_interval("c", "spread", 3.0), "+3.0"),
+        (without_interval("c", "spread", 3.0), "3.0"),
         (without_interval("c", "preference-half", 0.0), "+0.0 (interval not estimable)"),
         (without_interval("c", "pronoun-stereotype", 0.0), "+0.0 (interval not estimable)"),
         (without_interval("c", "relative", 50.0, group="g"), "+50.0 (interval not estimable)"),
@@ -266,6 +382,17 @@ def test_plot_of_nothing() -> None:
         assert ("<svg" in html) == any(figure.estimand == "preference-half" for figure in figures)
 
 
+def test_plot_of_groups() -> None:
+    """Groups are drawn from the lowest to the highest; of very many, both ends, and the title says so."""
+    groups = [figure("noun", "relative", float(value), group=f"g{value:02}") for value in range(70, 0, -1)]
+    (section,) = by_sense(side_by_side([groups]), {})
+    (plot,) = section.plots
+    assert plot.title == "noun: relative by group, with intervals, the 30 lowest and the 30 highest of 70"
+    shown = re.findall(r">(g\d\d)<", plot.svg)
+    assert shown == [f"g{value:02}" for value in (*range(1, 31), *range(41, 71))]
+    assert plot.closed
+
+
 # --- several results ------------------------------------------------------------------------------------------------
 
 
@@ -274,9 +401,9 @@ def test_side_by_side() -> None:
     long = "/a/very/long/path/" + "x" * 150
     page = Page(render([result(), result("pll", long, FIGURES[4:]), result("planted")]))
     (heading, *_) = [row for row in page.rows if row[:2] == ["config", "figure"]]
-    assert heading == ["config", "figure", "1", "2", "3", "zero", "rests on"]
+    assert heading == ["config", "figure", "1", "2", "3", "what zero is", "rests on"]
     assert page.text.count(f"pll · {long}") == 1, "the long name is in the list above the plot only"
-    assert page.row("nationality", "spread")[2:5] == ["+14.8 p = 0.0123", "", "+14.8 p = 0.0123"]
+    assert page.row("nationality", "spread")[2:5] == ["14.8 p = 0.0123", "", "14.8 p = 0.0123"]
     assert page.row("verb", "pronoun-baseline")[2:5] == ["+41.5 [-10.5, +12.8]"] * 3
 
 
@@ -286,17 +413,20 @@ def test_different_bases() -> None:
     page = Page(render([result(), result("pll", figures=(other,)), result("planted")]))
     row = page.row("nationality", "preference-half")
     assert row[3] == "+7.5 [-10.5, +12.8] 60 of 100 scored"
-    assert row[6] == "1, 3: 100 rows; over nation (16), good (12) 2: 100 rows; over nation (9), good (12)"
+    assert row[6] == "1, 3: 100 rows; over nation (16), good (12) · 2: 100 rows; over nation (9), good (12)"
 
 
-def test_two_releases() -> None:
+def test_two_releases(tmp_path: Path) -> None:
     """Results on two releases, or on two contents under one name, are refused; so are no results."""
+    first = result().write(tmp_path / "first")
     for release in ({"name": "sssb@2.0.0"}, {"content": "e" * 64}):
-        other = replace(result(), release={**result().release, **release})
+        other = replace(result(), release={**result().release, **release}).write(tmp_path / "second")
         with pytest.raises(ResultError, match="a report is of results on one release"):
-            render([result(), other])
+            gather([first, other])
     with pytest.raises(ResultError, match="no results to report"):
-        render([])
+        gather([])
+    with pytest.raises(ResultError, match="no results to report"):
+        tell([])
 
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,25 +438,106 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --- in a browser ---------------------------------------------------------------------------------------------------
 
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
+    " --disable-sync --disable-quic --enable-logging=stderr --virtual-time-budget=30000 --dump-dom"
+)
+BROWSER = Path(__file__).parent / "browser"
+FRAMED = """<!doctype html><iframe id="page" style="width: %dpx; height: 800px; border: 0" srcdoc="%s"></iframe>
+<pre id="told"></pre><script>
+const page = document.getElementById("page");
+page.addEventListener("load", () => {
+  const shown = page.contentDocument;
+  for (const part of shown.querySelectorAll("details")) part.open = true;
+  const outside = [...shown.querySelectorAll("body *")].filter(
+    (part) => part.getBoundingClientRect().right > %d && !part.closest(".scroll"));
+  document.getElementById("told").textContent = JSON.stringify({
+    asked: page.contentWindow.performance.getEntriesByType("resource").map((entry) => entry.name),
+    room: shown.documentElement.clientWidth, wide: shown.documentElement.scrollWidth,
+    outside: outside.map((part) => part.outerHTML.slice(0, 200)), tables: shown.querySelectorAll("table").length,
+  });
+});
+</script>"""
+JUDGED = """<script src="%s"></script><script>
+for (const part of document.querySelectorAll("details")) part.open = true;
+axe.run(document).then((found) => {
+  const told = document.createElement("pre");
+  told.id = "told";
+  told.textContent = JSON.stringify({
+    passes: found.passes.length,
+    violations: found.violations.map((each) => [each.id, each.impact, each.nodes.map((node) => node.html)]),
+  });
+  document.body.replaceChildren(told);
+});
+</script>"""
+
+
+def shown(path: Path) -> str:
+    """What Chromium makes of a page; AssertionError where it complains of anything."""
+    command = ["chromium", *FLAGS.split(), f"--user-data-dir={path.with_suffix('.profile')}", path.as_uri()]
+    ran = subprocess.run(command, capture_output=True, check=True, timeout=120, text=True)
+    assert "CONSOLE" not in ran.stderr, ran.stderr
+    return ran.stdout
+
+
+def told(path: Path) -> dict[str, object]:
+    """The JSON that a page of ours writes into itself."""
+    (found,) = re.findall(r'<pre id="told">(.+?)</pre>', shown(path), re.DOTALL)
+    report: dict[str, object] = json.loads(standard_html.unescape(found))
+    return report
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Pages of hostile names, and of scores with all that lies beside them: sentences, words, frames, differences."""
+    folder = tmp_path_factory.mktemp("pages")
+    scored = [made(name, seed).write(folder / name) for seed, name in enumerate(("one", "two"))]
+    evidence = gather(scored)
+    whole = tell(evidence, differences(evidence))
+    texts = {"hostile": render([result(), result("pll", HOSTILE * 3)]), "whole": setting.html(whole)}
+    for name, text in texts.items():
+        (folder / f"{name}.html").write_text(text, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in texts}
+
 
 @pytest.mark.system
-def test_in_chromium(tmp_path: Path) -> None:
+def test_in_chromium(pages: dict[str, Path]) -> None:
     """A browser shows the tables and the plot, runs nothing of hostile names, and has no complaint of the page."""
-    path = tmp_path / "report.html"
-    path.write_text(render([result(), result("pll", HOSTILE)]), encoding="utf-8")
-    flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking"
-    flags += " --disable-component-update --disable-sync --disable-quic --enable-logging=stderr --dump-dom"
-    shown = subprocess.run(
-        ["chromium", *flags.split(), f"--user-data-dir={tmp_path / 'profile'}", path.as_uri()],
-        capture_output=True,
-        check=True,
-        timeout=120,
-        text=True,
-    )
-    page = Page(shown.stdout)
+    page = Page(shown(pages["hostile"]))
     assert list(loads(page)) == []
     assert sum(tag == "svg" for tag, _ in page.elements) == 1
-    assert sum(tag == "table" for tag, _ in page.elements) == 6, "four senses, one of groups, one of estimands"
-    assert page.row("noun-verb", "matched-contrast")[2:4] == ["-33.5 [-97.0, +30.2]"] * 2
+    assert sum(tag == "table" for tag, _ in page.elements) == 7, "scorers, three senses, groups, contrasts, declared"
+    assert page.row("noun-verb", "matched-contrast")[2:4] == ["-33.5 [-97.0, +30.2] p = 0.0400 after Holm"] * 2
     assert "noun-verb: matched-contrast" in page.text, "a label of the plot"
-    assert "CONSOLE" not in shown.stderr, "neither errors nor what the policy refused"
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("name", ["hostile", "whole"])
+def test_widths(name: str, width: int, pages: dict[str, Path], tmp_path: Path) -> None:
+    """On a phone and on a desk, with everything unfolded, only tables scroll; and nothing at all is asked for."""
+    framed = tmp_path / "framed.html"
+    page = pages[name].read_text(encoding="utf-8")
+    framed.write_text(FRAMED % (width, standard_html.escape(page), width), encoding="utf-8")
+    found = told(framed)
+    assert found["tables"] == page.count("<table>") > 6
+    assert found["asked"] == []
+    assert found["outside"] == []
+    assert found["wide"] == found["room"]
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", ["hostile", "whole"])
+def test_accessibility(name: str, pages: dict[str, Path], tmp_path: Path) -> None:
+    """axe-core, fetched by npm into a folder of this test's own, has nothing to object to."""
+    for file in BROWSER.glob("package*.json"):
+        shutil.copy(file, tmp_path)
+    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={tmp_path / 'cache'}"]
+    subprocess.run(npm, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    axe = (tmp_path / "node_modules/axe-core/axe.min.js").as_uri()
+    judged = tmp_path / "judged.html"
+    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", pages[name].read_text(encoding="utf-8"))
+    judged.write_text(page + JUDGED % axe, encoding="utf-8")
+    found = told(judged)
+    assert found["violations"] == []
+    assert int(str(found["passes"])) > 10, "it was looked at"

@@ -22,7 +22,9 @@ import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.asking import Asked
-from senseprobe.evaluate.report import render
+from senseprobe.evaluate.reporting.evidence import Evidence
+from senseprobe.evaluate.reporting.page import html, markdown
+from senseprobe.evaluate.reporting.telling import tell
 from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result, read_rows
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.units import Unit
@@ -469,7 +471,9 @@ def test_hostile_values(top: dict[str, Any], figure: dict[str, Any]) -> None:
         except ResultError:
             return
     assert result.signature
-    assert "<html" in render([result])
+    account = tell([Evidence(result=result)])
+    assert "<html" in html(account)
+    assert markdown(account).startswith("# ")
 
 
 @settings(max_examples=300)

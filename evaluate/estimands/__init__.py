@@ -7,6 +7,7 @@
     relative, spread      each group against the others, same words       relative.py
     pronoun-stereotype, pronoun-baseline, pronoun-interaction             pronoun.py
     matched-contrast      one figure in two senses                        matched.py
+    lms, ss, icat         of StereoSet, over target terms or over pairs   stereoset.py
     nn, fn, t, gap, accuracy                   of rows of inference       inference.py
 
 A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
@@ -15,6 +16,7 @@ finite number leaves its row unscored.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +25,22 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.catalogue import CATALOGUE, Estimand
 from senseprobe.evaluate.estimands.inference import inference_figures
-from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, KernelRows, estimate, fixed_slots, project
+from senseprobe.evaluate.estimands.kernels import (
+    NO_NEUTRAL,
+    NO_ROWS,
+    NOT_ESTIMABLE,
+    KernelRows,
+    estimate,
+    fixed_slots,
+    project,
+)
 from senseprobe.evaluate.estimands.matched import Side, project_difference
 from senseprobe.evaluate.estimands.neutrality import inference_rows
+from senseprobe.evaluate.estimands.plugged import of_plugins, plugged_figures
 from senseprobe.evaluate.estimands.preference import exact_hits, preference_rows, strict_share
 from senseprobe.evaluate.estimands.pronoun import SIGNS, has_valence, pronoun_note, pronoun_rows
 from senseprobe.evaluate.estimands.relative import relative_figures
+from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES, stereoset_figures, stereoset_rows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -39,9 +51,7 @@ from senseprobe.statistics import (
     difference_p,
 )
 
-__all__ = ["CATALOGUE", "Estimand", "contrast_figure", "figures", "kernel_rows"]
-
-NO_NEUTRAL = "no value is known to mean no bias"
+__all__ = ["CATALOGUE", "NO_NEUTRAL", "Estimand", "contrast_figure", "figures", "kernel_rows"]
 
 
 def figures(
@@ -49,17 +59,27 @@ def figures(
 ) -> list[Figure]:
     """Every figure that the design asks for, in its order; `rows` are one config's, with scores.
 
-    `relative` gives a figure per group and the `spread`. Pronoun estimands that need praise and blame are left out of a
-    config without them. `seed` draws the permutations, `confidence` is that of the intervals.
+    `relative` gives a figure per group and the `spread`, those of StereoSet one per bias type, too. Pronoun estimands
+    that need praise and blame are left out of a config without them. `seed` draws the permutations, `confidence` is
+    that of the intervals.
 
-    Raises ResultError for an estimand that is not in the catalogue.
+    Those of plug-ins come last. Raises ResultError for an estimand that is not in the catalogue.
     """
+    plugged = of_plugins(design.estimands)
+    ours = replace(design, estimands=tuple(name for name in design.estimands if name not in plugged))
+    made = _ours(rows, ours, config, seed, confidence)
+    return [*made, *(figure for name in plugged for figure in plugged_figures(name, rows, design, config, seed))]
+
+
+def _ours(rows: pd.DataFrame, design: Design, config: str, seed: int, confidence: float) -> list[Figure]:
     if design.kind == "inference":
         return inference_figures(rows, design, config, confidence=confidence)
     made: list[Figure] = []
     for estimand in dict.fromkeys("relative" if name == "spread" else name for name in design.estimands):
         if estimand == "relative":
             made += relative_figures(rows, design, config, seed=seed, confidence=confidence)
+        elif estimand in {*SHARES, *ICATS}:
+            made += stereoset_figures(rows, design, config, estimand, confidence)
         elif estimand != "pronoun-interaction" or has_valence(rows):
             made.append(_figure(rows, design, config, estimand, confidence))
     return made
@@ -68,7 +88,7 @@ def figures(
 def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows:
     """Rows, kernel and weights of an estimand of the interval rule.
 
-    Raises ResultError where the estimand is none: `relative` has its own sentences, `spread` no interval.
+    Raises ResultError where the estimand is none: `relative` has its own sentences, `spread` and `icat` no interval.
     """
     if design.kind == "inference":
         return inference_rows(rows, design, estimand)
@@ -76,6 +96,8 @@ def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows
         return preference_rows(rows, design)
     if estimand in SIGNS:
         return pronoun_rows(rows, design, estimand)
+    if estimand in SHARES:
+        return stereoset_rows(rows, estimand)
     raise ResultError(f"no estimand {estimand!r} for rows of pairs; there are {', '.join(CATALOGUE)}")
 
 

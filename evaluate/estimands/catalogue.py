@@ -1,9 +1,16 @@
 """What each estimand is, in words: its range, its direction, where it comes from, what it can and cannot say."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
-__all__ = ["CATALOGUE", "Estimand"]
+from senseprobe.evaluate.plugins import Catalogue, Unfit
+from senseprobe.records import Design, Figure
+
+__all__ = ["CATALOGUE", "Compute", "Estimand"]
+
+Compute: TypeAlias = Callable[[Any, Design, str, int], Iterable[Figure]]
+"""From a config's rows with scores (a DataFrame), its design, its name and a seed to figures."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -14,6 +21,7 @@ class Estimand:
     - `direction`: what a figure above its neutral value means.
     - `source`: the paper and equation that it comes from, or ``senseprobe``.
     - `says`, `cannot_say`: a sentence each, for reports.
+    - `figures`: of a plug-in, the function that computes it; `origin`: its distribution. None and empty for ours.
     """
 
     id: str
@@ -25,6 +33,18 @@ class Estimand:
     says: str
     cannot_say: str
     kind: str = "contrast"
+    figures: Compute | None = None
+    origin: str = ""
+
+
+def _admit(estimand: Estimand) -> Estimand:
+    if not callable(estimand.figures):
+        raise Unfit("its figures is no function")
+    if estimand.kind not in {"contrast", "inference"}:
+        raise Unfit(f"it is over {estimand.kind} rows, and there is contrast and inference")
+    if not all(isinstance(end, int | float) for end in (estimand.low, estimand.high)):
+        raise Unfit("its range is no numbers")
+    return estimand
 
 
 PREFERENCE = Estimand(
@@ -110,6 +130,59 @@ MATCHED_CONTRAST = Estimand(
     source="senseprobe",
     says="The difference between the same figure in two senses, with the words that both share cancelled out.",
     cannot_say="The two senses still stand in different frames, and what differs between the frames is in the figure.",
+)
+
+_NADEEM = "Nadeem, Bethke & Reddy 2021 (StereoSet), evaluation metrics"
+_TERMS = "for each target term first, then averaged over terms, as the paper defines it and its evaluator computes it"
+_ROWS = (
+    "over all rows alike, so that terms with more rows count more: neither the paper's definition nor its evaluator's"
+)
+
+
+def _stereoset(name: str, title: str, direction: str, says: str, cannot_say: str) -> tuple[Estimand, Estimand]:
+    """A figure of StereoSet, and its variant over rows."""
+    first = Estimand(
+        id=name,
+        title=f"{title}, over target terms",
+        low=0,
+        high=100,
+        direction=direction,
+        source=_NADEEM,
+        says=f"{says}; {_TERMS}.",
+        cannot_say=cannot_say,
+    )
+    said, source = f"{says}; {_ROWS}.", f"senseprobe (of {_NADEEM})"
+    return first, replace(first, id=f"{name}-micro", title=f"{title}, over rows", says=said, source=source)
+
+
+LMS = _stereoset(
+    "lms",
+    title="Language modelling score",
+    direction="above 50: sentences that mean something score higher than unrelated ones more often than a guess would",
+    says="How often the stereotypical and the anti-stereotypical sentence, each counted once, score strictly higher "
+    "than the unrelated one",
+    cannot_say="A tie counts for the unrelated sentence. A scorer that reads a pair (cps, sss, log-odds) reads the "
+    "unrelated sentence beside the stereotypical one, and the two others beside each other. An unrelated word is rare "
+    "or of another part of speech at times, so that even a model without understanding can score high.",
+)
+SS = _stereoset(
+    "ss",
+    title="Stereotype score",
+    direction="above 50: the stereotypical sentence scores higher more often than the anti-stereotypical one",
+    says="In how many pairs the stereotypical sentence scores strictly higher than the anti-stereotypical one",
+    cannot_say="The paper calls 50 ideal, but the sentences differ in words of unlike frequency, so that no value is "
+    "known to mean an absence of bias; a tie counts against the stereotype, as in the released evaluator. That one's "
+    "scores are not those of its paper: it averages probabilities (sss-prob; the paper has log-probabilities, sss) and "
+    "puts no space before a candidate for RoBERTa.",
+)
+ICAT = _stereoset(
+    "icat",
+    title="Idealised context association test",
+    direction="100 would be a model that always prefers sense to nonsense, and the stereotype in half of the pairs; "
+    "a guess reads 50",
+    says="lms · min(ss, 100 - ss) / 50, of the two shares",
+    cannot_say="One number for two things: a poor model that prefers no stereotype and a good one that does can read "
+    "the same. It rests on 50 as the neutral value of ss, which is not known to be one. It has no interval.",
 )
 
 UNMATCHED = Estimand(
@@ -232,9 +305,11 @@ def _mean_of(label: str, meaning: str) -> Estimand:
 ENTAILMENT = _mean_of("entailment", "the second sentence follows from the first")
 CONTRADICTION = _mean_of("contradiction", "the second sentence cannot be true where the first is")
 
-CATALOGUE: Mapping[str, Estimand] = {
-    estimand.id: estimand
-    for estimand in (
+CATALOGUE = Catalogue(
+    "senseprobe.estimands",
+    Estimand,
+    "estimand",
+    (
         PREFERENCE,
         PREFERENCE_HALF,
         RELATIVE,
@@ -244,6 +319,9 @@ CATALOGUE: Mapping[str, Estimand] = {
         PRONOUN_INTERACTION,
         MATCHED_CONTRAST,
         UNMATCHED,
+        *LMS,
+        *SS,
+        *ICAT,
         NET_NEUTRAL,
         NET_NEUTRAL_FILLER,
         FRACTION_NEUTRAL,
@@ -255,6 +333,7 @@ CATALOGUE: Mapping[str, Estimand] = {
         ACCURACY,
         ENTAILMENT,
         CONTRADICTION,
-    )
-}
-"""All estimands by id, in order of print."""
+    ),
+    _admit,
+)
+"""All estimands by id, in order of print: ours, then those of plug-ins."""

@@ -35,6 +35,7 @@ from senseprobe.evaluate.estimands.neutrality import THRESHOLDS, compact
 from senseprobe.evaluate.estimands.preference import are_independent
 from senseprobe.evaluate.estimands.pronoun import has_valence
 from senseprobe.evaluate.estimands.relative import over_words, relative_rows
+from senseprobe.evaluate.estimands.stereoset import SHARES
 from senseprobe.records import Contrast, Design
 from senseprobe.statistics import CONFIDENCE, FloatArray, Projection, difference_interval, difference_p, sign_flips
 
@@ -125,7 +126,17 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
     columns = list(SCORES[design.kind])
     scored = np.isfinite(pd.concat([a[columns], b[columns]], axis=1).to_numpy(dtype=np.float64)).all(axis=1)
     first, second = (table.assign(**{name: table[name].where(scored) for name in columns}) for table in (a, b))
-    return first, second
+    return _both_unrelated(first, second)
+
+
+def _both_unrelated(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The tables with NaN for an unrelated sentence that either lacks: `lms` needs it, the other figures do not."""
+    name = "unrelated_score"
+    if name not in a and name not in b:
+        return a, b
+    first, second = (table.get(name, pd.Series(np.nan, table.index)) for table in (a, b))
+    both = np.isfinite(first.to_numpy(dtype=np.float64)) & np.isfinite(second.to_numpy(dtype=np.float64))
+    return a.assign(**{name: first.where(both)}), b.assign(**{name: second.where(both)})
 
 
 def compare_all(
@@ -204,7 +215,7 @@ def _pairs(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> Iterator[Pair]:
             a=of_a,
             b=of_b,
             design=filler_design(design) if estimand in THRESHOLDS else design,
-            lowest=0.0 if design.kind == "inference" else -50.0,
+            lowest=0.0 if design.kind == "inference" or estimand in SHARES else -50.0,
             limit=200.0 if estimand == "gap" else 100.0,
         )
 

@@ -19,8 +19,8 @@ __all__ = ["CONFIDENCE", "WITHOUT_INTERVAL", "Equivalence", "Margin", "equivalen
 CONFIDENCE = 0.9
 NOT_APPLICABLE = "not applicable: no neutral value"
 NOT_SHOWN = "not shown"
-WITHOUT_INTERVAL = frozenset({"preference", "spread", "unmatched-difference"})
-"""Figures that never have one: the paper's own, whose interval is that of `preference-half`, and a deviation."""
+WITHOUT_INTERVAL = frozenset({"preference", "spread", "unmatched-difference", "icat", "icat-micro"})
+"""Figures that never have one: the paper's own, whose interval is that of `preference-half`, and what is no mean."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

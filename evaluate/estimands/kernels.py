@@ -25,6 +25,7 @@ __all__ = [
 
 Words = NDArray[np.object_]
 
+NO_NEUTRAL = "no value is known to mean no bias"
 NO_ROWS = "no row was scored"
 NOT_ESTIMABLE = "interval not estimable"
 

@@ -5,16 +5,15 @@ import pandas as pd
 
 from senseprobe.evaluate.estimands.kernels import KernelRows, labels, select
 from senseprobe.records import Design
-from senseprobe.statistics import psi
+from senseprobe.statistics import BoolArray, psi
 
-__all__ = ["are_independent", "exact_hits", "preference_rows", "strict_share"]
+__all__ = ["are_independent", "exact_hits", "preference_rows", "strict_share", "unlabelled"]
 
 
 def preference_rows(rows: pd.DataFrame, design: Design) -> KernelRows:
     """Labelled, uncontested rows with kernel ψ(s(stereo) - s(anti)), all of the same weight."""
     contested = rows["contested"].to_numpy(dtype=np.bool_)
-    unlabelled = np.array([basis in {None, "none"} for basis in labels(rows, "label_basis")], dtype=np.bool_)
-    table, tally = select(rows, {"unlabelled": unlabelled, "contested": contested})
+    table, tally = select(rows, {"unlabelled": unlabelled(rows), "contested": contested})
     stereo, anti = (table[f"{role}_score"].to_numpy(dtype=np.float64) for role in ("stereo", "anti"))
     kernel = psi(stereo - anti, np.maximum(np.abs(stereo), np.abs(anti)))
     return KernelRows(
@@ -25,6 +24,11 @@ def preference_rows(rows: pd.DataFrame, design: Design) -> KernelRows:
         variables=_cell_variables(design),
         tally=tally.with_ties(kernel),
     )
+
+
+def unlabelled(rows: pd.DataFrame) -> BoolArray:
+    """Whether nothing says which sentence of each row is the stereotypical one."""
+    return np.array([basis in {None, "none"} for basis in labels(rows, "label_basis")], dtype=np.bool_)
 
 
 def _cell_variables(design: Design) -> tuple[str, ...]:

@@ -1,17 +1,19 @@
 """Models by family, each with the ability that scorers ask for; a family's code is loaded when a model of it is."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.families import OWN, Family
+from senseprobe.evaluate.models.plugged import admit, claiming, open_plugged
+from senseprobe.evaluate.plugins import Catalogue
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.batching import Budget
     from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query
 
-__all__ = ["FAMILIES", "Encoding", "Family", "MaskedLM", "Model", "Query", "ability_of", "load"]
+__all__ = ["FAMILIES", "Encoding", "Family", "MaskedLM", "Model", "Query", "ability_of", "load", "title_of"]
 
 
 class Model(Protocol):
@@ -26,27 +28,24 @@ class Model(Protocol):
         """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, ``dtype``; a Hub ``revision``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Models with one ability: what they are called, and the module whose `load` opens them."""
-
-    title: str
-    module: str
+FAMILIES = Catalogue("senseprobe.models", Family, "family of models", OWN, admit)
+"""By id, which of ours is their ability; then those of plug-ins."""
 
 
-FAMILIES: Mapping[str, Family] = {
-    "masked": Family("a masked language model", "masked"),
-    "causal": Family("a causal language model", "causal"),
-    "inference": Family("a model of inference", "classifier"),
-}
-"""By ability."""
+def title_of(ability: str) -> str:
+    """What a model with an ability is called in messages, with its article."""
+    known = (family.title for family in FAMILIES.values() if family.ability == ability)
+    return next(known, f"a model with the ability {ability}")
 
 
 def ability_of(spec: str) -> str:
-    """The ability of the model at `spec`, by the architectures that its config.json names. Raises ModelError.
+    """The ability of the model at `spec`: of a plug-in that claims it, else by the architectures in its config.json.
 
-    Where it names a body without a head, the heads that there are for such a body decide: masked, else causal.
+    Where it names a body without a head, the heads that there are for such a body decide: masked, else causal. Raises
+    ModelError.
     """
+    if family := claiming(spec, FAMILIES.values()):
+        return family.ability
     from senseprobe.evaluate.models.checkpoint import read_config
 
     config = read_config(spec)
@@ -99,13 +98,21 @@ def load(
     """
     ability = ability or ability_of(spec)
     if labels is not None and ability != "inference":
-        raise ModelError(f"{spec} is {FAMILIES[ability].title}: labels are of a model of inference")
+        raise ModelError(f"{spec} is {title_of(ability)}: labels are of a model of inference")
     stated = {} if labels is None else {"labels": labels}
-    opened = import_module(f"{__name__}.{FAMILIES[ability].module}").load(
-        spec, device=device, dtype=dtype, allow_pickle=allow_pickle, batch_tokens=batch_tokens, **stated
-    )
-    opened.identity.update(stated)  # so that a replay can state them again
+    how = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
+    opened = _open(spec, ability, how)
+    if stated:
+        opened.identity.update(stated)  # so that a replay can state them again
     return cast("Model", opened)
+
+
+def _open(spec: str, ability: str, how: Mapping[str, object]) -> Any:  # noqa: ANN401 - a model, of which we set parts
+    if family := claiming(spec, FAMILIES.values(), ability):
+        return open_plugged(family, spec, **how)
+    if ability not in {family.id for family in OWN}:
+        raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
+    return import_module(f"{__name__}.{FAMILIES[ability].module}").load(spec, **how)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a class of the family whose code is not loaded yet

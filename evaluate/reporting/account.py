@@ -30,15 +30,16 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plot:
-    """A forest plot as SVG, and what it shows, in words; Markdown leaves it out."""
+    """A forest plot as SVG, and what it shows, in words; Markdown leaves it out. `closed`: shown on demand."""
 
     title: str
     svg: str
+    closed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """A heading, and what stands below it, in this order; `closed` tables and plots are shown on demand."""
+    """A heading, and what stands below it, in this order, but for `closed` plots, which come last."""
 
     title: str
     paragraphs: tuple[str, ...] = ()

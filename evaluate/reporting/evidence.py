@@ -4,20 +4,21 @@ Files come from anywhere, so sizes are bounded before anything is read; what is 
 of the figures alone.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate.estimands.comparing import SCORES
+from senseprobe.evaluate.reporting.scores import read_scores
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.release.parquet import read_rows
+from senseprobe.evaluate.units import OF_UNRELATED
 from senseprobe.release.reading import Release, open_release
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verify import verify_release
@@ -31,8 +32,12 @@ MAX_RESULTS = 24
 MAX_BYTES = 32 * 2**20
 """Of a result file: that of two million rows has 200 kB."""
 
-MAX_ROWS = 2**24
-_SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels")
+MAX_NAME = 4096
+MAX_FIGURES = 20_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
+"""Of a release: what else a result calls one is looked for nowhere."""
+
+_SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,19 +95,26 @@ def _is_control(result: Result) -> bool:
 
 
 def _read(path: Path) -> Result:
+    """A result whose names are short enough for a page to repeat them."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ResultError(f"{path} is larger than {MAX_BYTES >> 20} MiB: no result of senseprobe")
+        size = path.stat().st_size
     except OSError:
-        pass  # told better when it is read
-    return read_result(path)
+        size = 0  # what is wrong is told when it is read
+    if size > MAX_BYTES:
+        raise ResultError(f"{path} is larger than {MAX_BYTES >> 20} MiB: no result of senseprobe")
+    result = read_result(path)
+    names = [name for each in result.figures for name in (each.config, each.estimand, each.group, each.sense_type)]
+    longest = max(map(len, filter(None, [*names, result.scorer, *result.model.values()])), default=0)
+    if longest > MAX_NAME or len(result.figures) > MAX_FIGURES:
+        raise ResultError(f"{path} has {len(result.figures)} figures and a name of {longest} characters: too many")
+    return result
 
 
 def _release(result: Result, where: str | None) -> tuple[Release | None, list[str]]:
     """The release of a result, and what is missing of it; where it was named, anything wrong is an error."""
     name = str(result.release["name"])
     try:
-        folder, _ = project.find_release(where or name)
+        folder = _folder(name, where)
         release = open_release(folder)
         _check(release, result)
     except (ReleaseError, ResultError) as error:
@@ -121,6 +133,12 @@ def _release(result: Result, where: str | None) -> tuple[Release | None, list[st
             raise DamagedRelease(findings)
         return None, ["The release is not as it was frozen (`senseprobe verify` says how), so that it is left out."]
     return release, []
+
+
+def _folder(name: str, where: str | None) -> Path:
+    if where is None and not _NAME.fullmatch(name):
+        raise ReleaseError("its name is none that a release can have")
+    return project.find_release(where or name)[0]
 
 
 def _check(release: Release, result: Result) -> None:
@@ -154,7 +172,8 @@ def _beside(path: Path) -> list[Result]:
     """Results on the control where `senseprobe score` puts those of the same model: ``results/RELEASE/MODEL``."""
     model = path.resolve().parent
     found = []
-    for file in sorted(model.parent.parent.glob(f"{CONTROL}@*/{model.name}/*.json"))[:MAX_RESULTS]:
+    folders = sorted(folder / model.name for folder in model.parent.parent.glob(f"{CONTROL}@*"))
+    for file in [file for folder in folders for file in sorted(folder.glob("*.json"))][:MAX_RESULTS]:
         try:
             found.append(_read(file))
         except ResultError:
@@ -163,31 +182,11 @@ def _beside(path: Path) -> list[Result]:
 
 
 def _rows(path: Path, result: Result) -> pd.DataFrame | None:
-    """The table of scores beside a result, read with bounds on what it may take; None where there is none."""
+    """The table of scores beside a result; None where there is none."""
     beside = path.with_suffix(".parquet")
-    if not beside.exists():
-        return None
-    table = _bounded(beside, ("config", "id", *SCORES[_kind(result)]))
-    signature = (pq.read_schema(beside).metadata or {}).get(b"signature")
-    if signature != result.signature.encode():
-        raise ResultError(f"{beside} is not the table of {path.name}: its signature is another")
-    return table
-
-
-def _bounded(path: Path, names: Sequence[str]) -> pd.DataFrame:
-    """A table of scores: texts are of either of Arrow's kinds, by the version of pandas that wrote it."""
-    refused = DamagedRelease(())
-    for text in (pa.large_string(), pa.string()):
-        schema = pa.schema([(name, text if name in {"config", "id"} else pa.float64()) for name in names])
-        try:
-            table: pd.DataFrame = pa.Table.from_batches(
-                read_rows(path, schema, path.name, MAX_ROWS), schema
-            ).to_pandas()
-        except DamagedRelease as error:
-            refused = error
-        else:
-            return table
-    raise ResultError(f"{path} cannot be read: {refused.findings[0].message}")
+    # Where a figure is about unrelated sentences, they are scored, too.
+    third = ("unrelated_score",) if any(f.estimand in OF_UNRELATED for f in result.figures) else ()
+    return read_scores(beside, (*SCORES[_kind(result)], *third), result.signature) if beside.exists() else None
 
 
 def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -199,8 +198,10 @@ def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
             raise ResultError(f"the table of scores has a config {config[:80]!r}, and the release has none")
         if not all(path.exists() for path in release.files(config)):
             continue
+        if not scores["id"].is_unique:
+            raise ResultError(f"the table of scores has a row of {config} twice")
         known = _table(release, config)
-        joined = known.merge(scores.drop(columns="config"), on="id", how="inner", validate="one_to_one")
+        joined = known.merge(scores.drop(columns="config"), on="id", how="inner")
         if len(joined) != len(scores):
             raise ResultError(f"the table of scores has rows of {config} that are not in the release")
         tables[config] = joined

@@ -74,7 +74,10 @@ def _with_gold(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _rows(title: str, rows: pd.DataFrame, size: FloatArray, tables: Mapping[str, pd.DataFrame], count: int) -> Rows:
     known = np.flatnonzero(np.isfinite(size) & (size > 0))
-    down = rows.iloc[known].assign(_size=-np.round(size[known], 9)).sort_values(["_size", "config", "id"])
+    rounded = np.round(size, 9)
+    if len(known) > count:  # millions are not put in order to show six
+        known = known[rounded[known] >= np.partition(rounded[known], -count)[-count]]
+    down = rows.iloc[known].assign(_size=-rounded[known]).sort_values(["_size", "config", "id"])
     return Rows(title=title, rows=tuple(_row(row, tables) for row in down[:count].to_dict("records")))
 
 

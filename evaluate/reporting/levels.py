@@ -3,7 +3,7 @@
 The levels of one slot are no tests of one another, and no p-value is printed: the largest of fifty is large by chance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,19 +23,22 @@ MOST = 40
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Levels:
-    """The figures of the words in a slot (or of the frames), lowest first; `left` counts those that are not shown."""
+    """The figures of words in a slot (or of frames), lowest first; `words` counts all that there are."""
 
     config: str
     slot: str
     estimand: str
     figures: tuple[Figure, ...]
-    left: int = 0
+    words: int
 
 
-def levels(rows: pd.DataFrame, design: Design, config: str) -> Iterator[Levels]:
+def levels(
+    rows: pd.DataFrame, design: Design, config: str, words: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[Levels]:
     """`preference-half`, or the design's first mean over rows of inference, for each word of each slot and each frame.
 
-    `rows` are one config's, with scores. A slot with one word is left out.
+    `rows` are one config's, with scores. A slot with one word is left out. `words` are those to show of each slot,
+    where they are chosen already, by another model's figures.
     """
     estimand = _estimand(design)
     if estimand is None or not len(rows):
@@ -43,16 +46,15 @@ def levels(rows: pd.DataFrame, design: Design, config: str) -> Iterator[Levels]:
     table = compact(rows, design) if design.kind == "inference" else rows
     scored = kernel_rows(table, design, estimand)
     for slot in (*design.slots, "frame"):
-        words = pd.Series(labels(scored.table, slot), dtype=object)
-        means = pd.Series(scored.kernel).groupby(words.to_numpy()).mean()
+        means = pd.Series(np.round(scored.kernel, 12)).groupby(labels(scored.table, slot).astype(str)).mean()
         if len(means) < 2:
             continue
         # In order of words where means are equal, whatever the order of the rows.
-        order = [str(word) for word in means.sort_index().sort_values(kind="stable").index]
-        shown = order if len(order) <= MOST else order[: MOST // 2] + order[-MOST // 2 :]
-        held = labels(table, slot)
+        order = [str(word) for word in means.round(9).sort_index().sort_values(kind="stable").index]
+        shown = (words or {}).get(slot) or (order if len(order) <= MOST else order[: MOST // 2] + order[-MOST // 2 :])
+        held = labels(table, slot).astype(str)
         figures = tuple(_figure(table[held == word], design, config, estimand, slot, word) for word in shown)
-        yield Levels(config=config, slot=slot, estimand=estimand, figures=figures, left=len(order) - len(shown))
+        yield Levels(config=config, slot=slot, estimand=estimand, figures=figures, words=len(order))
 
 
 def _estimand(design: Design) -> str | None:

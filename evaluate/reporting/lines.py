@@ -17,7 +17,7 @@ MOST_GROUPS = 400
 MOST_PLOTTED = 60
 PLOTTED = {
     "preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction", "matched-contrast",
-    "nn", "fn", "t@0.5", "t@0.7", "gap", "accuracy", "relative",
+    "nn", "fn", "t@0.5", "t@0.7", "gap", "accuracy", "relative", "lms", "ss",
 }  # fmt: skip
 
 
@@ -91,15 +91,12 @@ def overview(lines: Sequence[Line]) -> Iterator[Plot]:
     shown = [line for line in lines if line.group is None and line.estimand in PLOTTED - {"relative"}]
     for from_zero in (False, True):
         part = [line for line in shown if words.from_zero(line.estimand) == from_zero]
-        yield from _plot(part, "Figures from 0 to 100" if from_zero else "Figures around 0")
-
-
-def _plot(lines: Sequence[Line], title: str) -> Iterator[Plot]:
-    if lines:
-        held = lines[:MOST_PLOTTED]
-        left = f", the first {MOST_PLOTTED} of {len(lines)}" if len(lines) > MOST_PLOTTED else ""
-        rows = [(f"{line.config}: {line.group or line.estimand}", line.cells) for line in held]
-        yield Plot(title=f"{title}, with intervals{left}", svg=plots.forest(rows, words.from_zero(lines[0].estimand)))
+        if part:
+            held = part[:MOST_PLOTTED]
+            left = f", the first {len(held)} of {len(part)}" if len(part) > len(held) else ""
+            title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{left}"
+            rows = [(f"{line.config}: {line.estimand}", line.cells) for line in held]
+            yield Plot(title=title, svg=plots.forest(rows, from_zero))
 
 
 def by_sense(lines: Sequence[Line], biases: Mapping[str, str]) -> Iterator[Section]:
@@ -107,7 +104,7 @@ def by_sense(lines: Sequence[Line], biases: Mapping[str, str]) -> Iterator[Secti
     found: dict[str, list[Line]] = {}
     for line in lines:
         if line.estimand not in OF_CONTRASTS:
-            title = line.first.sense_type or f"Without senses: {biases.get(line.config) or line.config}"
+            title = line.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(line.config))))
             found.setdefault(title, []).append(line)
     for title, held in found.items():
         told = list(dict.fromkeys(biases[line.config] for line in held if biases.get(line.config)))
@@ -129,9 +126,16 @@ def _by_config(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
 
 
 def _group_plots(lines: Sequence[Line]) -> Iterator[Plot]:
+    """A plot of the groups of each figure, on demand, from the lowest to the highest of the first result."""
     for (config, estimand), held in _by_config(lines).items():
-        if estimand in PLOTTED and len(held) > 1:
-            yield from _plot(held, f"{config}: {estimand} by group")
+        if estimand not in PLOTTED or len(held) < 2:
+            continue
+        order = sorted(held, key=lambda line: (line.first.value or 0.0, line.group or ""))
+        half, left = MOST_PLOTTED // 2, ""
+        if len(order) > MOST_PLOTTED:
+            order, left = order[:half] + order[-half:], f", the {half} lowest and the {half} highest of {len(order)}"
+        svg = plots.forest([(line.group or "", line.cells) for line in order], words.from_zero(estimand))
+        yield Plot(title=f"{config}: {estimand} by group, with intervals{left}", svg=svg, closed=True)
 
 
 def _groups(lines: Sequence[Line]) -> Iterator[Table]:

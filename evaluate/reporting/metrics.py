@@ -41,7 +41,7 @@ def declared() -> dict[str, list[dict[str, Any]]]:
 
 
 def _scorer(scorer: Scorer) -> dict[str, Any]:
-    names = ("id", "title", "ability", "reads", "columns", "direction", "measure", "paper", "equation")
+    names = ("id", "title", "ability", "reads", "columns", "direction", "measure", "paper", "equation", "origin")
     told = {name: getattr(scorer, name) for name in names}
     ends = [end if np.isfinite(end) else None for end in scorer.range]  # JSON has no infinity
     return {**told, "range": ends, "says": scorer.description, "cannot_say": scorer.cannot_say}
@@ -49,7 +49,9 @@ def _scorer(scorer: Scorer) -> dict[str, Any]:
 
 def _estimand(estimand: Estimand) -> dict[str, Any]:
     told = asdict(estimand)
-    return {**told, "range": [told.pop("low"), told.pop("high")], "measure": "points"}
+    del told["figures"]  # of a plug-in: a function
+    ends = [told.pop("low"), told.pop("high")]
+    return {**told, "range": ends, "measure": "points"}
 
 
 def find(name: str) -> list[dict[str, Any]]:
@@ -71,7 +73,8 @@ def page() -> str:
 
 def _sections() -> Iterator[str]:
     held = declared()
-    for ability, heading in _ABILITIES.items():
+    abilities = {each["ability"]: f"Scorers of models with the ability {each['ability']}" for each in held["scorers"]}
+    for ability, heading in {**abilities, **_ABILITIES}.items():
         yield f"## {heading}\n"
         yield from (entry(each) for each in held["scorers"] if each["ability"] == ability)
     for kind, heading in _KINDS.items():
@@ -84,6 +87,7 @@ def entry(told: Mapping[str, Any]) -> str:
     lines = [f"### {told['id']}\n", f"{_sentence(told['title'])} {told['says']}\n", f"- Range: {shown_range(told)}."]
     lines += [f"- {_sentence(told['direction'])}", f"- From: {told.get('paper') or told['source']}."]
     lines += [f"- Equation: {told['equation']}."] if "equation" in told else []
+    lines += [f"- A plug-in: {told['origin']}."] if told["origin"] else []
     lines += [f"- Cannot say: {told['cannot_say']}"] if told["cannot_say"] else []
     return "\n".join(lines) + "\n"
 

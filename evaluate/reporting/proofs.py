@@ -1,6 +1,7 @@
 """What figures are held against: a margin around zero, polarity dealt out at random, another model, the control."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 
 from senseprobe.evaluate.estimands import contrast_figure
 from senseprobe.evaluate.estimands.comparing import Comparison
@@ -19,6 +20,7 @@ from senseprobe.evaluate.reporting.account import Cell, Section, Table
 from senseprobe.evaluate.reporting.differences import Difference
 from senseprobe.evaluate.reporting.evidence import CONTROL, Evidence
 from senseprobe.evaluate.reporting.lines import figure_cell
+from senseprobe.records import Design
 
 __all__ = ["control", "differing", "margin_of", "near_zero", "polarity"]
 
@@ -39,18 +41,16 @@ def near_zero(evidence: Sequence[Evidence]) -> Section:
     if margin is None or not any(each.tables for each in evidence):
         return Section(title=NEAR)
     found: dict[tuple[str, str, str | None], list[Equivalence | None]] = {}
-    without: dict[str, None] = {}
     for number, each in enumerate(evidence):
         for answer in _answers(each, margin):
-            if answer.neutral is None:
-                without[f"{answer.config} {answer.estimand}"] = None
-                continue
-            key = (answer.config, answer.estimand, answer.group)
-            found.setdefault(key, [None] * len(evidence))[number] = answer
+            if answer.neutral is not None:
+                key = (answer.config, answer.estimand, answer.group)
+                found.setdefault(key, [None] * len(evidence))[number] = answer
     told = (
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
         f"lies within {margin.points:g} points of it. {margin.reason}"
     )
+    without = _without_neutral(evidence, {key[:2] for key in found})
     left = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
     rows = tuple((*_named(*key), *map(_answer_cell, cells)) for key, cells in found.items())
     headings = ("config", "figure", "group", *range(len(evidence)))
@@ -64,13 +64,27 @@ def _answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
     if release is None:
         return
     for config, table in evidence.tables.items():
-        yield from equivalences(table, release.design(config), config, margin, seed=seed)
+        yield from equivalences(table, _with_neutral(release.design(config)), config, margin, seed=seed)
     for contrast in release.manifest.contrasts:
         if contrast.a in evidence.tables and contrast.b in evidence.tables:
             a, b = ((evidence.tables[name], release.design(name)) for name in (contrast.a, contrast.b))
             figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE)
             if figure.estimand not in WITHOUT_INTERVAL:
                 yield equivalence(figure, margin)
+
+
+def _with_neutral(design: Design) -> Design:
+    """The design without the estimands of inference that have no neutral value: two million rows take their time."""
+    if design.kind != "inference":
+        return design
+    return replace(design, estimands=tuple(name for name in design.estimands if name == "gap"))
+
+
+def _without_neutral(evidence: Sequence[Evidence], answered: Container[tuple[str, str]]) -> list[str]:
+    """The figures with an interval to which there was no answer."""
+    figures = (figure for each in evidence for figure in each.result.figures if figure.neutral is None)
+    named = ((figure.config, figure.estimand) for figure in figures if figure.estimand not in WITHOUT_INTERVAL)
+    return list(dict.fromkeys(" ".join(name) for name in named if name not in answered))
 
 
 def _named(config: str, estimand: str, group: str | None) -> Iterator[Cell]:
@@ -151,8 +165,8 @@ def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
     told = (
         "The first model's figure less the second's, over the rows that both scored: what words do to both alike "
         "cancels. The interval and p are over all factors at once; a factor's own p says what is left if only its "
-        "levels were a sample. p-values are corrected over all configs and groups for one figure, and not for the number of "
-        "pairs of models."
+        "levels were a sample. p-values are corrected over all configs and groups for one figure, and not for how many "
+        "pairs of models there are."
     )
     tables = tuple(table for each in found for table in _difference_tables(each, labels))
     return Section(title="Models against each other", paragraphs=(told,), tables=tables)
@@ -161,11 +175,12 @@ def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
 def _difference_tables(found: Difference, labels: Sequence[str]) -> Iterator[Table]:
     """The figures of whole configs, and on demand those of groups."""
     for grouped in (False, True):
+        named = ("config", "figure", "group") if grouped else ("config", "figure")
         rows = tuple(_compared(each) for each in found.comparisons if (each.group is not None) == grouped)
         if rows:
             yield Table(
                 caption=f"{labels[found.a - 1]} less {labels[found.b - 1]}{', by group' if grouped else ''}",
-                headings=("config", "figure", "group", found.a - 1, found.b - 1, "difference", "factor by factor"),
+                headings=(*named, found.a - 1, found.b - 1, "difference", "factor by factor"),
                 rows=rows,
                 closed=grouped,
             )
@@ -176,8 +191,9 @@ def _compared(found: Comparison) -> tuple[Cell, ...]:
     partial = f"{found.scored} of {found.rows} scored by both" if found.unscored else ""
     equal = f"no difference: {found.equivalent}" if found.equivalent else ""
     notes = ", ".join(filter(None, (words.p_value(found), equal, partial, found.note)))
+    named = (found.config, found.estimand, *(() if found.group is None else (found.group,)))
     return (
-        *_named(found.config, found.estimand, found.group),
+        *(Cell(text=name, kind="name") for name in named),
         *(Cell(text=value, kind="number") for value in values),
         Cell(text=words.difference(found), note=notes, kind="number"),
         Cell(text="; ".join(words.factors(found)), kind="quiet"),

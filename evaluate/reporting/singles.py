@@ -1,6 +1,7 @@
 """Sections of single words, frames, rows and fillers, for which a result's table and its release have to be at hand."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
 
 from senseprobe.evaluate.reporting.account import Cell, Section, Table
 from senseprobe.evaluate.reporting.evidence import Evidence
@@ -14,10 +15,13 @@ __all__ = ["by_word", "fillers_of", "rows_of"]
 def by_word(evidence: Sequence[Evidence]) -> Section:
     """A figure for each word and frame of each config, on demand, the lowest of the first result first."""
     found: dict[tuple[str, str, str], list[Levels | None]] = {}
+    words: dict[str, dict[str, tuple[str, ...]]] = {}
     for number, each in enumerate(evidence):
-        for held in _levels(each):
+        for held in _levels(each, words):
             key = (held.config, held.slot, held.estimand)
             found.setdefault(key, [None] * len(evidence))[number] = held
+            shown = tuple(figure.group or "" for figure in held.figures)
+            words.setdefault(held.config, {}).setdefault(held.slot, shown)
     if not found:
         return Section(title="By word and frame")
     told = (
@@ -28,23 +32,25 @@ def by_word(evidence: Sequence[Evidence]) -> Section:
     return Section(title="By word and frame", paragraphs=(told,), tables=tables)
 
 
-def _levels(evidence: Evidence) -> Iterator[Levels]:
+def _levels(evidence: Evidence, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[Levels]:
+    """Those of one result; `words` are those that were shown of another, by config and slot."""
     if evidence.release is not None:
         for config, table in evidence.tables.items():
-            yield from levels(table, evidence.release.design(config), config)
+            yield from levels(table, evidence.release.design(config), config, words.get(config))
 
 
 def _level_table(
     config: str, slot: str, estimand: str, held: Sequence[Levels | None], evidence: Sequence[Evidence]
 ) -> Table:
-    left = max(each.left for each in held if each is not None)
     lines = side_by_side([() if each is None else each.figures for each in held])
     rows = tuple(
         (_word(config, slot, line.group or "", evidence), *map(figure_cell, line.cells), _rows_cell(line.first.rows))
         for line in lines
     )
+    words = max(each.words for each in held if each is not None)
+    left = max(0, words - len(rows))
     return Table(
-        caption=f"{config}, {slot}: {estimand} ({len(rows) + left})",
+        caption=f"{config}, {slot}: {estimand} ({words})",
         headings=(slot, *range(len(held)), "rows"),
         rows=rows,
         note=f"Those in the middle are left out: {left} of them." if left else "",
@@ -97,7 +103,11 @@ def _row(row: Row) -> tuple[Cell, ...]:
         numbers.append(row.numbers["stereo_score"] - row.numbers["anti_score"])
     first, second = row.sentences if row.sentences else ("", "")
     told = Cell(text=first, note=second)
-    return (Cell(text=row.id, kind="quiet"), told, *(Cell(text=f"{number:.3f}", kind="number") for number in numbers))
+    return (
+        Cell(text=row.id, kind="quiet"),
+        told,
+        *(Cell(text="none" if isnan(number) else f"{number:.3f}", kind="number") for number in numbers),
+    )
 
 
 def fillers_of(evidence: Sequence[Evidence]) -> Section:

@@ -69,9 +69,12 @@ def _card(evidence: Sequence[Evidence]) -> Mapping[str, Any]:
 
 
 def _biases(evidence: Sequence[Evidence]) -> dict[str, str]:
-    """The kind of bias of each config; nothing where the release is not at hand."""
+    """The kind of bias of each config that is about any; nothing where the release is not at hand."""
     release = evidence[0].release
-    return {} if release is None else {config: release.design(config).bias_type for config in release.configs}
+    if release is None:
+        return {}
+    told = {config: release.design(config).bias_type for config in release.configs}
+    return {config: bias for config, bias in told.items() if bias != "none"}
 
 
 def _measured(evidence: Sequence[Evidence], card: Mapping[str, Any]) -> Section:

@@ -7,6 +7,7 @@ from senseprobe.evaluate.estimands.comparing import Comparison
 from senseprobe.evaluate.estimands.equivalence import WITHOUT_INTERVAL
 from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.null import PolarityNull
+from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.records import Figure
 
 __all__ = [
@@ -46,7 +47,13 @@ def interval(figure: Figure) -> str:
     if figure.value is None:
         return "none"
     value, ends = points(figure.value, figure.estimand), between(figure.low, figure.high, figure.estimand)
-    return f"{value} {ends or ('' if figure.estimand in WITHOUT_INTERVAL else f'({NOT_ESTIMABLE})')}".rstrip()
+    return f"{value} {ends or ('' if _is_without(figure.estimand) else f'({NOT_ESTIMABLE})')}".rstrip()
+
+
+def _is_without(estimand: str) -> bool:
+    """Whether nobody promises an interval: neither we, nor a plug-in."""
+    declared = CATALOGUE.get(estimand)
+    return estimand in WITHOUT_INTERVAL or declared is None or bool(declared.origin)
 
 
 def remarks(figure: Figure) -> str:
@@ -69,6 +76,8 @@ def p_value(test: Figure | Comparison | PolarityNull) -> str:
 def zero(figure: Figure) -> str:
     """What 0, or whatever else is the value to compare with, means for a figure."""
     declared = CATALOGUE.get(figure.estimand)
+    if figure.estimand in {*SHARES, *ICATS}:
+        return "50 is a guess"
     if figure.estimand == "spread":
         return "groups alike: read p"
     if figure.estimand == "accuracy":

@@ -1,16 +1,19 @@
 """The declared catalogue of scorers: each turns a model's ability into one number per sentence, or a few."""
 
-from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.plugins import Catalogue
 from senseprobe.evaluate.scorers import causal, inference, masked
-from senseprobe.evaluate.scorers.declaring import Scorer
+from senseprobe.evaluate.scorers.declaring import Answers, Scorer
+from senseprobe.evaluate.scorers.plugged import admit
+from senseprobe.evaluate.units import Unit
 
-__all__ = ["SCORERS", "Scorer", "get"]
+__all__ = ["SCORERS", "Answers", "Scorer", "Unit", "get"]
 
-SCORERS = {scorer.id: scorer for scorer in (*masked.SCORERS, *causal.SCORERS, *inference.SCORERS)}
+SCORERS = Catalogue(
+    "senseprobe.scorers", Scorer, "scorer", (*masked.SCORERS, *causal.SCORERS, *inference.SCORERS), admit
+)
+"""All scorers by id: ours, then those of plug-ins."""
 
 
 def get(name: str) -> Scorer:
     """Return the scorer with the id `name`. Raises SenseprobeError, which lists the ids that there are."""
-    if name not in SCORERS:
-        raise SenseprobeError(f"unknown scorer {name}: take one of {', '.join(SCORERS)}")
-    return SCORERS[name]
+    return SCORERS.find(name)

@@ -92,8 +92,8 @@ _ENDS = (
     "An end token that the tokenizer puts after a text is not the text's. A text too long for the model is unscored."
 )
 _LM_EVAL = (
-    "lm-eval 0.4.13's loglikelihood with an empty context is the same, except that it cuts a text that is too long "
-    "from the left, puts one token before the text where the tokenizer puts several, and puts none before a text that "
+    "lm-eval 0.4.13's loglikelihood with an empty context is the same, except that it stops at a text that is too "
+    "long, puts one token before the text where the tokenizer puts several, and puts none before a text that "
     "spells the start token out."
 )
 _MINICONS = (

@@ -26,6 +26,7 @@ class Scorer:
     - `columns`: the names of its numbers, one for most.
     - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
     - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
+    - `origin`: the distribution of the plug-in that brings it; empty for ours.
     - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
@@ -45,6 +46,7 @@ class Scorer:
     description: str
     cannot_say: str = ""
     version: int = 1
+    origin: str = ""
     score: Score
 
     def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:

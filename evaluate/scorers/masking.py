@@ -39,11 +39,23 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A unit's questions; the rows of input are made when their turn comes, for a long text has a thousand of them."""
+    """A unit's questions, of which the first is known: where its turn is.
+
+    The rows of input are made when that has come, and live as long as their batch: a long text has a thousand of them.
+    """
 
     unit: Unit
-    length: int
+    first: "Query"
     queries: "Callable[[], Iterator[Query]]"
+
+    @property
+    def length(self) -> int:
+        """Tokens of a row."""
+        return len(self.first.ids)
+
+    def made(self) -> "_Work":
+        """The same with all rows made."""
+        return _Work(self.unit, self.first, partial(iter, list(self.queries())))
 
 
 def score_by(
@@ -62,9 +74,9 @@ def score_by(
     def score(model: "MaskedLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
         def plan(window: Sequence[Unit]) -> Iterator[_Work]:
             for read in _reads(model, window, pairs=pairs):
-                work = _Work(read.unit, len(read.encoding.ids), partial(_queries, model, read, ask))
-                if model.can_score(read.encoding) and next(work.queries(), None):
-                    yield work
+                queries = partial(_queries, model, read, ask)
+                if model.can_score(read.encoding) and (first := next(queries(), None)):
+                    yield _Work(read.unit, first, queries)
 
         def answer(batch: Sequence[_Work]) -> Iterator[tuple[float]]:
             queries = [list(work.queries()) for work in batch]
@@ -100,7 +112,8 @@ def _packed(works: Iterable[_Work], tokens: int) -> Iterator[list[_Work]]:
     """
     batch: list[_Work] = []
     rows: set[tuple[int, ...]] = set()
-    for work in sorted(works, key=lambda work: (work.length, next(work.queries()).ids)):
+    for planned in sorted(works, key=lambda work: (work.length, work.first.ids)):
+        work = planned.made()
         own = {query.ids for query in work.queries()}
         if batch and (work.length != batch[0].length or len(rows | own) * work.length > tokens):
             yield batch

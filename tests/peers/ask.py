@@ -25,7 +25,7 @@ METRICS = ("original", "within_word_l2r")
 
 
 def masked(folder: str, texts: list[str]) -> dict[str, list[float | None]]:
-    """minicons' pseudo-log-likelihoods, summed, by its name for the metric."""
+    """The pseudo-log-likelihoods of minicons, summed, by its name for the metric."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     # transformers 5 dropped this name, which minicons 0.3.39 calls.
     tokenizer.batch_encode_plus = tokenizer.__call__

@@ -36,6 +36,7 @@ def score(
     batch_tokens: int | None = None,
     allow_pickle: bool = False,
     labels: str | None = None,
+    estimands: Sequence[str] = (),
     stored: bool = True,
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
@@ -45,12 +46,12 @@ def score(
     A result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written to
     `out`/RELEASE/MODEL if `out` is given. `limit` draws so many rows; `revision` is a branch, tag or commit of the
     Hub; `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose
-    config does not name them. Numbers that were computed before are taken from the user's cache
-    unless `stored` is false. `say` hears what is left out; `progress` how many numbers there are, of how many. Raises
-    DamagedRelease, ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or
-    where no config has rows for it.
+    config does not name them; `estimands` are figures of plug-ins (docs/plugins.md), besides the release's own. Numbers
+    that were computed before are taken from the user's cache unless `stored` is false. `say` hears what is left out;
+    `progress` how many numbers there are, of how many. Raises DamagedRelease, ModelError, ResultError where `out`
+    cannot be written, and SenseprobeError for an unknown scorer or estimand, or where no config has rows for it.
     """
-    job = _job(release, seed, limit)
+    job = _job(release, seed, limit, estimands)
     from senseprobe.evaluate import scoring
 
     opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
@@ -72,13 +73,15 @@ def replay(
     `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
+    from senseprobe.evaluate.estimands.plugged import of_plugins
     from senseprobe.evaluate.replay import again, opening_of
     from senseprobe.evaluate.result import read_result
 
     first = read_result(result)
     opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
     name, config = release or str(first.release["name"]), first.release["config"]
-    job = _job(f"{name}:{config}" if config else name, first.seed, first.limit)
+    estimands = of_plugins(figure.estimand for figure in first.figures)
+    job = _job(f"{name}:{config}" if config else name, first.seed, first.limit, estimands)
     return again(job, opening, first, result, progress)
 
 
@@ -105,7 +108,7 @@ def plant(
     return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
 
 
-def _job(release: str, seed: int, limit: int | None) -> Job:
+def _job(release: str, seed: int, limit: int | None, estimands: Sequence[str] = ()) -> Job:
     """What is to be scored, after verification, where the libraries that score are installed.
 
     All of this is told before a model is loaded, let alone run.
@@ -121,4 +124,4 @@ def _job(release: str, seed: int, limit: int | None) -> Job:
     from senseprobe.evaluate.run import Job
 
     versions = {library: installed_version(library) for library in libraries}
-    return Job(frozen, config, seed, installed_version("senseprobe"), limit, versions)
+    return Job(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))

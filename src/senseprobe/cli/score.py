@@ -48,6 +48,10 @@ def score(
         list[str] | None,
         typer.Option("--scorer", "-m", help="As aul, ll; may be repeated. Default: the first of the model's family."),
     ] = None,
+    estimand: Annotated[
+        list[str] | None,
+        typer.Option("--estimand", "-e", help="A figure of a plug-in, besides the release's own; may be repeated."),
+    ] = None,
     out: Out = Path("results"),
     seed: Seed = 0,
     limit: Annotated[
@@ -86,6 +90,7 @@ def score(
             batch_tokens=batch_tokens,
             allow_pickle=allow_pickle,
             labels=labels,
+            estimands=estimand or (),
             stored=store,
             say=complain,
             progress=step.at,

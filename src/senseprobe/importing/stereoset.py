@@ -29,6 +29,7 @@ DESCRIPTIONS = {
     "intersentence": "A context, and a sentence after it that fits a stereotype of its target, or its opposite.",
 }
 _ALONE = re.compile(r"(?<![\w.,!?])BLANK(?!\w)")
+ESTIMANDS = ("preference", "preference-half", "lms", "ss", "icat", "lms-micro", "ss-micro", "icat-micro")
 COLUMNS = ("context", "unrelated", "stereo_labels", "anti_labels", "source_id", "source_file", "source_line")
 
 
@@ -68,7 +69,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
 def _table(name: str, rows: list[Row], sources: Sequence[Source], notes: Notes) -> Table:
     note_repeats(rows, {source.name: source for source in sources}, notes)
     bias = ", ".join(sorted({slug(row["bias_type"], "other") for row in rows})[:20])
-    design = contrast_design(bias, {"target": "target"}, COLUMNS, "evaluative")
+    design = contrast_design(bias, {"target": "target"}, COLUMNS, "evaluative", estimands=ESTIMANDS)
     return Table(name, DESCRIPTIONS[name], design, rows)
 
 

@@ -1,0 +1,1 @@
+"""What `score.py` holds senseprobe against: other ways to the same numbers, and the sentences and models for it."""

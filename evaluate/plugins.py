@@ -1,0 +1,178 @@
+"""What other distributions add to a catalogue of ours, found by their entry points; docs/plugins.md has an example.
+
+::
+
+    senseprobe.scorers      a Scorer                              scorers/plugged.py
+    senseprobe.estimands    an Estimand, with its `figures`       estimands/plugged.py
+    senseprobe.models       a Family, with `load` and `claims`    models/plugged.py
+
+An entry point has the id of what it leads to, and is imported when that is asked for, or when all are listed. What is
+of no use is left out, and the others are none the worse: who asks for it hears why, and a listing says so once.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from dataclasses import fields, replace
+from importlib.metadata import EntryPoint, entry_points, version
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from senseprobe.errors import SenseprobeError
+
+__all__ = ["HERE", "Catalogue", "Declared", "Unfit", "clause", "tell", "versions"]
+
+
+HERE = "this process"
+"""What messages call the origin of what was added to a catalogue by hand."""
+
+
+class Declared(Protocol):
+    """A frozen record of what can be asked for by its `id`; `origin` is its distribution, empty for our own."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def origin(self) -> str:
+        """The distribution that brings it."""
+
+
+D = TypeVar("D", bound=Declared)
+
+
+class Unfit(Exception):
+    """Why something that a plug-in declares is of no use, in a clause: it never leaves this module's catalogues."""
+
+
+def tell(message: str) -> None:
+    """Say in a line what is left out; where nobody has set up logging, it goes to standard error."""
+    logging.getLogger("senseprobe").warning(message)
+
+
+def clause(error: BaseException) -> str:
+    """What an error of somebody else's code says, in a line."""
+    first = next(iter(str(error).splitlines()), "")[:200]
+    return "".join(c if c.isprintable() else "?" for c in f"{type(error).__name__}: {first}").rstrip(": ")
+
+
+def versions(declared: Iterable[Declared | None]) -> dict[str, str]:
+    """The versions of the distributions that bring what is `declared`, of plug-ins only."""
+    return {each.origin: version(each.origin) for each in declared if each is not None and each.origin}
+
+
+class Catalogue(MutableMapping[str, D]):
+    """What we declare, by id, then what plug-ins do.
+
+    `group` is that of their entry points, `kind` the class of what is declared, `noun` what messages call it. `admit`
+    makes of a plug-in's declaration what is used, or raises `Unfit`. Setting an item adds one for this process.
+    """
+
+    def __init__(self, group: str, kind: type[D], noun: str, own: Iterable[D], admit: Callable[[D], D]) -> None:
+        self._group, self._kind, self._noun, self._admit = group, kind, noun, admit
+        self._own = {each.id: each for each in own}
+        self._loaded: dict[EntryPoint, D | str] = {}  # what an entry point leads to, or why that is of no use
+        self._told: set[str] = set()
+
+    def __getitem__(self, name: str) -> D:
+        if name in self._own:
+            return self._own[name]
+        found = self._plugged(name)
+        if found is None or isinstance(found, str):
+            raise KeyError(name)
+        return found
+
+    def __setitem__(self, name: str, declared: D) -> None:
+        self._own[name] = declared
+
+    def __delitem__(self, name: str) -> None:
+        del self._own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from list(self._own)
+        yield from (declared.id for declared in self.plugged())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def find(self, name: str) -> D:
+        """What has the id `name`; SenseprobeError where nothing has, or a plug-in that is of no use."""
+        if name in self._own:
+            for entry in self._entries().get(name, ()):
+                self._say_taken(entry)
+            return self._own[name]
+        found = self._plugged(name)
+        if found is None:
+            raise SenseprobeError(f"unknown {self._noun} {name}: take one of {', '.join(self)}")
+        if isinstance(found, str):
+            raise SenseprobeError(found)
+        return found
+
+    def plugged(self) -> Iterator[D]:
+        """What plug-ins declare, in order of ids. What is of no use is told, once."""
+        for name, entries in self._entries().items():
+            if name in self._own:
+                for entry in entries:
+                    self._say_taken(entry)
+                continue
+            found = self._plugged(name)
+            if isinstance(found, str):
+                self._say(found)
+            elif found is not None:
+                yield found
+
+    def _entries(self) -> dict[str, list[EntryPoint]]:
+        found: dict[str, list[EntryPoint]] = {}
+        for entry in sorted(entry_points(group=self._group), key=lambda entry: (entry.name, _distribution(entry))):
+            found.setdefault(entry.name, []).append(entry)
+        return found
+
+    def _plugged(self, name: str) -> D | str | None:
+        """What a plug-in declares under a name, or why that is of no use; None where there is none."""
+        entries = self._entries().get(name, [])
+        if len(entries) > 1:
+            both = " and ".join(map(_distribution, entries))
+            return f"the {self._noun} {name} is left out: {both} both bring one of that name; uninstall one"
+        for entry in entries:
+            if entry not in self._loaded:
+                self._loaded[entry] = self._load(entry)
+            return self._loaded[entry]
+        return None
+
+    def _load(self, entry: EntryPoint) -> D | str:
+        try:
+            return self._checked(entry.name, _imported(entry), _distribution(entry))
+        except Unfit as unfit:
+            return f"the {self._noun} {entry.name} of {_distribution(entry)} is left out: {unfit}"
+
+    def _checked(self, name: str, declared: object, origin: str) -> D:
+        if not isinstance(declared, self._kind):
+            raise Unfit(f"its entry point leads to a {type(declared).__name__}, not to a {self._kind.__name__}")
+        texts = [field.name for field in fields(declared) if field.type in {str, "str"}]
+        if wrong := [field for field in texts if not isinstance(getattr(declared, field), str)]:
+            raise Unfit(f"its {wrong[0]} is no text")
+        if declared.id != name:
+            raise Unfit(f"its entry point is called {name}, and what it leads to {declared.id}")
+        return replace(self._admit(declared), origin=origin)
+
+    def _say_taken(self, entry: EntryPoint) -> None:
+        self._say(
+            f"the {self._noun} {entry.name} of {_distribution(entry)} is left out: senseprobe has one of that name"
+        )
+
+    def _say(self, message: str) -> None:
+        if message not in self._told:
+            self._told.add(message)
+            tell(message)
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else "an unknown distribution"
+
+
+def _imported(entry: EntryPoint) -> object:
+    try:
+        return entry.load()
+    except (Exception, SystemExit) as error:
+        raise Unfit(f"its import fails with {clause(error)}") from error

@@ -1,0 +1,229 @@
+"""`senseprobe compare`: models on the same rows, by hand-made scores whose differences can be counted."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import senseprobe
+from senseprobe.cli import main
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.reporting import page
+from senseprobe.evaluate.reporting.differences import MAX_MODELS, differences
+from senseprobe.evaluate.reporting.evidence import Evidence, gather
+from senseprobe.evaluate.reporting.telling import tell
+from senseprobe.evaluate.result import Result
+from senseprobe.release.reading import Release
+
+Typed = Callable[..., tuple[int, str, str]]
+Prefers = Callable[[pd.DataFrame], "np.ndarray[tuple[int], np.dtype[np.bool_]]"]
+
+
+@pytest.fixture(scope="module")
+def sssb() -> Release:
+    """The built-in release."""
+    return senseprobe.load("sssb@1.0.0")
+
+
+def known(rows: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+    """The places of rows that a preference may use: neither contested nor without a label."""
+    return np.flatnonzero(~rows["contested"] & (rows["label_basis"] != "none"))
+
+
+def first(count: int, start: int = 0) -> Prefers:
+    """A model that prefers the stereotype in `count` of the usable rows, from `start` on."""
+
+    def prefers(rows: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        chosen = np.zeros(len(rows), dtype=np.bool_)
+        chosen[known(rows)[start : start + count]] = True
+        return chosen
+
+    return prefers
+
+
+def result(on: Release, name: str, prefers: Prefers, config: str = "verb", **fields: object) -> Result:
+    """A result on one config."""
+    rows = on.table(config)
+    rows = rows.assign(config=config, stereo_score=np.where(prefers(rows), -1.0, -3.0), anti_score=-2.0)
+    digits = name.encode().hex()
+    told: dict[str, object] = {
+        "scorer": "aul",
+        "model": {"name": name, "weights": digits, "config": "b", "tokenizer": "c", "dtype": "float32"},
+        "release": {"name": on.manifest.name, "content": on.manifest.content, "config": None},
+        "senseprobe": "0.1.0",
+        "seed": 0,
+        "figures": (),
+        "rows": rows[["config", "id", "stereo_score", "anti_score"]],
+    }
+    return Result(**{**told, **fields})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def written(sssb: Release, tmp_path: Path) -> list[Path]:
+    """Two models: the first alone prefers the stereotype in 8 verb frames, the second alone in 2, both in 30."""
+    a = result(sssb, "a/first", first(38))
+    b = result(sssb, "b/second", lambda rows: first(30)(rows) | first(2, 38)(rows))
+    return [each.write(tmp_path / each.model["name"]) for each in (a, b)]
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Typed:
+    """Runs `senseprobe compare` with some words: its exit code, and what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["senseprobe", "compare", *map(str, words)])
+        capfd.readouterr()
+        code = 0
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        printed = capfd.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def test_mcnemar_by_hand(written: list[Path], sssb: Release) -> None:
+    """8 rows against 2: the exact p is 2 · (C(10,0) + C(10,1) + C(10,2)) / 2^10 = 112 / 1024."""
+    (found,) = differences(gather(written))
+    (half, *_) = found.comparisons
+    rows = len(known(sssb.table("verb")))
+    assert (found.a, found.b, half.config, half.estimand) == (1, 2, "verb", "preference-half")
+    assert (half.only_a, half.only_b, half.test, half.rows) == (8, 2, "mcnemar", rows)
+    assert half.difference == pytest.approx(100 * 6 / rows)
+    assert half.p == half.p_holm == pytest.approx(2 * sum(comb(10, k) for k in range(3)) / 1024) == 112 / 1024
+
+
+def test_every_pair(sssb: Release, tmp_path: Path) -> None:
+    """Three models have three pairs, in order; the differences of two pairs add up to that of the third."""
+    models = {"one": 20, "two": 35, "three": 41}
+    paths = [result(sssb, name, first(count)).write(tmp_path / name) for name, count in models.items()]
+    found = differences(gather(paths))
+    assert [(each.a, each.b) for each in found] == [(1, 2), (1, 3), (2, 3)]
+    one_two, one_three, two_three = (each.comparisons[0].difference for each in found)
+    assert one_three == pytest.approx((one_two or 0) + (two_three or 0))
+    assert one_three == pytest.approx(100 * (20 - 41) / len(known(sssb.table("verb"))))
+
+
+def test_page(written: list[Path], sssb: Release) -> None:
+    """The page has the differences beside all that a report has, and the model's own figures in points."""
+    evidence = gather(written)
+    rows = len(known(sssb.table("verb")))
+    text = page.markdown(tell(evidence, differences(evidence)))
+    assert "## Models against each other" in text
+    own = (f"{100 * count / rows - 50:+.1f}" for count in (38, 32))
+    cells = " | ".join(["verb", "preference-half", *own, f"{100 * 6 / rows:+.1f} "])
+    assert f"| {cells}\\[" in text
+    assert "p = 0.1094 after Holm, no difference: not shown" in text
+    assert "rows are independent (8 only the first, 2 only the second): mcnemar" in text
+    assert "## By word and frame" in text
+
+
+def test_a_model_against_itself(written: list[Path]) -> None:
+    """Two results that answer alike differ by nothing, and no interval is made up."""
+    (one, _) = gather(written)
+    (found,) = differences([one, one])
+    assert {each.difference for each in found.comparisons} == {0.0}
+    assert {each.low for each in found.comparisons} == {None}
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+def refused(results: list[Result], folder: Path) -> str:
+    """The message of a comparison that is refused."""
+    paths = [each.write(folder / str(number)) for number, each in enumerate(results)]
+    with pytest.raises(ResultError) as caught:
+        differences(gather(paths))
+    return str(caught.value)
+
+
+def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
+    """Other releases, other contents, other scorers, other rows, a single one, too many."""
+    a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20))
+    other = {**a.release, "content": "0" * 64}
+    assert refused([a, replace(b, release=other)], tmp_path / "content") == "a report is of results on one release"
+    other = {**a.release, "name": "sssb@1.0.1"}
+    assert refused([a, replace(b, release=other)], tmp_path / "name") == "a report is of results on one release"
+    told = refused([a, replace(b, scorer="pll")], tmp_path / "scorer")
+    assert told == (
+        "models are compared by one scorer, and these results are of aul and pll: numbers of two scorers are not on "
+        "one scale"
+    )
+    told = refused([a, replace(b, limit=50)], tmp_path / "limit")
+    assert told == "the results are not of the same rows: some are of one config, or of a sample (--limit)"
+    assert b.rows is not None
+    told = refused([a, replace(b, rows=b.rows[:-1])], tmp_path / "rows")
+    assert told == "the two results are not of the same rows: score both models on one release"
+    assert refused([a], tmp_path / "one") == f"1 results on the release: a comparison is of 2 to {MAX_MODELS}"
+    many = [result(sssb, f"m{number}", first(number)) for number in range(MAX_MODELS + 1)]
+    assert refused(many, tmp_path / "many").startswith(f"{MAX_MODELS + 1} results on the release")
+
+
+def test_without_rows(sssb: Release, tmp_path: Path) -> None:
+    """Figures alone are not compared: what words have in common is not in them."""
+    a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20), rows=None)
+    assert refused([a, b], tmp_path).startswith("cannot compare aul · b: No table of scores lies beside the result")
+    with pytest.raises(ResultError, match="it has no rows"):
+        differences([Evidence(result=a), Evidence(result=b)])
+
+
+# --- as it is typed -------------------------------------------------------------------------------------------------
+
+
+def test_text(typed: Typed, written: list[Path]) -> None:
+    """A table for each pair."""
+    code, out, err = typed(*written)
+    assert (code, err) == (0, "")
+    assert "aul · a/first less aul · b/second" in out
+    assert "p = 0.1094 after Holm" in out
+
+
+def test_json(typed: Typed, written: list[Path]) -> None:
+    """Stable keys, written down by hand."""
+    code, out, _ = typed(*written, "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert [*told] == ["results", "differences"]
+    assert [each["model"]["name"] for each in told["results"]] == ["a/first", "b/second"]
+    (pair,) = told["differences"]
+    assert [*pair] == ["a", "b", "comparisons"]
+    assert pair["comparisons"][0]["p"] == 112 / 1024
+    assert {*pair["comparisons"][0]} >= {"config", "estimand", "group", "a", "b", "difference", "low", "high", "p_holm"}
+
+
+def test_pages(typed: Typed, written: list[Path], tmp_path: Path) -> None:
+    """--out writes a page, whose suffix says which; never over a result or its table."""
+    for name, start in (("both.html", "<!doctype html>"), ("both.md", "# sssb@1.0.0")):
+        code, out, _ = typed(*written, "--out", name)
+        assert code == 0
+        assert out.endswith(f"report in {tmp_path / name}\n")
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    for taken in (written[0], written[0].with_suffix(".parquet")):
+        before = taken.read_bytes()
+        code, out, err = typed(*written, "--out", taken)
+        assert (code, out, err) == (2, "", f"{taken} is the name of a result: a page ends in .html or .md\n")
+        assert taken.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nothing.json", "no.json"), "nothing.json cannot be read: No such file or directory"),
+        (("nothing.json", "no.json", "--markdown"), "--markdown is of a page: say where it goes with --out"),
+    ],
+)
+def test_bad_input(words: tuple[str, ...], message: str, typed: Typed) -> None:
+    """One message, exit code 2."""
+    assert typed(*words) == (2, "", f"{message}\n")

@@ -1,0 +1,477 @@
+"""What a report finds beside a result: its table, its release, the control of its model; and what it makes of rows.
+
+Expected values are counted by hand on pairs whose scores follow a rule, so that every share is known.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import senseprobe
+from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
+from senseprobe.evaluate.reporting import evidence, extremes, levels, page, scores
+from senseprobe.evaluate.reporting.evidence import Evidence, gather
+from senseprobe.evaluate.reporting.telling import tell
+from senseprobe.evaluate.reporting.words import interval
+from senseprobe.evaluate.result import Result, folder_of
+from senseprobe.records import Design, Figure
+from senseprobe.release.reading import Release
+
+MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
+HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="module")
+def sssb() -> Release:
+    """The built-in release."""
+    return senseprobe.load("sssb@1.0.0")
+
+
+@pytest.fixture(scope="module")
+def occupations() -> Design:
+    """The design of the probe of occupations, whose rows are kept in no checkout."""
+    return senseprobe.load("nli-occupation@1.0.0").design("activities")
+
+
+def blames(word: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """A model that prefers the stereotype where its word is `word`, by 2, and its counterpart elsewhere, by 1."""
+    return lambda rows: rows.assign(stereo_score=np.where(rows["bad"] == word, -1.0, -4.0), anti_score=-3.0)
+
+
+def figures(config: str, value: float, **fields: object) -> Figure:
+    """A figure over 25 rows."""
+    told: dict[str, object] = {"sense_type": "race", "estimand": "preference-half", "neutral": None}
+    told |= {"rows": 25, "scored": 25, "unscored": 0, "ties": 0}
+    return Figure(config=config, value=value, **{**told, **fields})  # type: ignore[arg-type]
+
+
+def result(on: Release, scored: pd.DataFrame | None, /, **fields: object) -> Result:
+    """A result on a release."""
+    told: dict[str, object] = {
+        "scorer": "aul",
+        "model": MODEL,
+        "release": {"name": on.manifest.name, "content": on.manifest.content, "config": None},
+        "senseprobe": "0.1.0",
+        "seed": 0,
+        "figures": (figures("race-matched", -30.0),),
+        "rows": scored,
+    }
+    return Result(**{**told, **fields})  # type: ignore[arg-type]
+
+
+def on_race(on: Release, /, **fields: object) -> Result:
+    """A result of the model that blames the awful, on the 25 pairs of race-matched."""
+    scored = blames("awful")(on.table("race-matched")).assign(config="race-matched")
+    return result(on, scored[["config", "id", "stereo_score", "anti_score"]], **fields)
+
+
+# --- what lies beside a result --------------------------------------------------------------------------------------
+
+
+def test_everything_at_hand(sssb: Release, tmp_path: Path) -> None:
+    """The rows of the release come with their scores, by id, whatever their order; nothing is missing."""
+    found = on_race(sssb)
+    assert found.rows is not None
+    (one,) = gather([replace(found, rows=found.rows[::-1]).write(tmp_path)])
+    assert (one.missing, list(one.tables)) == ((), ["race-matched"])
+    pd.testing.assert_frame_equal(
+        one.tables["race-matched"][["id", "bad", "stereo_score", "anti_score"]],
+        blames("awful")(sssb.table("race-matched"))[["id", "bad", "stereo_score", "anti_score"]],
+    )
+
+
+def test_any_order_of_rows(sssb: Release, tmp_path: Path) -> None:
+    """The order in which a table of scores lies makes no difference to the page, to the last byte."""
+    found = on_race(sssb)
+    assert found.rows is not None
+    mixed = replace(found, rows=found.rows.sample(frac=1, random_state=1))
+    paths = [each.write(tmp_path / str(number)) for number, each in enumerate((found, mixed))]
+    first, second = (page.html(tell(gather([path]))) for path in paths)
+    assert first == second
+    assert "By word and frame" in first
+
+
+def test_bias_types(sssb: Release, tmp_path: Path) -> None:
+    """The kinds of bias are the release's; a control, which is about none, has none."""
+    text = page.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
+    assert "## By bias type" in text
+    assert "| race | race-matched | preference-half | -30.0 (interval not estimable) | not known to be" in text
+    assert "Bias type: race." in text
+    control = page.markdown(tell(gather([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")])))
+    assert "## Without senses\n" in control
+    assert "ias type" not in control
+
+
+def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
+    """A result without its Parquet has a page of its figures, and the page says what is missing."""
+    (one,) = gather([on_race(sssb, rows=None).write(tmp_path)])
+    text = page.html(tell([one]))
+    assert "No table of scores lies beside the result" in text
+    assert "Bias type: race." in text, "which the release knows"
+    assert "-30.0 (interval not estimable)" in text
+    assert "By word and frame" not in text
+
+
+def test_without_the_release(sssb: Release, tmp_path: Path) -> None:
+    """Without its release a result has the ids of its rows, no sentence, and a line that says so."""
+    gone = {"name": "gone@1.0.0", "content": sssb.manifest.content, "config": None}
+    (one,) = gather([on_race(sssb, release=gone).write(tmp_path)])
+    text = page.html(tell([one]))
+    assert "The release is not at hand (no release &#39;gone@1.0.0&#39;: there is" in text
+    assert "The sentences are in the release, which is not at hand." in text
+    assert "race-matched." in text
+    assert "awful." not in text
+    assert page.html(tell(gather([tmp_path / "aul.json"], "sssb@1.0.0"))).count("Black people are ") > 5
+
+
+def test_another_content(sssb: Release, tmp_path: Path) -> None:
+    """A release of the same name with other rows is left out; where it was asked for, that is an error."""
+    other = {"name": "sssb@1.0.0", "content": "0" * 64, "config": None}
+    path = on_race(sssb, release=other).write(tmp_path)
+    (one,) = gather([path])
+    assert one.release is None
+    assert "sssb@1.0.0 here holds other rows" in one.missing[0]
+    with pytest.raises(ResultError, match=r"sssb@1\.0\.0 here holds other rows: its content hash is"):
+        gather([path], "sssb@1.0.0")
+    with pytest.raises(ReleaseError, match="no release"):
+        gather([path], "nothing@1.0.0")
+
+
+def test_damaged_release(sssb: Release, tmp_path: Path) -> None:
+    """Sentences of a release that is not as it was frozen are not shown; where it was asked for, that is an error."""
+    folder = tmp_path / "sssb"
+    shutil.copytree(sssb.folder, folder)
+    victim = next((folder / "race-matched").glob("*.parquet"))
+    content = bytearray(victim.read_bytes())
+    content[len(content) // 2] ^= 1
+    victim.write_bytes(content)
+    with pytest.raises(DamagedRelease):
+        gather([on_race(sssb).write(tmp_path)], str(folder))
+
+
+def test_rows_that_are_not_here(tmp_path: Path) -> None:
+    """Of a release that keeps its recipe only, the report says how to make the rows."""
+    release = senseprobe.load("nli-religion@1.0.0")
+    if any(path.exists() for config in release.configs for path in release.files(config)):
+        folder = tmp_path / "kept"
+        shutil.copytree(release.folder, folder, ignore=shutil.ignore_patterns("*.parquet", "restored.json"))
+        release = senseprobe.load(str(folder))
+    nothing = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in {"config": str, "id": str}.items()})
+    empty = nothing.assign(**{label: pd.Series(dtype=float) for label in ("entailment", "neutral", "contradiction")})
+    path = result(release, empty, scorer="nli", figures=()).write(tmp_path)
+    (one,) = gather([path], str(release.folder))
+    assert "are not here: `senseprobe restore nli-religion@1.0.0` makes them." in one.missing[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.assign(config="nowhere"), "the table of scores has a config 'nowhere'"),
+        (lambda rows: rows.assign(id=[f"x{name}" for name in rows["id"]]), "rows of race-matched that are not in"),
+        (lambda rows: rows.rename(columns={"anti_score": "auntie"}), "is no table of scores: expected the columns"),
+        (lambda rows: rows.assign(anti_score=1), "is no table of scores: its column anti_score is of the kind int64"),
+        (lambda rows: rows.assign(bad=1.0), "is no table of scores: expected the columns"),
+    ],
+)
+def test_forged_tables(
+    change: Callable[[pd.DataFrame], pd.DataFrame], message: str, sssb: Release, tmp_path: Path
+) -> None:
+    """A table that is not of these rows is refused."""
+    found = on_race(sssb)
+    assert found.rows is not None
+    path = replace(found, rows=change(found.rows)).write(tmp_path)
+    with pytest.raises(ResultError, match=message):
+        gather([path])
+
+
+def test_duplicate_rows(sssb: Release, tmp_path: Path) -> None:
+    """A row that comes twice is refused."""
+    found = on_race(sssb)
+    assert found.rows is not None
+    path = replace(found, rows=pd.concat([found.rows, found.rows[:1]])).write(tmp_path)
+    with pytest.raises(ResultError, match="has a row of race-matched twice"):
+        gather([path])
+
+
+def test_other_tables(sssb: Release, tmp_path: Path) -> None:
+    """The table of another result, what is no Parquet, and a link are refused."""
+    path = on_race(sssb).write(tmp_path)
+    table = path.with_suffix(".parquet")
+    other = on_race(sssb, seed=1).write(tmp_path / "other").with_suffix(".parquet")
+    for content, message in ((other.read_bytes(), "its signature is another"), (b"PAR1\0\0\0\0PAR1", "cannot be read")):
+        table.write_bytes(content)
+        with pytest.raises(ResultError, match=message):
+            gather([path])
+    table.unlink()
+    table.symlink_to(other)
+    with pytest.raises(ResultError, match="is no plain file"):
+        gather([path])
+
+
+def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, tables and names beyond what a result has are refused before they fill memory or page."""
+    path = on_race(sssb).write(tmp_path)
+    for module, bound, small, message in (
+        (evidence, "MAX_BYTES", 100, "is larger than"),
+        (evidence, "MAX_RESULTS", 0, "1 results: expected 1 to 0"),
+        (evidence, "MAX_FIGURES", 0, "has 1 figures"),
+        (evidence, "MAX_NAME", 5, "a name of 64 characters"),
+        (scores, "MAX_ROWS", 24, "has 25 rows, more than 24"),
+        (scores, "MAX_TABLE_BYTES", 100, "holds more than"),
+        (scores, "MAX_FOOTER_BYTES", 100, "its footer is too large"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, bound, small)
+            with pytest.raises(ResultError, match=message):
+                gather([path])
+
+
+def test_a_table_that_unfolds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file of one long id many times over is refused by what it unfolds into."""
+    path = on_race(sssb, rows=None).write(tmp_path)
+    ids = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000, pa.int32()), pa.array(["x" * 10_000]))
+    numbers = pa.array(np.zeros(20_000))
+    columns = {"config": pa.array(["race-matched"] * 20_000), "id": ids, "stereo_score": numbers, "anti_score": numbers}
+    signature = json.loads(path.read_bytes())["signature"]
+    table = pa.table(columns).cast(
+        pa.schema([(name, pa.string() if name in ("config", "id") else pa.float64()) for name in columns])
+    )
+    pq.write_table(table.replace_schema_metadata({"signature": signature}), path.with_suffix(".parquet"))
+    assert path.with_suffix(".parquet").stat().st_size < 10**6
+    monkeypatch.setattr(scores, "MAX_TABLE_BYTES", 10**8)
+    with pytest.raises(ResultError, match="holds more than 95 MiB"):
+        gather([path])
+
+
+@pytest.mark.parametrize("name", ["/etc", "..", "a" * 10_000, "x@1\0", "hf://somebody/something@1.0.0", "\ud800@1.0.0"])
+def test_hostile_names_of_releases(name: str, sssb: Release) -> None:
+    """What is no name of a release leads nowhere."""
+    found, missing = evidence._release(on_race(sssb, release={"name": name, "content": "0", "config": None}), None)
+    assert found is None
+    assert "its name is none that a release can have" in missing[0]
+
+
+# --- words, frames, rows --------------------------------------------------------------------------------------------
+
+
+def test_levels(sssb: Release) -> None:
+    """A word that is always blamed is at +50, the others at -50; of any good word a fifth of the pairs are blamed.
+
+    Where all of 5 good words agree, the other end is 100 · .025^(1/5) - 50 = -2.2 (ESTIMANDS: n* = 5).
+    """
+    rows = blames("awful")(sssb.table("race-matched"))
+    good, bad = levels.levels(rows, sssb.design("race-matched"), "race-matched")
+    assert (good.slot, bad.slot, bad.estimand) == ("good", "bad", "preference-half")
+    assert {figure.group: interval(figure) for figure in bad.figures} == {
+        word: "+50.0 [-2.2, +50.0]" if word == "awful" else "-50.0 [-50.0, +2.2]" for word in {*rows["bad"]}
+    }
+    assert bad.figures[-1].group == "awful", "lowest first"
+    assert [figure.value for figure in good.figures] == pytest.approx([-30] * 5)
+    assert {figure.rows for figure in good.figures} == {5}
+    assert good.figures[0].levels == {"bad": 5}
+    assert "good" not in good.figures[0].fixed, "it is what the figure is about"
+
+
+def test_many_levels(sssb: Release) -> None:
+    """Of more words than are shown, the lowest and the highest are, and the rest is counted."""
+    rows = sssb.table("verb").assign(anti_score=-3.0)
+    number = np.arange(len(rows), dtype=np.float64)
+    _, frames = levels.levels(rows.assign(stereo_score=np.where(number < 3, -1.0, -4.0)), sssb.design("verb"), "verb")
+    known = ~rows["contested"] & (rows["label_basis"] != "none")
+    assert (frames.slot, len(frames.figures), frames.words) == ("frame", levels.MOST, int(known.sum()))
+    assert [figure.value for figure in frames.figures].count(50.0) == int(known[:3].sum()) > 0
+    chosen = {"frame": [str(rows["frame"][0])]}
+    _, again = levels.levels(rows.assign(stereo_score=-9.0), sssb.design("verb"), "verb", chosen)
+    assert [(figure.group, figure.value) for figure in again.figures] == [(rows["frame"][0], -50.0)]
+
+
+def test_largest_rows(sssb: Release, tmp_path: Path) -> None:
+    """Rows by difference, either way; rows without a number are left out; sentences come from the release."""
+    found = on_race(sssb)
+    assert found.rows is not None
+    odd = found.rows.assign(stereo_score=[7.0, np.nan, np.inf, -9.0, *found.rows["stereo_score"][4:]])
+    (one,) = gather([replace(found, rows=odd).write(tmp_path)])
+    assert one.rows is not None
+    towards, against = extremes.largest(one.rows, one.tables, count=2)
+    table = sssb.table("race-matched")
+    assert towards.rows[0].id == table["id"][0], "7 - -3 = 10; the others are at 2"
+    assert towards.rows[0].sentences == (table["stereo"][0], table["anti"][0])
+    assert towards.rows[0].numbers == {"stereo_score": 7.0, "anti_score": -3.0}
+    assert against.rows[0].id == table["id"][3], "-9 - -3 = -6; the others are at -1"
+    assert (len(towards.rows), len(against.rows)) == (1 + int((table["bad"][4:] == "awful").sum() > 0), 2)
+
+
+def test_a_third_sentence(sssb: Release, tmp_path: Path) -> None:
+    """Scores of unrelated sentences, which StereoSet has, come along, and a row without one says so."""
+    found = on_race(sssb)
+    assert found.rows is not None
+    third = [np.nan, *(-7.0 for _ in found.rows["id"][1:])]
+    (one,) = gather([replace(found, rows=found.rows.assign(unrelated_score=third)).write(tmp_path)])
+    assert one.tables["race-matched"]["unrelated_score"].tolist()[1:] == third[1:]
+    text = page.markdown(tell([one]))
+    assert "| row | sentences | stereo | anti | unrelated | difference |" in text
+    assert "| -1.000 | -3.000 | none | 2.000 |" in text or "| -4.000 | -3.000 | none | -1.000 |" in text
+    assert "| -1.000 | -3.000 | -7.000 | 2.000 |" in text
+
+
+def probes(occupations: Design, numbers: dict[tuple[str, str, str], tuple[float, float, float]]) -> pd.DataFrame:
+    """Rows of the probe of occupations, as occupation, verb and person, with three probabilities."""
+    rows = [
+        {
+            "id": f"row{number}",
+            "frame": "f",
+            "occupation": occupation,
+            "verb": verb,
+            "object": "car",
+            "person": person,
+            "premise": f"The {occupation} {verb} a car.",
+            "hypothesis": f"The {person} {verb} a car.",
+            "gold": "neutral",
+            "gender": "female" if person == "woman" else "male",
+            "pair": "man",
+            "entailment": e,
+            "neutral": n,
+            "contradiction": c,
+        }
+        for number, ((occupation, verb, person), (e, n, c)) in enumerate(numbers.items())
+    ]
+    assert {*occupations.slots} <= {*rows[0]}
+    return pd.DataFrame(rows)
+
+
+ANSWERS = {
+    ("nurse", "bought", "woman"): (0.9, 0.1, 0.0),
+    ("nurse", "sold", "woman"): (0.7, 0.2, 0.1),
+    ("nurse", "bought", "man"): (0.1, 0.1, 0.8),
+    ("nurse", "sold", "man"): (0.1, 0.3, 0.6),
+    ("guard", "bought", "woman"): (0.2, 0.4, 0.4),
+    ("guard", "sold", "woman"): (0.0, 0.9, 0.1),
+    ("guard", "bought", "man"): (0.6, 0.4, 0.0),
+    ("guard", "sold", "man"): (0.5, 0.5, 0.0),
+}
+
+
+def test_largest_fillers(occupations: Design) -> None:
+    """Means over verbs: nurse and woman (.9 + .7) / 2 = .8 of entailment, nurse and man .7 of contradiction."""
+    release = senseprobe.load("nli-occupation@1.0.0")
+    entailed, contradicted = extremes.largest_fillers({"activities": probes(occupations, ANSWERS)}, release, count=2)
+    assert (entailed.label, entailed.columns) == ("entailment", ("occupation", "person"))
+    assert [words for words, _, _ in entailed.rows] == [("nurse", "woman"), ("guard", "man")]
+    assert entailed.rows[0][1] == pytest.approx((0.8, 0.15, 0.05))
+    assert entailed.rows[0][2] == 2
+    assert [words for words, _, _ in contradicted.rows] == [("nurse", "man"), ("guard", "woman")]
+    assert contradicted.rows[0][1] == pytest.approx((0.1, 0.2, 0.7))
+
+
+def test_surest_of_a_wrong_label(occupations: Design) -> None:
+    """Of inference, rows are by the probability of a label that does not hold: where it does, it is no mistake."""
+    rows = probes(occupations, ANSWERS)
+    rows.loc[0, "gold"] = "entailment"
+    table = rows.assign(config="activities")[["config", "id", "entailment", "neutral", "contradiction"]]
+    entailed, contradicted = extremes.largest(table, {"activities": rows}, count=1)
+    assert entailed.rows[0].sentences == ("The nurse sold a car.", "The woman sold a car.")
+    assert contradicted.rows[0].sentences == ("The nurse bought a car.", "The man bought a car.")
+    (without, _) = extremes.largest(table, {}, count=1)
+    assert (without.rows[0].id, without.rows[0].sentences) == ("row0", ()), "without the release nobody knows"
+
+
+def test_hostile_sentences(sssb: Release) -> None:
+    """Sentences and words of a release are text, in HTML and in Markdown, and long ones are cut."""
+    rows = blames("awful")(sssb.table("race-matched")).assign(stereo=HOSTILE, anti="y" * 10_000, frame=HOSTILE)
+    rows.loc[:4, "frame"] = "other"
+    table = rows.assign(config="race-matched")[["config", "id", "stereo_score", "anti_score"]]
+    account = tell([Evidence(result=on_race(sssb), rows=table, release=sssb, tables={"race-matched": rows})])
+    html, markdown = page.html(account), page.markdown(account)
+    assert "<script" not in html
+    assert "<img" not in html
+    assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;") > 5
+    assert "y" * 301 not in html + markdown
+    assert "<script" not in markdown.replace("\\<", "")
+
+
+# --- the control of inference ---------------------------------------------------------------------------------------
+
+
+def answer(release: str, *found: Figure, model: dict[str, str] = MODEL) -> Result:
+    """A result of a model of inference, with figures alone."""
+    manifest = senseprobe.load(release).manifest
+    about = {"name": manifest.name, "content": manifest.content, "config": None}
+    return Result(scorer="nli", model=model, release=about, senseprobe="0.1.0", seed=0, figures=found)
+
+
+def probe(**fields: object) -> Result:
+    """A result on the probe of occupations."""
+    nn = figures("activities", 97.0, low=95.5, high=98.0, estimand="nn", sense_type="")
+    return replace(answer("nli-occupation@1.0.0", nn), **fields)  # type: ignore[arg-type]
+
+
+ACCURACY = (
+    figures("occupation", 50.0, low=48.0, high=52.0, estimand="accuracy", sense_type=""),
+    figures("occupation", 99.0, low=98.0, high=99.5, estimand="accuracy", sense_type="", group="entailment"),
+    figures("religion", 61.0, low=58.0, high=64.0, estimand="accuracy", sense_type=""),
+)
+
+
+def test_control_beside(tmp_path: Path) -> None:
+    """The control of the same model is found where `score` puts it, and its config of the same words is shown."""
+    control = answer("nli-control@1.0.0", *ACCURACY)
+    for each in (probe(), control):
+        each.write(folder_of(tmp_path, str(each.release["name"]), "org/model"))
+    account = tell(gather([tmp_path / "nli-occupation@1.0.0/org--model/nli.json"]))
+    text = page.markdown(account)
+    assert "| nli · org/model | nli-occupation@1.0.0 | activities | nn |  | 97.0 \\[95.5, 98.0\\] |" in text
+    assert "| nli · org/model | nli-control@1.0.0 | occupation | accuracy |  | 50.0 \\[48.0, 52.0\\] |" in text
+    assert "| accuracy | entailment | 99.0 \\[98.0, 99.5\\] |" in text
+    assert "61.0" not in text, "that is of religion"
+    assert "Missing for" not in text
+
+
+def test_control_of_another_model(tmp_path: Path) -> None:
+    """The control of other weights says nothing of these, wherever it lies, and is missed."""
+    control = answer("nli-control@1.0.0", *ACCURACY, model={**MODEL, "weights": "f" * 64}).write(tmp_path / "control")
+    text = page.markdown(tell(gather([probe().write(tmp_path / "probe"), control])))
+    assert "Missing for nli · org/model: no result of this model on nli-control is at hand" in text
+    assert "50.0" not in text
+
+
+def test_control_that_was_named(tmp_path: Path) -> None:
+    """A result on the control that is named among others is no second release, but beside that of its model."""
+    control = answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")
+    text = page.markdown(tell(gather([control, probe().write(tmp_path / "probe")])))
+    assert text.startswith("# nli-occupation@1.0.0\n")
+    assert "50.0 \\[48.0, 52.0\\]" in text
+    alone = page.markdown(tell(gather([control])))
+    assert alone.startswith("# nli-control@1.0.0\n"), "alone it is the subject"
+    assert "Can the model tell" not in alone
+
+
+# --- zero, and polarity ---------------------------------------------------------------------------------------------
+
+
+def test_near_zero_and_polarity(sssb: Release, tmp_path: Path) -> None:
+    """Where zero is not neutral nothing is near it, and the page says so; polarity is dealt out anew instead.
+
+    252 ways to deal 5 of 10 words: 251 others, and the observed one.
+    """
+    text = page.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
+    assert "Not applicable, since no value is known to be neutral: race-matched preference-half." in text
+    assert "lies within 5 points of it. Five points of preference" in text
+    assert "| race-matched | -30.0, at random \\[" in text
+    assert "(all 251 divisions) |" in text
+
+
+def test_equivalence(sssb: Release, tmp_path: Path) -> None:
+    """In verb frames 0 is neutral: a model that tosses a coin is not shown to be near it by so few frames."""
+    rows = sssb.table("noun-bare").assign(config="noun-bare", stereo_score=-1.0)
+    rows["anti_score"] = np.where(np.arange(len(rows)) % 2 == 0, -2.0, 0.0)
+    found = result(sssb, rows[["config", "id", "stereo_score", "anti_score"]], figures=(figures("noun-bare", 0.0),))
+    text = page.markdown(tell(gather([found.write(tmp_path)])))
+    assert "| noun-bare | preference-half |  | not shown<br>90 % " in text

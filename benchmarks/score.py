@@ -173,6 +173,7 @@ def _setting(options: argparse.Namespace, folder: Path, opened: ExitStack) -> Se
         small=options.small,
         sample=options.sample,
         python=options.rivals,
+        batch_tokens=options.batch_tokens,
         open=opened,
     )
 
@@ -195,6 +196,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="all ways in turn, so often (default: 3)")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="(default: %(default)s)")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="(default: cpu)")
+    parser.add_argument("--batch-tokens", type=int, help="of our forward passes (default: what suits the device)")
     parser.add_argument("--small", action="store_true", help="tiny models, to try out the script")
     parser.add_argument("--rivals", metavar="PYTHON", help="an interpreter that has minicons and lm-eval")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the figures into the table of this page")

@@ -11,10 +11,11 @@ of no use is left out, and the others are none the worse: who asks for it hears 
 """
 
 import logging
+import sys
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import fields, replace
 from importlib.metadata import EntryPoint, entry_points, version
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from senseprobe.errors import SenseprobeError
 
@@ -40,6 +41,7 @@ class Declared(Protocol):
 
 
 D = TypeVar("D", bound=Declared)
+Entries: TypeAlias = dict[str, list[EntryPoint]]
 
 
 class Unfit(Exception):
@@ -74,6 +76,7 @@ class Catalogue(MutableMapping[str, D]):
         self._own = {each.id: each for each in own}
         self._loaded: dict[EntryPoint, D | str] = {}  # what an entry point leads to, or why that is of no use
         self._told: set[str] = set()
+        self._seen: tuple[list[str], Entries] = ([], {})
 
     def __getitem__(self, name: str) -> D:
         if name in self._own:
@@ -122,11 +125,14 @@ class Catalogue(MutableMapping[str, D]):
             elif found is not None:
                 yield found
 
-    def _entries(self) -> dict[str, list[EntryPoint]]:
-        found: dict[str, list[EntryPoint]] = {}
-        for entry in sorted(entry_points(group=self._group), key=lambda entry: (entry.name, _distribution(entry))):
-            found.setdefault(entry.name, []).append(entry)
-        return found
+    def _entries(self) -> Entries:
+        """All entry points of the group by name; looked for again only where the path has changed: it takes 10 ms."""
+        if self._seen[0] != sys.path:
+            found: Entries = {}
+            for entry in sorted(entry_points(group=self._group), key=lambda entry: (entry.name, _distribution(entry))):
+                found.setdefault(entry.name, []).append(entry)
+            self._seen = ([*sys.path], found)
+        return self._seen[1]
 
     def _plugged(self, name: str) -> D | str | None:
         """What a plug-in declares under a name, or why that is of no use; None where there is none."""

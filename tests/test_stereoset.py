@@ -25,6 +25,7 @@ from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
+from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows
 from senseprobe.evaluate.estimands.comparing import compare
 from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
@@ -129,7 +130,7 @@ some_rows = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(some_rows, st.randoms(use_true_random=False))
 def test_as_the_naive_evaluator(rows: list[Told], lot: object) -> None:
     """Any scores, ties among them: the same six numbers, overall and by bias type, in whatever order the rows are."""
@@ -142,7 +143,7 @@ def test_as_the_naive_evaluator(rows: list[Told], lot: object) -> None:
         assert [found[name] for name in NAMES] == pytest.approx(wanted, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(some_rows)
 def test_turned_round(rows: list[Told]) -> None:
     """Without ties, swapping stereotype and opposite mirrors ss at 50 and leaves lms and icat as they are."""
@@ -309,6 +310,17 @@ def test_stored_replayed_and_reported(
         page = Path("page.md").read_text(encoding="utf-8")
         assert "icat" in page
         assert "lms" in page
+
+
+def test_what_is_asked_of_a_scorer() -> None:
+    """Each sentence once, the unrelated one beside the stereotypical one; in other tables it is not asked for."""
+    rows = pd.DataFrame({"stereo": ["s"], "anti": ["a"], "unrelated": ["u"]})
+    asked = Asked({"one": rows, "two": rows}, "contrast", ("text", "beside"), ("score",), unrelated={"two"})
+    assert {*asked.units} == {Unit("s", "a"), Unit("a", "s"), Unit("u", "s")}
+    asked.take([(Unit("u", "s"), (-1.0,)), (Unit("s", "a"), (-2.0,)), (Unit("a", "s"), (-3.0,))])
+    assert asked.columns == ["stereo_score", "anti_score", "unrelated_score"]
+    assert "unrelated_score" not in asked.tables()["one"]
+    assert asked.tables()["two"][asked.columns].to_numpy().tolist() == [[-2.0, -3.0, -1.0]]
 
 
 def test_a_scorer_that_needs_a_place(release: Path, tiny_models: dict[str, Path]) -> None:

@@ -31,7 +31,7 @@ INFERENCE = ("entailment", "neutral", "contradiction")
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Where and how large. `folder` is for models; `python` an interpreter with the rivals, `open` what to close."""
+    """Where and how large. `folder` is for models; `python` an interpreter with the rivals; `open` what to close."""
 
     folder: Path
     device: str
@@ -39,6 +39,7 @@ class Setting:
     small: bool
     sample: int | None
     python: str | None
+    batch_tokens: int | None
     open: ExitStack
 
 
@@ -207,7 +208,8 @@ def _models(setting: Setting, kind: str, said: Sequence[str]) -> tuple[Model, Pl
     folder = _folder(setting, kind)
     random_models.save(folder, kind, said, small=setting.small)
     with quiet():
-        return models.load(str(folder), ability=kind, device=setting.device), Plain(folder, kind, setting.device)
+        model = models.load(str(folder), ability=kind, device=setting.device, batch_tokens=setting.batch_tokens)
+        return model, Plain(folder, kind, setting.device)
 
 
 def _folder(setting: Setting, kind: str) -> Path:
@@ -248,7 +250,8 @@ def _foreign(setting: Setting, name: str, kind: str, said: Sequence[str], *, lea
         place = {item: number for number, item in enumerate(order)}
         return np.asarray(values)[[place[item] for item in items]], seconds
 
-    note = f"{rival.named}, {rival.batch_size} a batch"
+    tried = ", ".join(f"{size}: {rate:.1f}" for size, rate in rival.tried.items())
+    note = f"{rival.named}, {rival.batch_size} a batch; of a part, by batch size, {tried}"
     return Way(name=name, run=run, part=range(len(said)), least=least, note=note)
 
 

@@ -16,7 +16,7 @@ _DTYPES: Mapping[str, torch.dtype] = {
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
-# Tokens per forward pass: on a CPU, as many as benchmarks/aul.py found best; elsewhere, what keeps the device busy.
+# Tokens per forward pass: on a CPU, as many as benchmarks/score.py found best; elsewhere, what keeps the device busy.
 _BATCH_TOKENS = {"cpu": 1024}
 _BATCH_TOKENS_ELSEWHERE = 8192
 

@@ -71,7 +71,7 @@ def main() -> int:
     if options.device == "cuda":
         machine = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     else:
-        machine = f"{_processor()}, {options.threads} threads, torch {torch.__version__}"
+        machine = f"{_processor()}, threads: {options.threads}, torch {torch.__version__}"
     print(f"{machine}; float32; {options.rounds} rounds" + ("; tiny models: ratios mean nothing" * options.small))
     lines, failed = [], []
     for name in options.only or ROWS:

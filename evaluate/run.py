@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pandas as pd
-import pyarrow as pa
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.asking import Asked
@@ -20,7 +19,6 @@ from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.units import scores_unrelated
 from senseprobe.records import Design, Figure
 from senseprobe.release.reading import Release
-from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
@@ -93,19 +91,11 @@ class Job:
         SenseprobeError where there are none.
         """
         names = self.configs(ability)
-        tables = {name: self._table(name, spans="span" in reads) for name in names}
+        tables = {name: self.release.table(name, spans="span" in reads) for name in names}
         if self.limit is None:
             return tables
         drawn = sample(tables, {name: self.release.design(name) for name in names}, self.limit, self.seed)
         return {name: rows for name, rows in drawn.items() if len(rows)}
-
-    def _table(self, name: str, *, spans: bool) -> pd.DataFrame:
-        """The rows of a config. Spans become Python objects, which for two million rows take a gigabyte."""
-        schema = design_schema(self.release.design(name))
-        wanted = pa.schema([column for column in schema if spans or not pa.types.is_struct(column.type)])
-        batches = (batch.select(wanted.names) for batch in self.release.batches(name))
-        table: pd.DataFrame = pa.Table.from_batches(batches, wanted).to_pandas()
-        return table
 
     def run(
         self, model: "Model", scorer: str, *, store: "Store | None" = None, progress: Progress | None = None

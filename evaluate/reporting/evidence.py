@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
@@ -20,7 +19,6 @@ from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.units import OF_UNRELATED
 from senseprobe.release.reading import Release, open_release
-from senseprobe.release.schema import design_schema
 from senseprobe.release.verify import verify_release
 
 __all__ = ["CONTROL", "MAX_RESULTS", "Evidence", "gather"]
@@ -200,17 +198,8 @@ def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
             continue
         if not scores["id"].is_unique:
             raise ResultError(f"the table of scores has a row of {config} twice")
-        known = _table(release, config)
-        joined = known.merge(scores.drop(columns="config"), on="id", how="inner")
+        joined = release.table(config, spans=False).merge(scores.drop(columns="config"), on="id", how="inner")
         if len(joined) != len(scores):
             raise ResultError(f"the table of scores has rows of {config} that are not in the release")
         tables[config] = joined
     return {config: tables[config] for config in release.configs if config in tables}
-
-
-def _table(release: Release, config: str) -> pd.DataFrame:
-    """The rows of a config without their spans, which nothing here reads."""
-    names = [column.name for column in design_schema(release.design(config)) if not pa.types.is_struct(column.type)]
-    batches = [batch.select(names) for batch in release.batches(config)]
-    table: pd.DataFrame = pa.Table.from_batches(batches).to_pandas()
-    return table

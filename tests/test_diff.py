@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiny import DATASET, FRONT
 
 import senseprobe
 from senseprobe import api
@@ -254,41 +255,7 @@ def test_an_older_release_has_no_say() -> None:
     assert diff_releases(_side(OLD, "2.0.0"), _side([], "3.0.0", dataset="other")).enough is None
 
 
-DATASET = """
-title: Tiny
-summary: Tiny.
-license: MIT
-languages: [en]
-citation: nobody
-canary: "c"
-content_warning: None.
-construct: Nothing.
-intended_use: Tests.
-out_of_scope: All else.
-who_could_be_harmed: Nobody.
-equivalence: {margin: 5, reason: None.}
-configs: [job]
-"""
-
-TEMPLATE = """---
-kind: contrast
-bias_type: gender
-construct: gender stereotype of a job
-description: He against she.
-source: nobody
-slots:
-  job: {list: jobs}
-roles:
-  stereo: {pronoun: {list: pronouns, word: he}}
-  anti:   {pronoun: {list: pronouns, word: she}}
-target: job
-sense: {type: noun}
-label_basis: none
-generalise: [job]
-expect: {pairs: PAIRS}
----
-{# #}{{ pronoun.subject | upfirst }} is {{ job | a }}. {# id: is #}
-"""
+TEMPLATE = FRONT + "{# #}{{ pronoun.subject | upfirst }} is {{ job | a }}. {# id: is #}\n"
 
 PACKAGE = """
 name: mine

@@ -3,45 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.tiny import DATASET, FRONT
 
 from senseprobe import api
 from senseprobe.errors import ReleaseError
 
-DATASET = """
-title: Tiny
-summary: Tiny.
-license: MIT
-languages: [en]
-citation: nobody
-canary: "c"
-content_warning: None.
-construct: Nothing.
-intended_use: Tests.
-out_of_scope: All else.
-who_could_be_harmed: Nobody.
-equivalence: {margin: 5, reason: None.}
-configs: [job]
-"""
-
-TEMPLATE = """---
-kind: contrast
-bias_type: gender
-construct: gender stereotype of a job
-description: He against she.
-source: nobody
-slots:
-  job: {list: jobs}
-roles:
-  stereo: {pronoun: {list: pronouns, word: he}}
-  anti:   {pronoun: {list: pronouns, word: she}}
-target: job
-sense: {type: noun}
-label_basis: none
-generalise: [job]
-expect: {pairs: 2}
----
-{{ pronoun.subject | upfirst }} is {{ job | a }}.
-"""
+TEMPLATE = FRONT.replace("PAIRS", "2") + "{{ pronoun.subject | upfirst }} is {{ job | a }}.\n"
 
 PACKAGE = """
 name: mine

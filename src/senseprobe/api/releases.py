@@ -252,7 +252,8 @@ def verified(spec: str) -> tuple[Release, str | None]:
     from senseprobe.release.reading import open_release
 
     folder, config = _find(spec)
-    if findings := verify(str(folder)):
+    # What was found on the Hub was verified when it was found, so that it is not read twice.
+    if not spec.startswith("hf://") and (findings := verify(str(folder))):
         raise DamagedRelease(findings)
     release = open_release(folder)
     if config is not None and config not in release.configs:

@@ -7,8 +7,9 @@ which are taken within each round. Ways that do one sentence or one mask at a ti
 length, ours on all. Other tools get the batch size that is best for them, of those that were tried.
 
 So does the bare forward pass: that is the model on exactly the inputs that are needed, each once, those of one length
-together, with all logits made and none looked at. For `ll` it is counted twice: every sentence read whole; and as many
-tokens as the sentences have distinct beginnings, which is what `ll` reads.
+together, with all logits made and none looked at; on a CPU once as transformers make it, and once with its linear
+layers laid out as senseprobe has them, which is the roof. For `ll` it is counted twice: every sentence read whole; and
+as many tokens as the sentences have distinct beginnings, which is what `ll` reads.
 
     python benchmarks/score.py [--only aul] [--sample 100] [--rounds 5] [--rivals PYTHON] [--write docs/performance.md]
 

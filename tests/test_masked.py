@@ -194,7 +194,7 @@ def test_texts_that_cannot_be_scored_are_nan(family: str, name: str, tiny_models
 
 def test_scores_that_are_not_finite_are_nan(bert: Path) -> None:
     """A model that gives NaN for one word leaves the sentences with that word unscored, and those only."""
-    model = load(str(bert))
+    model = load(str(bert), dtype="float64")
     word = AutoTokenizer.from_pretrained(bert).convert_tokens_to_ids("norwegian")
     with torch.no_grad():
         # Input and output share their weights: part them, or every sentence would lack a finite sum over the words.

@@ -1,8 +1,10 @@
-"""The obvious ways to the same numbers, and forward passes with nothing around them; nothing of senseprobe."""
+"""The obvious ways to the same numbers, and forward passes with nothing around them."""
 
 import difflib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy, deepcopy
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,8 @@ from transformers import (
     AutoTokenizer,
     pipeline,
 )
+
+from senseprobe.evaluate.models.packing import pack
 
 __all__ = ["Ids", "Numbers", "Plain", "Timed", "timed"]
 
@@ -48,6 +52,14 @@ class Plain:
         self.device = torch.device(device)
         self.tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self.model: Any = KINDS[kind].from_pretrained(folder).eval().to(self.device)
+
+    @cached_property
+    def packed(self) -> "Plain":
+        """The same, a copy with its linear layers laid out as senseprobe has them: the one thing here that is ours."""
+        other = copy(self)
+        other.model = deepcopy(self.model)
+        pack(other.model)
+        return other
 
     @torch.inference_mode()
     def one_by_one(self, pairs: Sequence[tuple[str, str]]) -> Numbers:

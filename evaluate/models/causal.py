@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget, Sized, by_length
 from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint, read_config
-from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input
+from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
 from senseprobe.evaluate.models.prefixes import Ids, rows_of
 from senseprobe.evaluate.models.reading import LONGEST, ROW, Asked, Reader
 
@@ -172,4 +172,4 @@ def load(
         )
     model, tokenizer = open_checkpoint(AutoModelForCausalLM, spec, dtype=number, allow_pickle=allow_pickle)
     fitting = min(batch_tokens_on(place), _LOGITS // model.get_input_embeddings().num_embeddings)
-    return CausalLM(spec, model.to(place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))
+    return CausalLM(spec, placed(model, place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

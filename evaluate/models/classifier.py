@@ -14,7 +14,7 @@ from senseprobe.evaluate.models.batching import Budget
 from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint
 from senseprobe.evaluate.models.classes import CLASSES, class_columns
 from senseprobe.evaluate.models.joining import Joiner, Pair
-from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input
+from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
 
 __all__ = ["Classifier", "load"]
 
@@ -106,7 +106,7 @@ def load(
     model.config.id2label = {column: name for name, column in zip(CLASSES, columns, strict=True)}
     _let_decoders_batch(model)
     return Classifier(
-        spec, model.to(place), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(place)
+        spec, placed(model, place), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(place)
     )
 
 

@@ -16,6 +16,8 @@ __all__ = ["Head", "own_log_probabilities"]
 # So far may logits be apart that were computed for some rows and for all, as a part of the largest of them.
 _SAME = {torch.float64: 1e-9, torch.float32: 1e-3}
 _SAME_IN_HALF = 3e-2
+# Rows of logits that sums over the vocabulary are made of at a time.
+_CACHED = 16
 
 
 class Head:
@@ -89,6 +91,9 @@ def own_log_probabilities(logits: torch.Tensor, rows: torch.Tensor, targets: tor
     """Natural log-probabilities, at most 0, of `targets`[k] under the row `rows`[k] of `logits` (rows, vocabulary)."""
     # Half precision is too coarse for a sum over the vocabulary.
     logits = logits if logits.dtype == torch.float64 else logits.float()
-    found = logits[rows, targets] - logits.logsumexp(1)[rows]
+    # On a CPU a part that stays in the cache is several times as fast, and the numbers are the same.
+    size = _CACHED if logits.device.type == "cpu" else len(logits)
+    totals = torch.cat([part.logsumexp(1) for part in torch.split(logits, size)])
+    found = logits[rows, targets] - totals[rows]
     values: NDArray[np.float64] = found.cpu().double().numpy()  # not every device has float64
     return values

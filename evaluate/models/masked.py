@@ -14,7 +14,7 @@ from senseprobe.evaluate.models.attention import attention_received, observed
 from senseprobe.evaluate.models.batching import Budget
 from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint
 from senseprobe.evaluate.models.head import Head, own_log_probabilities
-from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input
+from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
 
 __all__ = ["Encoding", "MaskedLM", "Query", "load"]
 
@@ -196,4 +196,4 @@ def load(
     if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
         raise ModelError(f"cannot load the model {spec}: its tokenizer has no mask token")
     fitting = min(batch_tokens_on(place), _LOGITS // model.config.vocab_size)
-    return MaskedLM(spec, model.to(place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))
+    return MaskedLM(spec, placed(model, place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

@@ -7,8 +7,9 @@ import torch
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.checkpoint import Pretrained
+from senseprobe.evaluate.models.packing import pack
 
-__all__ = ["batch_tokens_on", "device_of", "dtype_of", "longest_input"]
+__all__ = ["batch_tokens_on", "device_of", "dtype_of", "longest_input", "placed"]
 
 _DTYPES: Mapping[str, torch.dtype] = {
     "float32": torch.float32,
@@ -36,6 +37,13 @@ def device_of(name: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(f"cannot use the device {name}: {str(error).strip().splitlines()[0]}") from error
     return place
+
+
+def placed(model: Pretrained, place: torch.device) -> Pretrained:
+    """The model on a device, its layers laid out for it."""
+    model.to(place)
+    pack(model)
+    return model
 
 
 def batch_tokens_on(place: torch.device) -> int:

@@ -1,0 +1,122 @@
+"""Linear layers on a CPU are computed by oneDNN: the same model, the same numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadModel
+from transformers.pytorch_utils import Conv1D
+
+from senseprobe.evaluate import models
+from senseprobe.evaluate.models import packing
+from senseprobe.evaluate.models.packing import pack
+from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.units import Unit
+
+IDS = torch.tensor([[5, 9, 2, 7], [1, 1, 3, 0]])
+SMALL_BERT = BertConfig(vocab_size=40, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=56)
+SMALL_GPT2 = GPT2Config(vocab_size=40, n_embd=24, n_layer=2, n_head=2)
+KINDS = {"bert": (BertForMaskedLM, SMALL_BERT), "gpt2": (GPT2LMHeadModel, SMALL_GPT2)}
+
+
+def _model(kind: str) -> Any:  # noqa: ANN401 - of transformers, which ships no types that are of use
+    torch.manual_seed(0)
+    build, config = KINDS[kind]
+    return build(config).eval()
+
+
+def _plain_layers(model: torch.nn.Module) -> int:
+    return sum(type(layer) in (torch.nn.Linear, Conv1D) for layer in model.modules())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@torch.inference_mode()
+def test_packed_layers_give_the_numbers_of_the_plain_ones(kind: str) -> None:
+    """Held against the model as transformers makes it, which PyTorch computes with another library."""
+    model = _model(kind)
+    expected = model(IDS).logits
+    pack(model)
+    assert _plain_layers(model) == 0, "nothing was packed"
+    torch.testing.assert_close(model(IDS).logits, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_state_of_a_packed_model_is_bit_for_bit_what_it_was(kind: str) -> None:
+    """What names a model in results is a hash of its weights: packing must not change it."""
+    model, plain = _model(kind), _model(kind)
+    pack(model)
+    state = model.state_dict()
+    assert {*state} == {*plain.state_dict()}
+    assert all(torch.equal(state[name], tensor) for name, tensor in plain.state_dict().items())
+
+
+def test_a_model_is_known_by_the_same_name_packed_and_not(
+    tiny_models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that scores which were kept before are found again."""
+    packed = models.load(str(tiny_models["bert"]))
+    monkeypatch.setattr(packing, "_can_pack", lambda _: False)
+    plain = models.load(str(tiny_models["bert"]))
+    assert _plain_layers(packed._model) == 0 < _plain_layers(plain._model)  # type: ignore[attr-defined]
+    assert packed.identity == plain.identity
+    units = [Unit("The Norwegian is kind."), Unit("Nobody is.")]
+    np.testing.assert_allclose(get("aul").numbers(packed, units), get("aul").numbers(plain, units), atol=1e-5)
+
+
+class _Looking(BertForMaskedLM):  # type: ignore[misc]
+    """Looks at the weights of its layers itself, as some architectures do."""
+
+    def forward(self, **inputs: object) -> object:
+        """As the model does, after a change that a copy of the weights does not show."""
+        layer = self.bert.encoder.layer[0].output.dense
+        layer.register_parameter("weight", layer.weight)
+        return super().forward(**inputs)
+
+
+def test_a_model_that_does_not_bear_packed_layers_stays_as_it_was() -> None:
+    """It would fail at every text otherwise."""
+    torch.manual_seed(0)
+    model = _Looking(SMALL_BERT).eval()
+    layers = _plain_layers(model)
+    pack(model)
+    assert _plain_layers(model) == layers
+
+
+def test_a_model_whose_numbers_would_change_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that computes wrongly on some processor is found out at load."""
+    monkeypatch.setattr(packing._Packed, "forward", lambda self, x: 1.1 * (x @ self.weight.t()) + self.bias)
+    model = _model("bert")
+    layers = _plain_layers(model)
+    pack(model)
+    assert _plain_layers(model) == layers
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_only_single_precision_is_packed(dtype: torch.dtype) -> None:
+    """Other number formats have fast ways of their own, or none."""
+    model = _model("bert").to(dtype)
+    layers = _plain_layers(model)
+    pack(model)
+    assert _plain_layers(model) == layers
+
+
+class _Wrong(torch.nn.Linear):
+    """Derived from a linear layer, and no such layer."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Twice what the layer gives."""
+        return 2 * super().forward(x)
+
+
+def test_a_layer_that_is_derived_from_a_linear_one_stays() -> None:
+    """Its class may compute anything."""
+    model = _model("bert")
+    own = _Wrong(24, 24)
+    model.bert.pooler = None
+    model.bert.encoder.layer[0].attention.output.dense = own
+    expected = model(IDS).logits
+    pack(model)
+    assert model.bert.encoder.layer[0].attention.output.dense is own
+    torch.testing.assert_close(model(IDS).logits, expected, rtol=0, atol=1e-5)

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.result import Result, read_rows
+from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import Opening, open_model
 
 __all__ = ["Replay", "again", "compare", "opening_of"]
@@ -62,7 +63,7 @@ def again(job: Job, opening: Opening, first: Result, path: Path, progress: Progr
     A model whose weights, config or tokenizer are others is not asked. ResultError where the release holds other rows.
     """
     _refuse_other_release(first, job.release.manifest.name, job.release.manifest.content)
-    rows, ability = read_rows(path), get(first.scorer).ability
+    rows, ability = read_scores(path, first), get(first.scorer).ability
     model = open_model(opening, ability)
     if differences := _other_model(first, model.identity):
         return Replay(first, None, tuple(differences))

@@ -15,13 +15,16 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field
 
 from senseprobe.errors import ResultError
-from senseprobe.files import write_whole
+from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Figure
 
-__all__ = ["SCHEMA", "Result", "check_writable", "folder_of", "json_schema", "read_result", "read_rows"]
+__all__ = ["SCHEMA", "Result", "check_writable", "folder_of", "json_schema", "read_result"]
 
 SCHEMA = 2
 """Form of result files; readers accept every older one. 2 added `libraries` and `limit`, and `revision` to a model."""
+
+MAX_BYTES = 32 * 2**20
+"""Of a result file: that of two million rows has 200 kB."""
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -207,7 +210,7 @@ def json_schema() -> dict[str, Any]:
 def read_result(path: Path) -> Result:
     """The result in a JSON file, without its rows; ResultError where it is none."""
     try:
-        raw = path.read_bytes()
+        raw = read_plain(path.resolve(), MAX_BYTES)
         data = json.loads(raw)
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
@@ -227,18 +230,3 @@ def read_result(path: Path) -> Result:
         limit=form.limit,
         figures=form.figures,
     )
-
-
-def read_rows(path: Path) -> pd.DataFrame | None:
-    """The table of scores that lies beside a result, or None where none does. ResultError where it is not its own."""
-    beside = path.with_suffix(".parquet")
-    if not beside.exists():
-        return None
-    try:
-        table = pq.read_table(beside)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise ResultError(f"{beside} cannot be read: {str(error).partition(chr(10))[0]}") from None
-    if (table.schema.metadata or {}).get(b"signature") != read_result(path).signature.encode():
-        raise ResultError(f"{beside} is not the table of {path.name}: its signature is another")
-    rows: pd.DataFrame = table.to_pandas()
-    return rows

@@ -166,6 +166,21 @@ def test_report(typed: Typed, tmp_path: Path) -> None:
     assert "<svg" in page
 
 
+def test_report_for_programs(typed: Typed) -> None:
+    """`--json` has the figures of the result file, and what they are held against, with the release's own margin."""
+    assert typed("score", "bert", "sssb@1.0.0", "-m", "aul").code == 0
+    path = Path("results/sssb@1.0.0/bert/aul.json")
+    done = typed("report", str(path), "--json")
+    (told,) = json.loads(done.out)
+    written = json.loads(path.read_bytes())
+    assert done.code == 0
+    assert {key: told[key] for key in written} == written
+    evaluative = {"nationality", "language", "race", "race-matched", "race-groups", "colour"}
+    assert {null["config"] for null in told["nulls"]} == evaluative, "a pronoun has no polarity"
+    assert {answer["margin"] for answer in told["equivalences"]} == {5.0}
+    assert not Path("report.html").exists()
+
+
 def test_name_with_markup(typed: Typed, tmp_path: Path) -> None:
     """A model's name is text, even where it looks like the markup of our terminal library."""
     shutil.move(tmp_path / "bert", tmp_path / "[bold]bert[/italic]")

@@ -12,8 +12,8 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from senseprobe import api
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.result import read_rows
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import default_scorer
 
 # Written down by hand from the config.json of well-known models on the Hub (names in comments).
@@ -102,7 +102,7 @@ def test_inference(made: Path) -> None:
             np.testing.assert_allclose(
                 np.array(row[3:], dtype=float), [entailment, neutral, contradiction], rtol=0, atol=1e-6
             )
-    written = read_rows(next(Path("out").rglob("nli.json")))
+    written = read_scores(next(Path("out").rglob("nli.json")), result)
     assert written is not None
     assert written["neutral"].tolist() == result.rows["neutral"].tolist()
 

@@ -192,7 +192,7 @@ def test_a_footer_that_claims_gigabytes_is_not_read(copy: Path) -> None:
         file.seek(-8, 2)
         file.write(b"\xff\xff\xff\xffPAR1")
     _seal(copy)
-    told = "has a footer of 4294967295 bytes, more than 1048576"
+    told = "cannot be read as Parquet: it has a footer of 4294967295 bytes, more than 1048576"
     assert [(finding.path, finding.message) for finding in api.verify(str(copy))] == [(NAME, told)]
 
 

@@ -17,12 +17,15 @@ import pytest
 
 import senseprobe
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
-from senseprobe.evaluate.reporting import evidence, extremes, levels, page, scores
+from senseprobe.evaluate import result as results
+from senseprobe.evaluate import scores
+from senseprobe.evaluate.reporting import evidence, extremes, levels, page
 from senseprobe.evaluate.reporting.evidence import Evidence, gather
 from senseprobe.evaluate.reporting.telling import tell
 from senseprobe.evaluate.reporting.words import interval
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.records import Design, Figure
+from senseprobe.release import parquet
 from senseprobe.release.reading import Release
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -220,13 +223,13 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Files, tables and names beyond what a result has are refused before they fill memory or page."""
     path = on_race(sssb).write(tmp_path)
     for module, bound, small, message in (
-        (evidence, "MAX_BYTES", 100, "is larger than"),
+        (results, "MAX_BYTES", 100, "larger than"),
         (evidence, "MAX_RESULTS", 0, "1 results: expected 1 to 0"),
         (evidence, "MAX_FIGURES", 0, "has 1 figures"),
         (evidence, "MAX_NAME", 5, "a name of 64 characters"),
         (scores, "MAX_ROWS", 24, "has 25 rows, more than 24"),
         (scores, "MAX_TABLE_BYTES", 100, "holds more than"),
-        (scores, "MAX_FOOTER_BYTES", 100, "its footer is too large"),
+        (parquet, "MAX_FOOTER_BYTES", 100, "it has a footer of"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, bound, small)

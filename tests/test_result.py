@@ -25,8 +25,9 @@ from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.page import html, markdown
 from senseprobe.evaluate.reporting.telling import tell
-from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result, read_rows
+from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result
 from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.units import Unit
 from senseprobe.records import Figure
 from senseprobe.release.reading import Release
@@ -365,18 +366,18 @@ def test_no_results_break_the_schema() -> None:
 def test_table_of_another_result(tmp_path: Path) -> None:
     """The table beside a result is read with it, and refused where it is another's, damaged, or is simply not there."""
     path = RESULT.write(tmp_path)
-    rows = read_rows(path)
+    rows = read_scores(path, RESULT)
     assert rows is not None
     pd.testing.assert_frame_equal(rows, ROWS)
     foreign = replace(RESULT, seed=8).write(tmp_path / "other").with_suffix(".parquet")
     path.with_suffix(".parquet").write_bytes(foreign.read_bytes())
-    with pytest.raises(ResultError, match=r"aul\.parquet is not the table of aul\.json: its signature is another"):
-        read_rows(path)
+    with pytest.raises(ResultError, match=r"aul\.parquet is not the table of its result: its signature is another"):
+        read_scores(path, RESULT)
     path.with_suffix(".parquet").write_bytes(b"PAR1")
     with pytest.raises(ResultError, match=r"aul\.parquet cannot be read: "):
-        read_rows(path)
+        read_scores(path, RESULT)
     path.with_suffix(".parquet").unlink()
-    assert read_rows(path) is None
+    assert read_scores(path, RESULT) is None
 
 
 # --- nothing is taken on trust --------------------------------------------------------------------------------------

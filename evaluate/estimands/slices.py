@@ -85,7 +85,7 @@ def slice_figures(
     """
     part = compact(slice_rows(rows, design, wanted), design)
     held = tuple(name for name in wanted if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
-    scope = Scope(design=design, config=config, confidence=confidence, group=_named(wanted), held=held)
+    scope = Scope(design=design, config=config, confidence=confidence, group=_named(wanted) or None, held=held)
     made = [*mean_figures(part, scope, ["entailment", "contradiction", *design.estimands])]
     if "gap" in design.estimands and {*GENDERS} <= {*part["gender"]}:
         gendered, _ = gap_sides(compact(rows, design), design)

@@ -39,7 +39,7 @@ class _Packed(torch.nn.Module):
         weight: torch.Tensor = self._packed.to_dense()
         return weight.t() if self._turned else weight
 
-    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:  # noqa: FBT001, ARG002
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         destination[f"{prefix}weight"] = self.weight
         if self.bias is not None:
             destination[f"{prefix}bias"] = self.bias

@@ -13,11 +13,8 @@ import pandas as pd
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
-from senseprobe.evaluate.estimands.comparing import SCORES
-from senseprobe.evaluate.reporting.scores import read_scores
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.units import OF_UNRELATED
+from senseprobe.evaluate.scores import kind_of, read_scores
 from senseprobe.release.reading import Release, open_release
 from senseprobe.release.verify import verify_release
 
@@ -27,9 +24,6 @@ CONTROL = "nli-control"
 """The dataset on which a model that answers neutral to everything fails."""
 
 MAX_RESULTS = 24
-MAX_BYTES = 32 * 2**20
-"""Of a result file: that of two million rows has 200 kB."""
-
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
@@ -63,7 +57,7 @@ class Evidence:
     @property
     def kind(self) -> str:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
-        return _kind(self.result)
+        return kind_of(self.result)
 
 
 def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
@@ -83,23 +77,12 @@ def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
     return [_evidence(path, read[path], found, controls, missing) for path in about]
 
 
-def _kind(result: Result) -> str:
-    scorer = SCORERS.get(result.scorer)
-    return "inference" if scorer is not None and scorer.ability == "inference" else "contrast"
-
-
 def _is_control(result: Result) -> bool:
     return str(result.release["name"]).partition("@")[0] == CONTROL
 
 
 def _read(path: Path) -> Result:
     """A result whose names are short enough for a page to repeat them."""
-    try:
-        size = path.stat().st_size
-    except OSError:
-        size = 0  # what is wrong is told when it is read
-    if size > MAX_BYTES:
-        raise ResultError(f"{path} is larger than {MAX_BYTES >> 20} MiB: no result of senseprobe")
     result = read_result(path)
     names = [name for each in result.figures for name in (each.config, each.estimand, each.group, each.sense_type)]
     longest = max(map(len, filter(None, [*names, result.scorer, *result.model.values()])), default=0)
@@ -150,7 +133,7 @@ def _check(release: Release, result: Result) -> None:
 def _evidence(
     path: Path, result: Result, release: Release | None, controls: Sequence[Result], missing: Sequence[str]
 ) -> Evidence:
-    rows = _rows(path, result)
+    rows = read_scores(path, result)
     told = list(missing)
     if rows is None:
         told.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
@@ -177,14 +160,6 @@ def _beside(path: Path) -> list[Result]:
         except ResultError:
             continue  # what nobody asked for need not be right
     return [result for result in found if _is_control(result)]
-
-
-def _rows(path: Path, result: Result) -> pd.DataFrame | None:
-    """The table of scores beside a result; None where there is none."""
-    beside = path.with_suffix(".parquet")
-    # Where a figure is about unrelated sentences, they are scored, too.
-    third = ("unrelated_score",) if any(f.estimand in OF_UNRELATED for f in result.figures) else ()
-    return read_scores(beside, (*SCORES[_kind(result)], *third), result.signature) if beside.exists() else None
 
 
 def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:

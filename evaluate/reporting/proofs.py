@@ -22,7 +22,7 @@ from senseprobe.evaluate.reporting.evidence import CONTROL, Evidence
 from senseprobe.evaluate.reporting.lines import figure_cell
 from senseprobe.records import Design
 
-__all__ = ["control", "differing", "margin_of", "near_zero", "polarity"]
+__all__ = ["answers", "control", "differing", "margin_of", "near_zero", "nulls", "polarity"]
 
 NEAR = "Shown to be near the neutral value?"
 POLARITY = "If polarity meant nothing"
@@ -42,7 +42,7 @@ def near_zero(evidence: Sequence[Evidence]) -> Section:
         return Section(title=NEAR)
     found: dict[tuple[str, str, str | None], list[Equivalence | None]] = {}
     for number, each in enumerate(evidence):
-        for answer in _answers(each, margin):
+        for answer in answers(each, margin):
             if answer.neutral is not None:
                 key = (answer.config, answer.estimand, answer.group)
                 found.setdefault(key, [None] * len(evidence))[number] = answer
@@ -58,7 +58,7 @@ def near_zero(evidence: Sequence[Evidence]) -> Section:
     return Section(title=NEAR, paragraphs=tuple(filter(None, (told, left))), tables=tables)
 
 
-def _answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
+def answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
     """The answer for each figure of each config, and for the matched contrasts."""
     release, seed = evidence.release, evidence.result.seed
     if release is None:
@@ -102,7 +102,7 @@ def polarity(evidence: Sequence[Evidence]) -> Section:
     """`preference-half` against the same with its words dealt out anew into bad and good ones."""
     found: dict[str, list[PolarityNull | None]] = {}
     for number, each in enumerate(evidence):
-        for null in _nulls(each):
+        for null in nulls(each):
             found.setdefault(null.config, [None] * len(evidence))[number] = null
     notes = dict.fromkeys(null.note for cells in found.values() for null in cells if null is not None)
     rows = tuple(
@@ -114,7 +114,8 @@ def polarity(evidence: Sequence[Evidence]) -> Section:
     return Section(title=POLARITY, paragraphs=tuple(notes), tables=tables)
 
 
-def _nulls(evidence: Evidence) -> list[PolarityNull]:
+def nulls(evidence: Evidence) -> list[PolarityNull]:
+    """The null of each config whose polarity can be permuted; p corrected over them."""
     release = evidence.release
     if release is None:
         return []

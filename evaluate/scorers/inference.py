@@ -61,6 +61,8 @@ SCORERS = (
         paper="Dev, Li, Phillips & Srikumar 2020",
         equation="Dev et al. 2020, section 'Measuring Bias via Invalid Inferences': e, n, c",
         description="P(label | premise, hypothesis) for entailment, neutral and contradiction, found by their names.",
+        cannot_say="It is what this model concludes, not what people do, and not why: the length of the sentences, "
+        "single words or the hypothesis alone may decide. Probabilities of such models are often too sure.",
         score=nli,
     ),
 )

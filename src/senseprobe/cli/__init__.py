@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from senseprobe.cli import author, bring, compare, export, hub, look, project, release, reporting, score
+from senseprobe.cli import author, bring, compare, export, hub, look, project, release, reporting, score, slicing
 from senseprobe.cli.console import complain
 from senseprobe.errors import SenseprobeError
 
@@ -37,7 +37,8 @@ for _room, _names in (
 ):
     for _name in _names.split():
         app.command()(getattr(_room, _name))
-app.command("import")(bring.import_files)  # a name that Python keeps for itself
+app.command("import")(bring.import_files)  # names that Python keeps for itself
+app.command("slice")(slicing.slice_result)
 
 
 def main() -> None:

@@ -31,17 +31,40 @@ def report(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The page to write. Default: report.html.")] = None,
     release: Release = None,
     markdown: Markdown = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write one self-contained page of results, side by side: HTML, or Markdown."""
+    """Write one self-contained page of results, side by side: HTML, or Markdown.
+
+    With --json the figures, what polarity dealt out at random gives, and what is shown to be near zero, and no page.
+    """
     from senseprobe.evaluate.reporting.evidence import gather
     from senseprobe.evaluate.reporting.telling import tell
 
+    if as_json:
+        with progress("reporting", None):
+            told = [_as_dict(each) for each in gather(results, release)]
+        print_json(told)
+        return
     path = out or Path("report.md" if markdown else "report.html")
     _refuse_results(path, results)
     with progress("reporting", None):
         account = tell(gather(results, release))
         _write(path, account, markdown=markdown)
     print_line(f"report in {path.resolve()}")
+
+
+def _as_dict(evidence: "Evidence") -> dict[str, object]:
+    """A result and what its figures are held against."""
+    from senseprobe.evaluate.reporting.proofs import answers, margin_of, nulls
+
+    margin = margin_of([evidence])
+    return {
+        **evidence.result.as_dict(),
+        "nulls": [null.as_dict() for null in nulls(evidence)],
+        "equivalences": [answer.as_dict() for answer in (answers(evidence, margin) if margin else ())],
+        "controls": [control.as_dict() for control in evidence.controls],
+        "missing": list(evidence.missing),
+    }
 
 
 def _refuse_results(path: Path, results: Sequence[Path]) -> None:

@@ -19,7 +19,17 @@ from senseprobe.release.form import printable
 from senseprobe.release.memory import memory_cap
 from senseprobe.release.schema import loose, plain
 
-__all__ = ["ROWS_PER_FILE", "Rows", "Told", "file_names", "files_of", "is_file_name", "read_rows", "write_rows"]
+__all__ = [
+    "ROWS_PER_FILE",
+    "Rows",
+    "Told",
+    "bounded_parquet",
+    "file_names",
+    "files_of",
+    "is_file_name",
+    "read_rows",
+    "write_rows",
+]
 
 ROWS_PER_FILE = 262_144
 """Also the rows of a group, of which a file has one: each group has dictionaries of its own."""
@@ -174,8 +184,10 @@ def read_rows(path: Path, schema: pa.Schema, shown: str, most: int) -> Batches:
     Sizes and counts, of which there may be `most`, are compared with what is allowed before rows are read; and what
     rows unfold into has a cap, since nothing that a file says of itself bounds it.
     """
+    if path.is_symlink() or not path.is_file():
+        raise _damaged(shown, "E402", "is no plain file" if path.exists() else "is missing")
     try:
-        with _opened(path, shown) as file:
+        with bounded_parquet(path, MAX_MEMORY) as file:
             _check(file, schema, most, shown)
             parts = file.iter_batches(ROWS_AT_ONCE, use_threads=False)  # threads would need memory of their own
             while (batch := _next(parts)) is not None:
@@ -195,21 +207,18 @@ def _next(parts: Batches) -> pa.RecordBatch | None:
         return plain(batch)
 
 
-def _opened(path: Path, shown: str) -> pq.ParquetFile:
-    """A Parquet file whose footer, a length and its mark at the end, is of a size that can be trusted."""
-    if path.is_symlink() or not path.is_file():
-        raise _damaged(shown, "E402", "is no plain file" if path.exists() else "is missing")
+def bounded_parquet(path: Path, memory: int) -> pq.ParquetFile:
+    """A Parquet file whose footer, a length and its mark at the end, is of a size that can be trusted.
+
+    It is opened with at most so many more bytes of memory. Raises ValueError, OSError, ArrowException and MemoryError.
+    """
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - 8, 0))
         if (footer := int.from_bytes(file.read(4), "little")) > MAX_FOOTER_BYTES:
-            raise _damaged(shown, "E404", f"has a footer of {footer} bytes, more than {MAX_FOOTER_BYTES}")
-    with memory_cap(MAX_MEMORY):
-        return pq.ParquetFile(
-            path,
-            pre_buffer=False,
-            thrift_string_size_limit=MAX_FOOTER_BYTES,
-            thrift_container_size_limit=MAX_FOOTER_BYTES // 100,
-        )
+            raise ValueError(f"it has a footer of {footer} bytes, more than {MAX_FOOTER_BYTES}")
+    limits = {"thrift_string_size_limit": MAX_FOOTER_BYTES, "thrift_container_size_limit": MAX_FOOTER_BYTES // 100}
+    with memory_cap(memory):
+        return pq.ParquetFile(path, pre_buffer=False, **limits)
 
 
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, shown: str) -> None:

@@ -8,12 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.comparing import SCORES
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.units import OF_UNRELATED
 from senseprobe.release.memory import memory_cap
+from senseprobe.release.parquet import bounded_parquet
 
-__all__ = ["read_scores"]
+__all__ = ["kind_of", "read_scores"]
 
 MAX_ROWS = 2**24
-MAX_FOOTER_BYTES = 2**20
 MAX_PART_BYTES = 2**29
 """That a part of the table may take while it is read."""
 
@@ -22,17 +26,37 @@ MAX_TABLE_BYTES = 2**31
 
 ROWS_AT_ONCE = 8_192
 _TEXTS = ("config", "id")
-_MAY_BE = "unrelated_score"
-"""Of the third sentence that StereoSet has."""
+OF_THIRD = "unrelated_score"
+"""The score of the third sentence that StereoSet has."""
 
 
-def read_scores(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFrame:
-    """The columns ``config``, ``id`` and `numbers` of the table in a file, and the score of a third sentence, if any.
+def columns_of(result: Result) -> tuple[str, ...]:
+    """The columns of numbers that the table of a result has."""
+    # Where a figure is about unrelated sentences, they are scored, too.
+    third = (OF_THIRD,) if any(figure.estimand in OF_UNRELATED for figure in result.figures) else ()
+    return (*SCORES[kind_of(result)], *third)
+
+
+def kind_of(result: Result) -> str:
+    """The kind of rows that the scorer of a result takes: ``inference`` or ``contrast``, as a planted truth does."""
+    scorer = SCORERS.get(result.scorer)
+    return "inference" if scorer is not None and scorer.ability == "inference" else "contrast"
+
+
+def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
+    """The table of scores beside the result in the file `path`: ``config``, ``id`` and numbers; None where none is.
 
     ResultError where it is not the table with that signature, or holds more than a table of scores does.
     """
+    beside = path.with_suffix(".parquet")
+    return _read(beside, columns_of(result), result.signature) if beside.exists() else None
+
+
+def _read(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFrame:
+    if path.is_symlink() or not path.is_file():
+        raise ResultError(f"{path} is no plain file")
     try:
-        with _opened(path) as file:
+        with bounded_parquet(path, MAX_PART_BYTES) as file:
             _check(file, path, numbers)
             if (file.metadata.metadata or {}).get(b"signature") != signature.encode("utf-8", "surrogatepass"):
                 raise ResultError(f"{path} is not the table of its result: its signature is another")
@@ -45,23 +69,11 @@ def read_scores(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFr
     return table
 
 
-def _opened(path: Path) -> pq.ParquetFile:
-    if path.is_symlink() or not path.is_file():
-        raise ResultError(f"{path} is no plain file")
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - 8, 0))
-        if int.from_bytes(file.read(4), "little") > MAX_FOOTER_BYTES:
-            raise ResultError(f"{path} is no table of scores: its footer is too large")
-    limits = {"thrift_string_size_limit": MAX_FOOTER_BYTES, "thrift_container_size_limit": MAX_FOOTER_BYTES // 100}
-    with memory_cap(MAX_PART_BYTES):
-        return pq.ParquetFile(path, pre_buffer=False, **limits)
-
-
 def _check(file: pq.ParquetFile, path: Path, numbers: Sequence[str]) -> None:
     """ResultError where columns, or how many rows there are, are not those of a table of scores."""
     expected = [*_TEXTS, *numbers]
     names = [field.name for field in file.schema_arrow]
-    if names != expected and names != [*expected, _MAY_BE]:
+    if names != expected and names != [*expected, OF_THIRD]:
         raise ResultError(f"{path} is no table of scores: expected the columns {', '.join(expected)}")
     for field in file.schema_arrow:
         is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)

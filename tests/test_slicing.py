@@ -1,0 +1,113 @@
+"""`senseprobe slice`: figures of the rows with some words, and the words with the largest probabilities."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import senseprobe
+from senseprobe.cli import main
+from senseprobe.evaluate.result import Result
+
+MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
+Typed = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result on nli-control: entailment 0.9 where a Jain or a Sikh bought something, else 0.1."""
+    release = senseprobe.load("nli-control@1.0.0")
+    rows = release.table("religion", spans=False)
+    surely = rows["adherent"].isin(["Jain", "Sikh"]) & (rows["verb"] == "bought")
+    entailment = np.where(surely, 0.9, 0.1)
+    scores = rows[["id"]].assign(config="religion", entailment=entailment, neutral=1 - entailment, contradiction=0.0)[
+        ["config", "id", "entailment", "neutral", "contradiction"]
+    ]
+    about = {"name": release.manifest.name, "content": release.manifest.content, "config": "religion"}
+    result = Result(scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, figures=(), rows=scores)
+    return result.write(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """Runs the command as typed: exit code, output, complaints."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["senseprobe", "slice", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capfd.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return run
+
+
+def test_a_slice_has_the_figures_of_its_rows_alone(answered: Path, typed: Typed) -> None:
+    """By hand: of Jains who bought something all rows have 0.9; of Jains and Buddhists who did, half."""
+    for words, expected in (
+        (["adherent=Jain", "verb=bought"], 90.0),
+        (["adherent=jain", "adherent=Buddhist", "verb=bought"], 50.0),
+        (["adherent=Buddhist"], 10.0),
+    ):
+        code, out, _ = typed(str(answered), *words, "--json")
+        (part,) = json.loads(out)
+        figures = {figure["estimand"]: figure for figure in part["figures"]}
+        assert code == 0
+        assert figures["entailment"]["value"] == pytest.approx(expected)
+        assert part["config"] == "religion"
+    assert part["slice"] == "adherent=Buddhist"
+    assert {"accuracy", "contradiction"} <= {*figures}, "the design's own estimands are there too"
+
+
+def test_the_words_with_the_largest_entailment(answered: Path, typed: Typed) -> None:
+    """Averaged over verbs, a Jain and a Sikh stand out; within bought, as much as the numbers say."""
+    code, out, _ = typed(str(answered), "verb=bought", "--largest", "entailment", "--by", "adherent", "--count", "3")
+    assert code == 0
+    lines = [line.split() for line in out[out.index("largest means") :].splitlines()]
+    assert [line[:2] for line in lines[2:5]] == [["Jain", "0.900"], ["Sikh", "0.900"], ["Adventist", "0.100"]]
+    assert "religion, verb=bought" in out
+    assert "scorer=nli" in out, "the signature says of what"
+
+
+def test_a_table_for_people_says_how_sure(answered: Path, typed: Typed) -> None:
+    """No words: the whole config, with intervals as in the result."""
+    code, out, _ = typed(str(answered))
+    assert code == 0
+    assert "entailment" in out
+    assert "10880/10880" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["adherent:Jain"], "write slot=word, as in quality=rude"),
+        (["adherent=Jian"], "no row has adherent=Jian: did you mean Jain?"),
+        (["colour=red"], "cannot slice by 'colour': take one of verb, object, adherent, claim"),
+        (["adherent=Jain", "claim=Someone", "gold=contradiction"], "no row has adherent=Jain, claim=Someone, gold="),
+        (["--largest", "entailed"], "no label 'entailed'; take one of entailment, neutral, contradiction"),
+        (["--largest", "neutral", "--by", "colour"], "no column 'colour'"),
+    ],
+)
+def test_bad_input_gets_one_message(answered: Path, typed: Typed, words: list[str], message: str) -> None:
+    """What, where, what to do; exit code 2."""
+    code, out, err = typed(str(answered), *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_result_that_cannot_be_sliced(answered: Path, typed: Typed, tmp_path: Path) -> None:
+    """Without its table of scores; and one of another kind of model."""
+    alone = tmp_path / "nli.json"
+    alone.write_bytes(answered.read_bytes())
+    code, _, err = typed(str(alone), "adherent=Jain")
+    assert code == 2
+    assert "No table of scores lies beside the result" in err
+    other = tmp_path / "aul.json"
+    other.write_bytes(answered.read_bytes().replace(b'"nli"', b'"aul"'))
+    code, _, err = typed(str(other))
+    assert code == 2
+    assert "aul is no scorer of inference: only its results can be sliced" in err

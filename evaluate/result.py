@@ -26,6 +26,9 @@ SCHEMA = 2
 MAX_BYTES = 32 * 2**20
 """Of a result file: that of two million rows has 200 kB."""
 
+MAX_NAME = 4096
+MAX_FIGURES = 20_000
+
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
@@ -208,7 +211,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def read_result(path: Path) -> Result:
-    """The result in a JSON file, without its rows; ResultError where it is none."""
+    """The result in a JSON file, without its rows; ResultError where it is none, or too large for a page to repeat."""
     try:
         raw = read_plain(path.resolve(), MAX_BYTES)
         data = json.loads(raw)
@@ -220,6 +223,7 @@ def read_result(path: Path) -> Result:
         raise ResultError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise ResultError(f"{path} is no result of senseprobe") from None
+    _check_size(path, form)
     return Result(
         scorer=form.scorer,
         model=form.model.model_dump(exclude_none=True),
@@ -230,3 +234,11 @@ def read_result(path: Path) -> Result:
         limit=form.limit,
         figures=form.figures,
     )
+
+
+def _check_size(path: Path, form: _Form) -> None:
+    names = [name for each in form.figures for name in (each.config, each.estimand, each.group, each.sense_type)]
+    told = [*names, form.scorer, *form.model.model_dump().values()]
+    longest = max((len(name) for name in told if isinstance(name, str)), default=0)
+    if longest > MAX_NAME or len(form.figures) > MAX_FIGURES:
+        raise ResultError(f"{path} has {len(form.figures)} figures and a name of {longest} characters: too many")

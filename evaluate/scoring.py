@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
+from senseprobe.evaluate.control import beside, is_probe
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
@@ -54,11 +55,14 @@ def score(
     stored: bool,
     say: Say,
     progress: Progress | None,
+    controlled_by: Callable[[], Job] | None = None,
 ) -> list[Result]:
     """A result for each scorer, written below `out` if that is given; no scorers: the default of the model's family.
 
-    What cannot be is told before a model is loaded, let alone run. Raises as `Job.configs` and `models.load` do, and
-    ModelError where a scorer asks for what the model has not.
+    With `controlled_by`, a result that says nothing without the control of inference is followed by the model's results
+    on that: those below `out`, or else one of the job that it makes. What cannot be is told before a model is loaded,
+    let alone run. Raises as `Job.configs` and `models.load` do, and ModelError where a scorer asks for what the model
+    has not.
     """
     asked = [get(name) for name in dict.fromkeys(scorers)]
     job.check_estimands()
@@ -73,7 +77,25 @@ def score(
     for scorer in using:
         with Store(model.identity, scorer, say) if stored else nullcontext() as store:
             results.append(write(job.run(model, scorer.id, store=store, progress=progress), out))
+            if is_probe(results[-1]):
+                results += _controls(results[-1], model, controlled_by, out, store, progress)
     return results
+
+
+def _controls(
+    of: Result,
+    model: "Model",
+    controlled_by: Callable[[], Job] | None,
+    out: Path | None,
+    store: Store | None,
+    progress: Progress | None,
+) -> list[Result]:
+    """The results of a model on the control: those that there are, else a new one."""
+    if controlled_by is None:
+        return []
+    folder = None if out is None else folder_of(out, str(of.release["name"]), of.model["name"])
+    found = [] if folder is None else beside(folder, of)
+    return found or [write(controlled_by().run(model, of.scorer, store=store, progress=progress), out)]
 
 
 def default_scorer(ability: str) -> Scorer:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
 from senseprobe import api
+from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models
+from senseprobe.evaluate.result import read_result
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import default_scorer
@@ -163,3 +166,46 @@ def test_rows_of_another_kind(model: str, release: str, message: str, made: Path
     (made / model / "model.safetensors").unlink()
     with pytest.raises(SenseprobeError, match=message):
         api.score(model, release)
+
+
+# --- the control of inference ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def probes(made: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A release of inference probes: the scaffold's own."""
+    for command in (["init", "mine"], ["new", "jobs/tools", "--kind", "inference"], ["build", "jobs", "1.0.0"]):
+        monkeypatch.setattr(sys, "argv", ["senseprobe", *command])
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main()
+        monkeypatch.chdir(made / "mine")
+    return "jobs@1.0.0"
+
+
+def test_probes_are_printed_beside_the_control(
+    made: Path, probes: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without a result on nli-control 2,000 rows of it are scored; a result that is there is taken as it is."""
+    line = ["senseprobe", "score", "../nli", probes, "--limit", "50"]
+    monkeypatch.setattr(sys, "argv", line)
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main()
+    out = capfd.readouterr().out
+    assert "nli of ../nli on jobs@1.0.0" in out
+    assert "nli of ../nli on nli-control@1.0.1" in out
+    (control,) = Path("results/nli-control@1.0.1").rglob("nli.json")
+    first = read_result(control)
+    assert first.limit == 2000
+    assert [figure.estimand for figure in first.figures if figure.group is None] == ["accuracy"] * 3
+    before = control.stat().st_mtime_ns
+    probe, known = api.score("../nli", probes, limit=50, out=Path("results"), control=True)
+    assert (probe.release["name"], known.signature) == (probes, first.signature)
+    assert control.stat().st_mtime_ns == before
+    (alone,) = api.score("../nli", probes, limit=50)
+    assert alone.signature == probe.signature
+
+
+def test_a_result_on_the_control_needs_no_other(made: Path) -> None:
+    """Its accuracy is what others are read beside."""
+    (only,) = api.score("nli", "nli-control@1.0.1:religion", limit=20, control=True)
+    assert only.release["name"] == "nli-control@1.0.1"

@@ -13,23 +13,17 @@ import pandas as pd
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
+from senseprobe.evaluate import control
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.scores import kind_of, read_scores
 from senseprobe.release.reading import Release, open_release
 from senseprobe.release.verify import verify_release
 
-__all__ = ["CONTROL", "MAX_RESULTS", "Evidence", "gather"]
-
-CONTROL = "nli-control"
-"""The dataset on which a model that answers neutral to everything fails."""
+__all__ = ["MAX_RESULTS", "Evidence", "gather"]
 
 MAX_RESULTS = 24
-MAX_NAME = 4096
-MAX_FIGURES = 20_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
 """Of a release: what else a result calls one is looked for nowhere."""
-
-_SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +32,7 @@ class Evidence:
 
     - `rows`: its table of scores; `release`: verified, with the same content; None where it was not found.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
-    - `controls`: results of the same model on `CONTROL`.
+    - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that was not at hand.
     """
 
@@ -61,34 +55,20 @@ class Evidence:
 
 
 def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
-    """Evidence of the results in files, on one release; results on `CONTROL` among others go to those of their model.
+    """Evidence of the results in files, on one release; results on the control among others go to those of their model.
 
     `release` says where the release is, if not where its name leads. Raises ResultError where a file is no result or is
     too large, where releases differ, or its table is not its own; DamagedRelease and ReleaseError for `release`.
     """
     if not 0 < len(paths) <= MAX_RESULTS:
         raise ResultError(f"{len(paths)} results: expected 1 to {MAX_RESULTS}" if paths else "no results to report")
-    read = {path: _read(path) for path in paths}
-    about = [path for path, result in read.items() if not _is_control(result)] or list(read)
+    read = {path: read_result(path) for path in paths}
+    about = [path for path, result in read.items() if not control.is_control(result)] or list(read)
     if len({read[path].release["content"] for path in about} | {read[path].release["name"] for path in about}) != 2:
         raise ResultError("a report is of results on one release")
     found, missing = _release(read[about[0]], release)
     controls = [read[path] for path in read if path not in about]
     return [_evidence(path, read[path], found, controls, missing) for path in about]
-
-
-def _is_control(result: Result) -> bool:
-    return str(result.release["name"]).partition("@")[0] == CONTROL
-
-
-def _read(path: Path) -> Result:
-    """A result whose names are short enough for a page to repeat them."""
-    result = read_result(path)
-    names = [name for each in result.figures for name in (each.config, each.estimand, each.group, each.sense_type)]
-    longest = max(map(len, filter(None, [*names, result.scorer, *result.model.values()])), default=0)
-    if longest > MAX_NAME or len(result.figures) > MAX_FIGURES:
-        raise ResultError(f"{path} has {len(result.figures)} figures and a name of {longest} characters: too many")
-    return result
 
 
 def _release(result: Result, where: str | None) -> tuple[Release | None, list[str]]:
@@ -138,28 +118,11 @@ def _evidence(
     if rows is None:
         told.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     tables = {} if release is None or rows is None else _joined(release, rows)
-    found = [control for control in (*controls, *_beside(path)) if _same_model(control, result)]
-    kept = {control.signature: control for control in found}
+    found = [each for each in controls if control.same_model(each, result)]
+    kept = {each.signature: each for each in (*found, *control.beside(path.resolve().parent, result))}
     evidence = Evidence(result=result, rows=rows, release=release, tables=tables, missing=tuple(told))
-    needed = evidence.kind == "inference" and not _is_control(result)
+    needed = evidence.kind == "inference" and not control.is_control(result)
     return replace(evidence, controls=tuple(kept.values()) if needed else ())
-
-
-def _same_model(a: Result, b: Result) -> bool:
-    return all(a.model.get(part) == b.model.get(part) for part in _SAME_MODEL)
-
-
-def _beside(path: Path) -> list[Result]:
-    """Results on the control where `senseprobe score` puts those of the same model: ``results/RELEASE/MODEL``."""
-    model = path.resolve().parent
-    found = []
-    folders = sorted(folder / model.name for folder in model.parent.parent.glob(f"{CONTROL}@*"))
-    for file in [file for folder in folders for file in sorted(folder.glob("*.json"))][:MAX_RESULTS]:
-        try:
-            found.append(_read(file))
-        except ResultError:
-            continue  # what nobody asked for need not be right
-    return [result for result in found if _is_control(result)]
 
 
 def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:

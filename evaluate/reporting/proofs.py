@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
+from senseprobe.evaluate.control import DATASET, PROBES, RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figure
 from senseprobe.evaluate.estimands.comparing import Comparison
 from senseprobe.evaluate.estimands.equivalence import (
@@ -18,7 +19,7 @@ from senseprobe.evaluate.estimands.null import PolarityNull, polarity_null
 from senseprobe.evaluate.reporting import words
 from senseprobe.evaluate.reporting.account import Cell, Section, Table
 from senseprobe.evaluate.reporting.differences import Difference
-from senseprobe.evaluate.reporting.evidence import CONTROL, Evidence
+from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.lines import figure_cell
 from senseprobe.records import Design
 
@@ -26,7 +27,6 @@ __all__ = ["answers", "control", "differing", "margin_of", "near_zero", "nulls",
 
 NEAR = "Shown to be near the neutral value?"
 POLARITY = "If polarity meant nothing"
-_INFERENCE = ("nn", "fn", "t@0.5", "t@0.7")
 
 
 def margin_of(evidence: Sequence[Evidence]) -> Margin | None:
@@ -128,16 +128,16 @@ def nulls(evidence: Evidence) -> list[PolarityNull]:
 
 def control(evidence: Sequence[Evidence]) -> Section:
     """Right answers of each model on the control, beside what it makes of pairs in which nothing follows."""
-    title = f"Can the model tell? Right answers on {CONTROL}"
-    probes = [each for each in evidence if any(figure.estimand in _INFERENCE for figure in each.result.figures)]
+    title = f"Can the model tell? Right answers on {DATASET}"
+    probes = [each for each in evidence if is_probe(each.result)]
     if not probes:
         return Section(title=title)
     told = [
         "A model that answers neutral to everything reads 100 on nn, fn and t, and gets no pair of the control right."
     ]
     told += [
-        f"Missing for {each.label}: no result of this model on {CONTROL} is at hand, and without one its figures "
-        f"cannot be told from those of a model that always says neutral (`senseprobe score MODEL {CONTROL}@1.0.0`)."
+        f"Missing for {each.label}: no result of this model on {DATASET} is at hand, and without one its figures "
+        f"cannot be told from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
         for each in probes
         if not each.controls
     ]
@@ -149,7 +149,7 @@ def control(evidence: Sequence[Evidence]) -> Section:
 def _control_rows(evidence: Evidence) -> Iterator[tuple[Cell, ...]]:
     """The figures in question, then those of the control: its config of the same words, where one is named so."""
     name = str(evidence.result.release["name"])
-    shown = [(name, figure) for figure in evidence.result.figures if figure.estimand in _INFERENCE]
+    shown = [(name, figure) for figure in evidence.result.figures if figure.estimand in PROBES]
     of_control = [(str(each.release["name"]), figure) for each in evidence.controls for figure in each.figures]
     same = [
         (on, figure) for on, figure in of_control if figure.config and name.partition("@")[0].endswith(figure.config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,6 +39,7 @@ def score(
     labels: str | None = None,
     estimands: Sequence[str] = (),
     stored: bool = True,
+    control: bool = False,
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
@@ -47,15 +49,21 @@ def score(
     `out`/RELEASE/MODEL if `out` is given. `limit` draws so many rows; `revision` is a branch, tag or commit of the
     Hub; `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose
     config does not name them; `estimands` are figures of plug-ins (docs/plugins.md), besides the release's own. Numbers
-    that were computed before are taken from the user's cache unless `stored` is false. `say` hears what is left out;
-    `progress` how many numbers there are, of how many. Raises DamagedRelease, ModelError, ResultError where `out`
-    cannot be written, and SenseprobeError for an unknown scorer or estimand, or where no config has rows for it.
+    that were computed before are taken from the user's cache unless `stored` is false. With `control`, results of
+    inference probes are followed by the model's on nli-control: those below `out`, else of 2,000 rows of it. `say`
+    hears what is left out; `progress` how many numbers there are, of how many. Raises DamagedRelease, ModelError,
+    ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or where no config
+    has rows for it.
     """
     job = _job(release, seed, limit, estimands)
     from senseprobe.evaluate import scoring
+    from senseprobe.evaluate.control import RELEASE, ROWS
 
     opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
-    return scoring.score(job, opening, scorers, out=out, stored=stored, say=say, progress=progress)
+    controlled_by = partial(_job, RELEASE, seed, ROWS) if control else None
+    return scoring.score(
+        job, opening, scorers, out=out, stored=stored, say=say, progress=progress, controlled_by=controlled_by
+    )
 
 
 def replay(

@@ -66,6 +66,10 @@ def score(
     batch_size: BatchSize = "auto",
     store: Annotated[bool, typer.Option(help="Take numbers from earlier runs, and keep these for later ones.")] = True,
     allow_pickle: AllowPickle = False,
+    control: Annotated[
+        bool,
+        typer.Option(help="Beside inference probes, right answers on nli-control: of 2,000 rows, if there are none."),
+    ] = True,
     labels: Annotated[
         str | None,
         typer.Option(help="Classes of a model of inference, in its order, where it has no names for them: a,b,c."),
@@ -92,6 +96,7 @@ def score(
             labels=labels,
             estimands=estimand or (),
             stored=store,
+            control=control,
             say=complain,
             progress=step.at,
         )
@@ -193,7 +198,7 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
         print_table(
             {**columns, "ties": "right", "left out": "right"},
             rows,
-            title=f"\n{result.scorer} of {result.model['name']}",
+            title=f"\n{result.scorer} of {result.model['name']} on {result.release['name']}",
         )
         print_line(result.signature)
         if grouped := sum(figure.group is not None for figure in result.figures):

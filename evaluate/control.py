@@ -1,0 +1,51 @@
+"""The control of inference: pairs of the same words, of which the one follows from the other or contradicts it.
+
+A model that answers neutral to everything looks perfect on probes, where nothing follows. On the control it is right on
+none, so figures of probes are read beside its accuracy there.
+"""
+
+from pathlib import Path
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.result import Result, read_result
+
+__all__ = ["DATASET", "PROBES", "RELEASE", "ROWS", "beside", "is_control", "is_probe", "same_model"]
+
+DATASET = "nli-control"
+RELEASE = "nli-control@1.0.1"
+
+ROWS = 2_000
+"""That are drawn of it where nobody scored it whole: the accuracy is then known to some three points."""
+
+PROBES = ("nn", "fn", "t@0.5", "t@0.7")
+"""The figures that are 100 for a model that infers nothing."""
+
+MAX_FILES = 24
+_SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
+
+
+def is_control(result: Result) -> bool:
+    """Whether a result is on the control."""
+    return str(result.release["name"]).partition("@")[0] == DATASET
+
+
+def is_probe(result: Result) -> bool:
+    """Whether a result has figures that say nothing without the control."""
+    return any(figure.estimand in PROBES for figure in result.figures)
+
+
+def same_model(a: Result, b: Result) -> bool:
+    """Whether two results are of one model, wherever it lay."""
+    return all(a.model.get(part) == b.model.get(part) for part in _SAME_MODEL)
+
+
+def beside(folder: Path, result: Result) -> list[Result]:
+    """Results on the control by the model of `result`, whose own lie in `folder`: ``results/RELEASE/MODEL``."""
+    found = []
+    folders = sorted(place / folder.name for place in folder.parent.parent.glob(f"{DATASET}@*"))
+    for file in [file for place in folders for file in sorted(place.glob("*.json"))][:MAX_FILES]:
+        try:
+            found.append(read_result(file))
+        except ResultError:
+            continue  # what nobody asked for need not be right
+    return [each for each in found if is_control(each) and same_model(each, result)]

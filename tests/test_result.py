@@ -436,8 +436,8 @@ def test_other_json(case: str, tmp_path: Path) -> None:
 
 
 def test_unreadable(tmp_path: Path) -> None:
-    """A file that is not there, or a folder, is refused with the system's reason."""
-    for path, reason in ((tmp_path / "none.json", "No such file or directory"), (tmp_path, "Is a directory")):
+    """A file that is not there, or a folder, is refused with the reason."""
+    for path, reason in ((tmp_path / "none.json", "No such file or directory"), (tmp_path, "is no plain file")):
         with pytest.raises(ResultError) as refused:
             read_result(path)
         assert str(refused.value) == f"{path} cannot be read: {reason}"

@@ -162,11 +162,11 @@ def _kind(ability: str) -> str:
 def _answer(asked: Asked, scorer: Scorer, model: "Model", store: "Store | None", progress: Progress) -> None:
     """Take what is stored, and compute the rest; what a forward pass answers is stored before the next one begins."""
     if store is not None:
-        asked.take(store.known(asked.units).items())
+        asked.take(scorer.finished(store.known(asked.units).items()))
     done = asked.done
     progress(done, len(asked))
     for answers in scorer.score(model, asked.units, asked):
-        asked.take(answers)
+        asked.take(scorer.finished(answers))
         if store is not None and answers:
             store.keep(answers)
         done += len(answers)

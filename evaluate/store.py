@@ -1,8 +1,9 @@
 """Scores that were computed before, so that they are not computed again.
 
 A file of SQLite for each way to make numbers: the hashes of weights, config and tokenizer, the number format, the
-scorer and the version of its definition. A row has the digest of a unit, its numbers and a checksum. Rows are only ever
-added, those of a forward pass at once: whatever kills the process, no more than the pass that was under way is lost.
+scorer (or what it shares with others) and the version of its definition. A row has the digest of a unit, its numbers
+and a checksum. Rows are only ever added, those of a forward pass at once: whatever kills the process, no more than the
+pass that was under way is lost.
 
 A number that is not certainly what was stored is no hit: a file that is damaged, or somebody else's, is set aside.
 A store that cannot be used is said once, and scoring goes on without.
@@ -67,10 +68,11 @@ class Store:
         # What a plug-in computes is its own: no other's numbers are taken for it, nor ours.
         parts |= {part: identity[part] for part in ("family",) if part in identity}
         parts |= {"origin": scorer.origin} if scorer.origin else {}
-        key = {"form": FORM, "scorer": scorer.id, "version": scorer.version, "columns": scorer.columns, **parts}
+        name, columns = scorer.basis or scorer.id, scorer.parts or scorer.columns
+        key = {"form": FORM, "scorer": name, "version": scorer.version, "columns": columns, **parts}
         self._key = json.dumps(key, sort_keys=True)
         self._seed = zlib.crc32(self._key.encode())
-        self._pack = struct.Struct(f"<{len(scorer.columns)}d")
+        self._pack = struct.Struct(f"<{len(columns)}d")
         self._say = say
         self._db: sqlite3.Connection | None = None
         try:
@@ -79,8 +81,8 @@ class Store:
         except (OSError, RuntimeError) as error:
             self._give_up(error)
             return
-        name = re.sub(r"[^A-Za-z0-9._-]", "-", scorer.id)[:40]
-        self._path = place / f"{name}-{hashlib.sha256(self._key.encode()).hexdigest()[:24]}.sqlite"
+        readable = re.sub(r"[^A-Za-z0-9._-]", "-", name)[:40]
+        self._path = place / f"{readable}-{hashlib.sha256(self._key.encode()).hexdigest()[:24]}.sqlite"
         self._open()
 
     def __enter__(self) -> Self:

@@ -14,6 +14,7 @@ from senseprobe import api
 from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models
+from senseprobe.evaluate.models.causal import CausalLM
 from senseprobe.evaluate.result import read_result
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scores import read_scores
@@ -120,6 +121,32 @@ def test_stored_inference(made: Path) -> None:
     assert second.rows is not None
     assert first.rows.equals(second.rows)
     assert first.as_dict() == second.as_dict()
+
+
+def test_variants_share_what_is_stored(made: Path) -> None:
+    """After ll, ll-mean and ll-byte need no forward pass, and are what they are by themselves."""
+    names = ["ll", "ll-mean", "ll-byte"]
+    alone = [api.score("gpt", "sssb@1.0.1:race", [name], stored=False)[0] for name in names]
+    api.score("gpt", "sssb@1.0.1:race", ["ll"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CausalLM, "log_likelihoods", lambda *_: pytest.fail("was asked"))
+        shared = api.score("gpt", "sssb@1.0.1:race", names)
+    for one, other in zip(alone, shared, strict=True):
+        assert one.rows is not None
+        assert other.rows is not None
+        assert one.rows.equals(other.rows)
+        assert one.figures == other.figures
+
+
+def test_scorers_that_share_are_of_one_making() -> None:
+    """What is kept for one is taken for the other: the same parts, of one version, for one kind of model."""
+    bases: dict[str, set[tuple[object, ...]]] = {}
+    for each in SCORERS.values():
+        if each.basis:
+            assert each.made is not None
+            bases.setdefault(each.basis, set()).add((each.parts, each.version, each.ability, each.reads, each.columns))
+    assert {*bases} == {"ll", "ll-no-start", "aula", "cps", "sss"}
+    assert all(len(kinds) == 1 for kinds in bases.values())
 
 
 def test_labels(made: Path) -> None:

@@ -251,7 +251,9 @@ def test_probabilities_and_their_logarithms_can_disagree(folders: dict[str, Path
 def _summary(name: str) -> Callable[[list[NDArray[np.float64]]], float]:
     from senseprobe.evaluate.scorers import masked
 
-    return {"sss": masked._mean, "sss-prob": masked._mean_probability}[name]
+    made = get(name).made
+    assert made is not None
+    return lambda values: made(*masked._means(values))
 
 
 @pytest.mark.parametrize("family", ["bert", "bert-bare", "roberta", "albert"])

@@ -22,12 +22,12 @@ __all__ = ["SCORERS"]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A unit, the tokens of its text with what stands before it, how many are given, and what the sum is divided by."""
+    """A unit, the tokens of its text with what stands before it, how many of them are given, and bytes of the rest."""
 
     unit: Unit
     ids: tuple[int, ...]
     given: int
-    share: int
+    bytes: int
     rows: int = 1
 
     @property
@@ -36,12 +36,12 @@ class Asked:
         return len(self.ids) - 1
 
 
-# From the tokens that are asked for, and the part of the text that they make up, to what the sum is divided by.
-Share = Callable[[int, str], int]
+_PARTS = ("sum", "tokens", "bytes")
+_UNSCORED = (np.nan,) * len(_PARTS)
 
 
-def _score_by(share: Share, *, start: bool) -> Score:
-    """A scorer that divides log P(text) by `share`, with a start token before the text or its first token given."""
+def _score(*, start: bool) -> Score:
+    """The sum of log P over a text's tokens, their number and bytes; without a start the first is given."""
 
     def score(model: "CausalLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
         before = model.start if start else ()
@@ -56,28 +56,29 @@ def _score_by(share: Share, *, start: bool) -> Score:
                 ids = (*before, *tokens.ids)
                 made_up = unit.text if start else unit.text[tokens.first_end :]
                 if given < len(ids) <= model.max_length + 1:
-                    yield Asked(unit, ids, given, share(len(ids) - given, made_up))
+                    yield Asked(unit, ids, given, len(made_up.encode()))
 
-        def answer(batch: Sequence[Asked]) -> Iterator[tuple[float]]:
+        def answer(batch: Sequence[Asked]) -> Iterator[tuple[float, ...]]:
             sums = model.log_likelihoods([(asked.ids, asked.given) for asked in batch]).tolist()
             for value, asked in zip(sums, batch, strict=True):
-                yield (value / asked.share if asked.share and np.isfinite(value) else np.nan,)
+                tokens = len(asked.ids) - asked.given
+                yield (value, float(tokens), float(asked.bytes)) if np.isfinite(value) else _UNSCORED
 
-        return answered(units, done, plan, model.batches, answer)
+        return answered(units, done, plan, model.batches, answer, _UNSCORED)
 
     return score
 
 
-def _sum(_: int, __: str) -> int:
-    return 1
+def _sum(total: float, _tokens: float, _bytes: float) -> float:
+    return total
 
 
-def _tokens(count: int, _: str) -> int:
-    return count
+def _per_token(total: float, tokens: float, _bytes: float) -> float:
+    return total / tokens
 
 
-def _bytes(_: int, text: str) -> int:
-    return len(text.encode())
+def _per_byte(total: float, _tokens: float, size: float) -> float:
+    return total / size if size else np.nan
 
 
 _START = (
@@ -113,7 +114,15 @@ _FIRST = "How likely the first word is stays out of it, which matters where text
 
 
 def _declared(
-    name: str, *, title: str, measure: str, share: Share, start: bool, equation: str, words: str, cannot_say: str
+    name: str,
+    *,
+    title: str,
+    measure: str,
+    made: Callable[..., float],
+    start: bool,
+    equation: str,
+    words: str,
+    cannot_say: str,
 ) -> Scorer:
     return Scorer(
         id=name,
@@ -126,7 +135,10 @@ def _declared(
         equation=equation,
         description=f"{words} {_START if start else _NO_START} {_ENDS}",
         cannot_say=cannot_say if start else f"{cannot_say} {_FIRST}",
-        score=_score_by(share, start=start),
+        basis="ll" if start else "ll-no-start",
+        parts=_PARTS,
+        made=made,
+        score=_score(start=start),
     )
 
 
@@ -135,7 +147,7 @@ SCORERS = (
         "ll",
         title="log-likelihood",
         measure="nats",
-        share=_sum,
+        made=_sum,
         start=True,
         equation="Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
         words=f"The sum over the text's tokens of log P(token | all before it, and a start token). {_LM_EVAL}",
@@ -145,7 +157,7 @@ SCORERS = (
         "ll-mean",
         title="log-likelihood per token",
         measure="nats per token",
-        share=_tokens,
+        made=_per_token,
         start=True,
         equation="1/n Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
         words="ll divided by the number of the text's tokens.",
@@ -155,7 +167,7 @@ SCORERS = (
         "ll-byte",
         title="log-likelihood per byte",
         measure="nats per byte",
-        share=_bytes,
+        made=_per_byte,
         start=True,
         equation="1/bytes Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
         words="ll divided by the number of bytes of the text in UTF-8.",
@@ -165,7 +177,7 @@ SCORERS = (
         "ll-no-start",
         title="log-likelihood without a start token",
         measure="nats",
-        share=_sum,
+        made=_sum,
         start=False,
         equation="Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
         words="The sum over the text's tokens but the first of log P(token | all before it).",
@@ -175,7 +187,7 @@ SCORERS = (
         "ll-mean-no-start",
         title="log-likelihood per token, without a start token",
         measure="nats per token",
-        share=_tokens,
+        made=_per_token,
         start=False,
         equation="1/(n-1) Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
         words="ll-no-start divided by the number of tokens in the sum. " + _MINICONS,
@@ -185,7 +197,7 @@ SCORERS = (
         "ll-byte-no-start",
         title="log-likelihood per byte, without a start token",
         measure="nats per byte",
-        share=_bytes,
+        made=_per_byte,
         start=False,
         equation="1/bytes Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
         words="ll-no-start divided by the number of bytes, in UTF-8, after the characters that the first token stands "

@@ -27,6 +27,8 @@ class Scorer:
     - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
     - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
     - `origin`: the distribution of the plug-in that brings it; empty for ours.
+    - `basis`, `parts`: what several scorers are made of, so that it is computed and kept once: its name, and those of
+      its numbers, with which `score` then answers; `made` makes of them the number. None of these: numbers are kept.
     - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
@@ -45,12 +47,20 @@ class Scorer:
     equation: str
     description: str
     cannot_say: str = ""
+    basis: str = ""
+    parts: tuple[str, ...] = ()
+    made: Callable[..., float] | None = None
     version: int = 1
     origin: str = ""
     score: Score
 
+    def finished(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> Answers:
+        """The numbers of units, of what `score` answered or was kept of it."""
+        made = self.made
+        return [*answers] if made is None else [(unit, (made(*parts),)) for unit, parts in answers]
+
     def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:
         """The numbers of units, computed once each: float64 of shape (units, columns), in order."""
         asked = list(units)
-        found = {unit: value for answers in self.score(model, {*asked}, ()) for unit, value in answers}
+        found = {unit: value for answers in self.score(model, {*asked}, ()) for unit, value in self.finished(answers)}
         return np.array([found[unit] for unit in asked], dtype=np.float64).reshape(len(asked), len(self.columns))

@@ -45,33 +45,52 @@ def _target_with_and_without(read: Read) -> Iterator[Ask]:
         yield target, target + attribute
 
 
-def _sum(values: Values) -> float:
-    return float(np.concatenate(values).sum())
+def _sum(values: Values) -> tuple[float]:
+    return (float(np.concatenate(values).sum()),)
 
 
-def _rounded_sum(values: Values) -> float:
-    return round(_sum(values), 3) + 0.0  # never -0.0
+def _mean(values: Values) -> tuple[float]:
+    return (float(np.concatenate(values).mean()),)
 
 
-def _mean(values: Values) -> float:
-    return float(np.concatenate(values).mean())
+def _difference(values: Values) -> tuple[float]:
+    return (float(values[0].sum() - values[1].sum()),)
 
 
-def _mean_probability(values: Values) -> float:
-    return float(np.exp(np.concatenate(values)).mean())
+def _means(values: Values) -> tuple[float, float]:
+    """Of log-probabilities, and of probabilities."""
+    found = np.concatenate(values)
+    return float(found.mean()), float(np.exp(found).mean())
 
 
-def _difference(values: Values) -> float:
-    return float(values[0].sum() - values[1].sum())
-
-
-def _mean_product(values: Values) -> float:
-    return float(np.prod(values[0], axis=0).mean())
-
-
-def _weighted_mean(values: Values) -> float:
+def _weighted(values: Values) -> tuple[float, float, float]:
+    """The sum of log-probabilities times attention, that of attention, and how many there are."""
     scores, weights = values[0]
-    return float(scores @ weights / weights.sum()) if weights.sum() else np.nan
+    return float(scores @ weights), float(weights.sum()), float(len(scores))
+
+
+def _per_token(product: float, _attention: float, tokens: float) -> float:
+    return product / tokens
+
+
+def _per_attention(product: float, attention: float, _tokens: float) -> float:
+    return product / attention if attention else np.nan
+
+
+def _as_summed(total: float) -> float:
+    return total
+
+
+def _rounded(total: float) -> float:
+    return round(total, 3) + 0.0 if np.isfinite(total) else total  # never -0.0
+
+
+def _first(log_probability: float, _probability: float) -> float:
+    return log_probability
+
+
+def _second(_log_probability: float, probability: float) -> float:
+    return probability
 
 
 _LIKELIER = "higher: the model finds the sentence more likely"
@@ -122,7 +141,10 @@ SCORERS = (
         cannot_say="It favours longer sentences: weights add up to 1 at most over the whole sentence and are then "
         "divided by its number of tokens again, so that with each token the number comes nearer to zero, whatever "
         f"the tokens are. aula-renormalised does not. {_SEEN}",
-        score=score_by(_as_it_is, _mean_product, attention=True),
+        basis="aula",
+        parts=("product", "attention", "tokens"),
+        made=_per_token,
+        score=score_by(_as_it_is, _weighted, numbers=3, attention=True),
     ),
     Scorer(
         id="aula-renormalised",
@@ -136,7 +158,10 @@ SCORERS = (
         description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked), "
         "weighted by the attention that the token receives; the weights add up to 1 over these tokens.",
         cannot_say=f"It is not the published figure: that is aula. {_SEEN}",
-        score=score_by(_as_it_is, _weighted_mean, attention=True),
+        basis="aula",
+        parts=("product", "attention", "tokens"),
+        made=_per_attention,
+        score=score_by(_as_it_is, _weighted, numbers=3, attention=True),
     ),
     Scorer(
         id="pll",
@@ -182,6 +207,9 @@ SCORERS = (
         "the last match instead, which are words where a tokenizer adds no special tokens, and takes frequent tokens "
         "of texts from 200 tokens on for noise.",
         cannot_say=_SHARED,
+        basis="cps",
+        parts=("sum",),
+        made=_as_summed,
         score=score_by(_each_shared_masked, _sum, pairs=True),
     ),
     Scorer(
@@ -196,7 +224,10 @@ SCORERS = (
         equation="round(cps, 3)",
         description="cps, rounded to three decimals before sentences are compared, as the released code does.",
         cannot_say=f"Rounding makes ties of small differences. {_SHARED}",
-        score=score_by(_each_shared_masked, _rounded_sum, pairs=True),
+        basis="cps",
+        parts=("sum",),
+        made=_rounded,
+        score=score_by(_each_shared_masked, _sum, pairs=True),
     ),
     Scorer(
         id="sss",
@@ -213,7 +244,10 @@ SCORERS = (
         "each of these tokens at the position of each, which is the same for a single token only. Unscored where "
         "nothing differs.",
         cannot_say=_CHANGED,
-        score=score_by(_changed_masked, _mean, pairs=True),
+        basis="sss",
+        parts=("log_probability", "probability"),
+        made=_first,
+        score=score_by(_changed_masked, _means, numbers=2, pairs=True),
     ),
     Scorer(
         id="sss-prob",
@@ -229,7 +263,10 @@ SCORERS = (
         "logarithms, as in its paper: which of two sentences is higher can depend on it where a word has several "
         "tokens. Only the mean is that code's; what is masked is as in sss.",
         cannot_say=f"One likely token outweighs all others of its word. {_CHANGED}",
-        score=score_by(_changed_masked, _mean_probability, pairs=True),
+        basis="sss",
+        parts=("log_probability", "probability"),
+        made=_second,
+        score=score_by(_changed_masked, _means, numbers=2, pairs=True),
     ),
     Scorer(
         id="log-odds",

@@ -60,16 +60,18 @@ class _Work:
 
 def score_by(
     ask: Callable[[Read], Iterable[Ask]],
-    summary: Callable[[Sequence[NDArray[np.float64]]], float],
+    summary: Callable[[Sequence[NDArray[np.float64]]], tuple[float, ...]],
     *,
+    numbers: int = 1,
     pairs: bool = False,
     attention: bool = False,
 ) -> Score:
-    """A scorer that makes one number of what `ask` asks of each unit; where it asks nothing, the unit is unscored.
+    """A scorer that makes `numbers` of what `ask` asks of each unit; where it asks nothing, the unit is unscored.
 
     `summary` gets an array for each ask, in order: log-probabilities of shape (positions,), or with `attention` those
     and the attention received, shape (2, positions). With `pairs` the sentence beside is read as well.
     """
+    unscored = (np.nan,) * numbers
 
     def score(model: "MaskedLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
         def plan(window: Sequence[Unit]) -> Iterator[_Work]:
@@ -78,15 +80,15 @@ def score_by(
                 if model.can_score(read.encoding) and (first := next(queries(), None)):
                     yield _Work(read.unit, first, queries)
 
-        def answer(batch: Sequence[_Work]) -> Iterator[tuple[float]]:
+        def answer(batch: Sequence[_Work]) -> Iterator[tuple[float, ...]]:
             queries = [list(work.queries()) for work in batch]
             look = model.attended if attention else model.log_probabilities
             answers = iter(look([query for asked in queries for query in asked]))
             for asked in queries:
                 values = list(islice(answers, len(asked)))
-                yield (float(summary(values)) if all(np.isfinite(part).all() for part in values) else np.nan,)
+                yield summary(values) if all(np.isfinite(part).all() for part in values) else unscored
 
-        return answered(units, done, plan, lambda works: _packed(works, model.budget.tokens), answer)
+        return answered(units, done, plan, lambda works: _packed(works, model.budget.tokens), answer, unscored)
 
     return score
 

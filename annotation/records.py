@@ -24,6 +24,7 @@ class Item:
     - `gloss`: what the lexicon says of `sense_key`; both are empty where the question of the sense is not asked.
     - `stratum`: the levels of the sample's strata, as ``config=race, target=black``; empty without strata.
     - `gold`: expected answers, by question key; empty where none are known.
+    - `labels`: what the release itself says, by question key; only where a plan shows it (`prefill`).
     """
 
     row: str
@@ -35,6 +36,7 @@ class Item:
     gloss: str = ""
     stratum: str = ""
     gold: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,7 +68,8 @@ class Plan:
 class Annotation:
     """What one person said of one item, at one time.
 
-    - `id`: the platform's id of it, unique in a project; `annotator`: a pseudonym, or the name where that was asked for.
+    - `id`: the platform's id of it, unique in a project.
+    - `annotator`: a pseudonym, or the name where that was asked for.
     - `answers`: by question key: ``sense``, or ``natural.stereo`` where a question is asked of each sentence; a missing
       key was not answered. `groups`: what the annotator said of themselves in this annotation, if asked.
     - `status`: ``submitted``, ``skipped`` (cancelled by the annotator) or ``draft``.

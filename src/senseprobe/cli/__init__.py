@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from senseprobe.cli import author, bring, compare, export, hub, look, project, release, reporting, score
+from senseprobe.cli import annotate, author, bring, compare, export, hub, look, project, release, reporting, score
 from senseprobe.cli.console import complain
 from senseprobe.errors import SenseprobeError
 
@@ -38,6 +38,7 @@ for _room, _names in (
     for _name in _names.split():
         app.command()(getattr(_room, _name))
 app.command("import")(bring.import_files)  # a name that Python keeps for itself
+app.add_typer(annotate.annotate, name="annotate")
 
 
 def main() -> None:

@@ -5,10 +5,11 @@ STAMP = $(VENV)/set-up
 # Candidates, best first; the first that is 3.11 or later and can make environments is taken.
 PYTHON = python3.14 python3.13 python3.12 python3.11 python3
 
-.PHONY: help demo test check soak clean
+.PHONY: help demo label-studio test check soak clean
 
 help:
 	@echo 'make demo    build, verify and score sssb with a model made on the spot; write demo/report.html'
+	@echo 'make label-studio   start a Label Studio server on this machine, for `senseprobe annotate`'
 	@echo 'make test    all tests but the long ones and those that need root or a system package'
 	@echo 'make check   lint, format, types'
 	@echo 'make soak    the long kill, fuzz and simulation tests'
@@ -56,6 +57,10 @@ demo: $(STAMP)
 	echo 'To score a model from the Hugging Face Hub instead:'; \
 	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.0.0 -m aul -m pll'
 
+# In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
+label-studio: $(STAMP)
+	@$(VENV)/bin/python -P -m senseprobe.annotation.local --pins constraints-label-studio.txt
+
 # What was left out is counted by collecting it: pytest's own "deselected" does not tell the two kinds apart.
 test: $(STAMP)
 	$(VENV)/bin/pytest -m 'not system and not soak'
@@ -70,7 +75,8 @@ check: $(STAMP)
 
 soak: $(STAMP)
 	$(VENV)/bin/pytest -m 'soak and not system'
+	$(VENV)/bin/pytest -m soak tests/annotation_server
 
 clean:
-	rm -rf $(VENV) demo build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio demo build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src generator annotation evaluate tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

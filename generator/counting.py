@@ -28,6 +28,7 @@ Tokenize = Callable[[Sequence[str]], int]
 class Count:
     """What a config holds.
 
+    - `rows`: before verdicts, as are all other numbers but `left_out`: how many of them verdicts leave out.
     - `sentences`: distinct ones, over all roles.
     - `tokens`, `distinct_tokens`: runs of what is not blank, in the sentences of all rows, and in the distinct ones;
       None where not even a bound can be told, since a segment reads too many slots.
@@ -42,6 +43,7 @@ class Count:
     distinct_tokens: int | None
     exact: bool
     tokenizer_tokens: int | None = None
+    left_out: int = 0
 
 
 def count(config: Config, tokenize: Tokenize | None = None, progress: Callable[[int], None] | None = None) -> Count:

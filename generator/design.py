@@ -1,6 +1,6 @@
 """What evaluation needs to know of a config, derived from its declarations."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from senseprobe.generator.blocks import Bound, Config, ResolvedBlock, reference
@@ -50,23 +50,28 @@ def _contrast(common: Design, config: Config, block: ResolvedBlock, front: Contr
     )
 
 
-def levels_of(config: Config) -> dict[str, int]:
-    """How many levels each factor of `generalise` has, split where praise and blame or a stereotype split them."""
+def levels_of(config: Config, gone: Sequence[Collection[tuple[str, str]]] = ()) -> dict[str, int]:
+    """How many levels each factor of `generalise` has, split where praise and blame or a stereotype split them.
+
+    `gone` are, block by block, slots (or ``frame``) and words of which no row is left.
+    """
     front = config.blocks[0].block.front
     found: dict[str, set[str]] = {}
-    for block in config.blocks:
+    for number, block in enumerate(config.blocks):
+        lost = gone[number] if gone else ()
         if getattr(block.block.front, "label_basis", "") == "none":
             continue  # rows without a label are in no preference
         for name in front.generalise:
-            for level, stratum in _levels(block, name):
+            for level, stratum in _levels(block, name, lost):
                 found.setdefault(f"{name} ({stratum})" if stratum else name, set()).add(level)
     return {name: len(levels) for name, levels in found.items()}
 
 
-def _levels(block: ResolvedBlock, name: str) -> Iterator[tuple[str, str]]:
-    """The levels of a factor in a block, each with its stratum."""
+def _levels(block: ResolvedBlock, name: str, lost: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The levels of a factor in a block that are not lost, each with its stratum."""
     if name == "frame":
-        yield from ((frame.frame.code, "") for frame in block.frames)
+        codes = (frame.frame.code for frame in block.frames)
+        yield from ((code, "") for code in codes if (name, code) not in lost)
         return
     front = block.block.front
     texts = (front.stereotype, front.valence) if isinstance(front, ContrastFront) else ()
@@ -74,6 +79,8 @@ def _levels(block: ResolvedBlock, name: str) -> Iterator[tuple[str, str]]:
     for slot in _factor(block, name).columns:
         column = next((found[1] for found in described if found and found[0] == slot), None)
         for word in block.slots[slot]:
+            if (slot, str(word)) in lost:
+                continue
             yield str(word), str(word.columns[column]) if column else ""
 
 

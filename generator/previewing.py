@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from senseprobe.generator.blocks import Config, ResolvedBlock
 from senseprobe.generator.catalogue import Catalogue
 from senseprobe.generator.english import English
+from senseprobe.generator.expansion import expand
 from senseprobe.generator.product import Picked
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.wordlists import Word
@@ -31,20 +32,23 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A row: its number from 0, its id, and its sentences by role."""
+    """A row: its number from 0, its id, and its sentences by role; `left_out` where a verdict leaves it out."""
 
     row: int
     id: str
     sentences: Mapping[str, tuple[Piece, ...]]
+    left_out: bool = False
 
 
 def preview(catalogue: Catalogue, config: Config, n: int, seed: int) -> Iterator[Shown]:
     """`n` rows of a config (all, where it has no more), drawn with a seed, in order of their numbers.
 
-    Only these rows are made. Raises DeclarationError where a frame cannot be rendered.
+    Only these rows are made, among them those that verdicts leave out. Raises DeclarationError where a frame cannot be
+    rendered.
     """
+    out = {*catalogue.left_out(config).numbers}
     for number in _drawn(config.size, n, seed):
-        yield _shown(catalogue, _alone(config, number), number)
+        yield replace(_shown(catalogue, _alone(config, number), number), left_out=number in out)
 
 
 def _drawn(size: int, n: int, seed: int) -> list[int]:
@@ -73,7 +77,7 @@ def _alone(config: Config, number: int) -> Config:
 
 
 def _shown(catalogue: Catalogue, alone: Config, number: int) -> Shown:
-    (row,) = next(catalogue.rows(alone)).to_pylist()
+    (row,) = next(expand(alone, catalogue.lists)).to_pylist()
     block = alone.blocks[0]
     made = {role: tuple(_pieces(catalogue.english, block, role)) for role in block.roles}
     # Where labels are swapped, a role's sentence is the one that the other role's bindings made.

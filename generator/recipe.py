@@ -12,18 +12,19 @@ from senseprobe.generator.catalogue import Catalogue, open_dataset
 from senseprobe.generator.english import Guess
 from senseprobe.generator.licensing import used_lists
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
+from senseprobe.release.annotated import ANNOTATION
 
 __all__ = ["open_recipe", "recipe_files", "recipe_of_parts"]
 
 _HEADER = ["asked", "text", "answer"]
 _SUFFIXES = (".j2", ".yaml", ".csv")
-"""What rows are made of: a README may be edited without changing the recipe."""
+"""What rows are made of: a README may be edited without changing the recipe; ANNOTATION says whence verdicts are."""
 
 
 def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
     """The recipe's files by path; ask after all rows were made, when every guess is known."""
     dataset = catalogue.dataset
-    parts = sorted(path for path in dataset.folder.iterdir() if path.suffix in _SUFFIXES and not _hidden(path))
+    parts = sorted(path for path in dataset.folder.iterdir() if _is_part(path))
     files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in parts}
     lists = used_lists(dataset, catalogue.lists)
     if clash := {each.path.name for each in lists if [other.path.name for other in lists].count(each.path.name) > 1}:
@@ -37,8 +38,9 @@ def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
     return files
 
 
-def _hidden(path: Path) -> bool:
-    return path.name.startswith(".") or path.is_symlink() or not path.is_file()
+def _is_part(path: Path) -> bool:
+    hidden = path.name.startswith(".") or path.is_symlink() or not path.is_file()
+    return not hidden and (path.suffix in _SUFFIXES or path.name == ANNOTATION)
 
 
 def _descriptor(lists: list[WordList]) -> bytes:

@@ -17,8 +17,9 @@ from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import Rows
 from senseprobe.release.reading import Release, open_release
 from senseprobe.release.rebuilding import remade
-from senseprobe.release.restoring import recipe_damage
+from senseprobe.release.restoring import difference, recipe_damage
 from senseprobe.release.schema import design_schema
+from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 from senseprobe.release.versions import lower
 
 __all__ = ["approve", "changes"]
@@ -38,7 +39,18 @@ def changes(old: Release, new: Release, rows_of: RowsOf, only: str | None = None
 
 
 def _side(release: Release, rows_of: RowsOf) -> Side:
-    return Side(release.manifest, partial(_checked, release, rows_of))
+    return Side(release.manifest, partial(_checked, release, rows_of), partial(_verdicts, release))
+
+
+def _verdicts(release: Release) -> Mapping[str, Verdict]:
+    """The verdicts that a release's rows were filtered by; DamagedRelease where they are not those that were frozen."""
+    name = f"recipe/templates/{release.manifest.data['dataset']}/{VERDICTS}"
+    entry = release.manifest.files.get(name)
+    if entry is None or not any("expanded" in release.manifest.config(config) for config in release.configs):
+        return {}
+    if found := difference(release.folder, name, *entry):
+        raise DamagedRelease([Finding(path=name, code=found[0], message=found[1])])
+    return read_verdicts(release.folder / name, name)
 
 
 def _checked(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:

@@ -22,6 +22,9 @@ PLACES = {
     "things.csv": "wordlists/things.csv",
     "qualities.csv": "wordlists/qualities.csv",
     "lost.csv": "wordlists/lost.csv",
+    "verdicts.csv": "templates/x/verdicts.csv",
+    "retired.csv": "templates/x/retired.csv",
+    "annotation.json": "templates/x/annotation.json",
 }
 
 # Bad file: line and column of its finding, counted by hand in the file (0 where the place is the file), and what the
@@ -109,12 +112,16 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E123-nothing-there.j2": (19, 10, "there is no W505 here"),
     "E123-second-front-matter.j2": (22, 1, "not in the first front matter"),
     "E124-frame-under-two-names.j2": (21, 1, "line 20 says the same"),
+    "E125-nothing-left.verdicts.csv": (0, 0, "leaves no row of x (take x out of `configs`, or keep some of its rows"),
     "E201-name-with-a-slash.datapackage.yaml": (3, 5, "resources.0.name"),
     "E201-no-path.datapackage.yaml": (3, 5, "resources.0.path"),
     "E201-path-outside.datapackage.yaml": (4, 5, "resources.0.path"),
     "E201-unknown-type.datapackage.yaml": (10, 24, "'integer'"),
     "E202-cell-missing.things.csv": (2, 1, "3 cells, expected 4"),
     "E202-columns-in-another-order.things.csv": (1, 1, "word,size,tame,sense_noun"),
+    "E202-form.annotation.json": (0, 0, "by: Extra inputs are not permitted (`senseprobe annotate apply` writes"),
+    "E202-no-such-verdict.verdicts.csv": (2, 1, "verdict of 'x.00026c.dog' is 'rejected', expected reject or keep"),
+    "E202-two-verdicts.verdicts.csv": (3, 1, "'x.00026c.dog' has two verdicts: reject in line 2, and keep"),
     "E202-unclosed-quote.things.csv": (3, 1, "malformed CSV"),
     "E203-blanks-around-a-word.things.csv": (2, 1, "word has blanks"),
     "E203-no-boolean.things.csv": (2, 7, "tame is 'yes'"),
@@ -131,12 +138,15 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E208-forbids-changes.dataset.yaml": (3, 1, "CC-BY-ND-4.0 forbids changed versions"),
     "E208-no-spdx.datapackage.yaml": (6, 17, "'Mine' is no SPDX licence expression"),
     "E209-two-share-alike.dataset.yaml": (3, 1, "CC-BY-SA-4.0 (dataset.yaml) and CC-BY-NC-SA-4.0 (list things)"),
+    "E210-kept-and-retired.verdicts.csv": (2, 1, "'x.00026c.cat' is to be kept, and is retired (templates/x/retired."),
     "E301-cut-off.things.csv": (2, 12, "'dog%1'"),
     "E302-no-such-sense.things.csv": (2, 12, "dog%1:18:00:: (dog as a noun: dog%1:05:00::"),
     "E303-verb-for-noun.things.csv": (2, 12, "dog%2:38:00:: is a verb"),
     "E304-another-animal.things.csv": (2, 12, "of cat, not of dog"),
     "E304-literal-key-of-another-word.j2": (13, 21, "of dog, not of guinea_pig"),
     "E305-field-without-lexicon.datapackage.yaml": (1, 1, "`lexicon` and `pos`"),
+    "W516-no-config.verdicts.csv": (2, 1, "'y.00026c.dog' has the verdict reject, and no row has this id"),
+    "W516-word-that-is-gone.verdicts.csv": (3, 1, "'x.00026c.cat' has the verdict reject, and no row has this id"),
 }
 
 # Some mistakes show elsewhere than they were made, and some in both roles.
@@ -149,6 +159,7 @@ BOTH_ROLES = {"E102-binding-named-as-a-slot.j2"}
 WITH = {
     "E205-word-in-two-splits.qualities.csv": "E205-word-in-two-splits.datapackage.yaml",
     "E209-two-share-alike.dataset.yaml": "E209-two-share-alike.datapackage.yaml",
+    "E210-kept-and-retired.verdicts.csv": "E210-kept-and-retired.retired.csv",
 }
 
 
@@ -201,8 +212,8 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Re
 
 
 def test_every_code_has_a_bad_file_and_every_bad_file_a_case() -> None:
-    """The page of codes lists them; E4xx are those of releases, and warnings but W515 have files elsewhere."""
-    listed = {code for code in all_codes() if code < "E4"} | {"W515"}
+    """The page of codes lists them; E4xx are those of releases, and warnings but W515 and W516 have files elsewhere."""
+    listed = {code for code in all_codes() if code < "E4"} | {"W515", "W516"}
     assert len(listed) >= 35
     assert {name[:4] for name in CASES} == listed
     assert {path.name for path in CHECKS.iterdir() if path.is_file()} == {*CASES, *WITH.values()}

@@ -111,13 +111,13 @@ PUBLISHED = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "
 def test_count_of_sssb_tells_ours_and_theirs(project: Path, run: Run) -> None:
     """With a reason where they differ, and without making a row."""
     told = json.loads(run("count", "sssb", "--json").out)
-    assert list(told) == ["dataset", "configs", "rows"]
+    assert list(told) == ["dataset", "configs", "rows", "left_out"]
     configs = {config["config"]: config for config in told["configs"]}
     assert {n: c["published"] for n, c in configs.items() if c["published"]} == PUBLISHED
     for config in configs.values():
         assert list(config) == [
             *("config", "rows", "published", "cite", "frames", "reason"),
-            *("sentences", "tokens", "distinct_tokens", "exact", "tokenizer_tokens"),
+            *("sentences", "tokens", "distinct_tokens", "exact", "tokenizer_tokens", "left_out"),
         ]
         assert config["reason"] or config["rows"] == config["published"]
     assert told["rows"] == sum(config["rows"] for config in configs.values())
@@ -136,7 +136,7 @@ def test_count_prints_a_table(project: Path, run: Run) -> None:
 def test_count_without_a_name_tells_every_dataset_of_the_project(project: Path, run: Run) -> None:
     """And none of the built-in ones: a dog (four words, wild or tame) and a guinea pig (five)."""
     told = json.loads(run("count", "--json").out)
-    assert list(told) == ["datasets", "rows"]
+    assert list(told) == ["datasets", "rows", "left_out"]
     (dataset,) = told["datasets"]
     assert (dataset["dataset"], dataset["rows"], told["rows"]) == ("x", 2, 2)
     sizes = {key: dataset["configs"][0][key] for key in ("sentences", "tokens", "distinct_tokens", "exact")}
@@ -224,7 +224,7 @@ def test_preview_as_json_has_stable_keys(project: Path, run: Run) -> None:
     told = json.loads(run("preview", "x/x", "-n", "1", "--seed", "1", "--json").out)
     assert list(told) == ["dataset", "config", "rows", "seed", "sample"]
     (row,) = told["sample"]
-    assert (list(row), list(row["sentences"])) == (["row", "id", "sentences"], ["stereo", "anti"])
+    assert (list(row), list(row["sentences"])) == (["row", "id", "sentences", "left_out"], ["stereo", "anti"])
     assert list(row["sentences"]["anti"][1]) == ["text", "slot", "guessed"]
     assert told["rows"] == 2
 

@@ -169,8 +169,8 @@ def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None
 
 def test_a_newer_form_is_told(forged: Path, facts: Facts) -> None:
     """A manifest of a later senseprobe is no damage: the message says what to do, and the exit code is 2."""
-    _seal(forged, {**facts, "schema": 3, "new": []})
-    with pytest.raises(ReleaseError, match=r"is of form 3, this senseprobe reads up to 2: upgrade it") as caught:
+    _seal(forged, {**facts, "schema": 4, "new": []})
+    with pytest.raises(ReleaseError, match=r"is of form 4, this senseprobe reads up to 3: upgrade it") as caught:
         api.verify(str(forged))
     assert caught.value.exit_code == 2
     assert not isinstance(caught.value, DamagedRelease)

@@ -83,14 +83,21 @@ CODES: Mapping[str, Code] = {
         "template, in `dataset.yaml` or in a list's resource. What is accepted and does not occur would hide the next "
         "one that does: remove it.",
     ),
+    "E125": Code(
+        "Verdicts that leave no row of a config.",
+        "Take the config out of `configs` in `dataset.yaml`, or take back some verdict in `verdicts.csv`.",
+    ),
     "E201": Code(
         "A descriptor of word lists that cannot be used.",
         "`datapackage.yaml` is a Frictionless descriptor: each resource has a name, a path beside it, sources, "
         "licenses and a schema of fields.",
     ),
     "E202": Code(
-        "A CSV file that is not of its descriptor's form.",
-        "Its first line names the fields in their order, and every row has a cell for each.",
+        "A CSV file that is not of its descriptor's form, or `verdicts.csv`, `retired.csv` or `annotation.json` not of "
+        "theirs.",
+        "Its first line names the fields in their order, and every row has a cell for each. `verdicts.csv` has `id`, "
+        "`verdict` (`reject` or `keep`), `rule`, `source` (the release that was looked at, NAME@VERSION) and, if you "
+        "like, `reason`; an id has one verdict. `retired.csv` has `id` and, if you like, `version` and `reason`.",
     ),
     "E203": Code(
         "A cell of the wrong type, or outside its constraints.",

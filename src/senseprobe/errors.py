@@ -9,7 +9,8 @@
     ├── LexiconError           the lexicon (WordNet) is missing or unreadable
     ├── ReleaseError           a release is missing, exists already, or cannot be written
     ├── ModelError             a model cannot be loaded, or lacks the ability that a scorer needs
-    └── ResultError            a result cannot be read or written
+    ├── ResultError            a result cannot be read or written
+    └── AnnotationError        people cannot be asked as wished, or their answers cannot be read
 
 A message is one clause: what is wrong, where, and what to do.
 """
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from senseprobe.records import Finding
 
 __all__ = [
+    "AnnotationError",
     "DamagedRelease",
     "DeclarationError",
     "FindingsError",
@@ -70,3 +72,7 @@ class ModelError(SenseprobeError):
 
 class ResultError(SenseprobeError):
     """A result that cannot be read or written."""
+
+
+class AnnotationError(SenseprobeError):
+    """People cannot be asked as wished, or what they answered cannot be read."""

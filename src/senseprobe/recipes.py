@@ -41,6 +41,7 @@ def plan_of(catalogue: Catalogue, version: str) -> Plan:
             description=front.description,
             expect=front.expect.model_dump(),
             accept={**catalogue.dataset.card.accept, **front.accept},
+            left_out=catalogue.left_out(config).ids,
         )
         configs.append(plan)
     card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})

@@ -7,7 +7,20 @@ import sys
 
 import typer
 
-from senseprobe.cli import author, bring, compare, export, hub, look, project, release, reporting, score, slicing
+from senseprobe.cli import (
+    annotate,
+    author,
+    bring,
+    compare,
+    export,
+    hub,
+    look,
+    project,
+    release,
+    reporting,
+    score,
+    slicing,
+)
 from senseprobe.cli.console import complain
 from senseprobe.errors import SenseprobeError
 
@@ -18,7 +31,7 @@ _INTERRUPTED = 130
 
 app = typer.Typer(
     name="senseprobe",
-    help="Build, freeze and publish datasets that measure social bias in language models, and score models on them.",
+    help="Build, annotate, freeze and publish datasets that measure social bias in language models, and score models on them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -39,6 +52,7 @@ for _room, _names in (
         app.command()(getattr(_room, _name))
 app.command("import")(bring.import_files)  # names that Python keeps for itself
 app.command("slice")(slicing.slice_result)
+app.add_typer(annotate.annotate, name="annotate")
 
 
 def main() -> None:

@@ -62,6 +62,10 @@ def _details(found: "ReleaseDiff") -> Iterator[str]:
         name = change.config
         for what, ids in change.first.items():
             yield f"{name}: {what} {listed(ids, getattr(change, what))}"
+        for what, groups in (("left out by verdicts", change.rejected), ("taken back", change.taken_back)):
+            for each in groups:
+                rows = listed((_row(*told) for told in each.first.items()), each.rows)
+                yield f"{name}: {what} ({printable(each.rule)}, {printable(each.source)}): {rows}"
         if change.columns:
             yield f"{name}: edited in {listed(f'{column} ({rows})' for column, rows in change.columns.items())}"
         if change.turned:
@@ -80,6 +84,11 @@ def _details(found: "ReleaseDiff") -> Iterator[str]:
             yield f"{name}: column {column}: {was} -> {now}"
         for key, (was, now) in change.design.items():
             yield f"{name}: design, {key}: {_shown(was)} -> {_shown(now)}"
+
+
+def _row(name: str, reason: str) -> str:
+    """A row that has a verdict, with the reason."""
+    return f"{printable(name)} ({printable(shortened(reason))})" if reason else printable(name)
 
 
 def _shown(value: object) -> str:

@@ -1,7 +1,7 @@
 """Commands that show what templates will make, before it is made."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,20 +37,20 @@ def count(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many rows, distinct sentences and tokens a dataset makes, without making it."""
+    """Say how many rows, distinct sentences and tokens a dataset makes, and how many rows verdicts leave out."""
     from senseprobe.project import layers
 
     tokenize = None if tokenizer is None else _tokenizer(tokenizer)
     datasets = [_counted(each, tokenize) for each in ([name] if name else layers()[0].datasets())]
-    rows = sum(dataset["rows"] for dataset in datasets)
+    rows, out = (sum(dataset[key] for dataset in datasets) for key in ("rows", "left_out"))
     if as_json:
-        print_json(datasets[0] if name else {"datasets": datasets, "rows": rows})
+        print_json(datasets[0] if name else {"datasets": datasets, "rows": rows, "left_out": out})
         return
     for dataset in datasets:
         _tell(dataset["configs"], tokenizer, title="" if name else dataset["dataset"])
     if not all(config["exact"] for dataset in datasets for config in dataset["configs"]):
         print_line("\u2264 at most: too many to make them all, so what comes out alike is counted more than once")
-    print_line(f"{rows} rows")
+    print_line(f"{rows} rows; verdicts leave out {out}, and {rows - out} are left" if out else f"{rows} rows")
 
 
 def _counted(name: str, tokenize: "Tokenize | None") -> dict[str, Any]:
@@ -60,8 +60,10 @@ def _counted(name: str, tokenize: "Tokenize | None") -> dict[str, Any]:
 
     catalogue = open_catalogue(name)
     with progress(f"counting {name}", None) as step:
-        configs = [_config(config, count(config, tokenize, step)) for config in catalogue.configs]
-    return {"dataset": catalogue.dataset.name, "configs": configs, "rows": sum(config["rows"] for config in configs)}
+        counts = [(config, count(config, tokenize, step), catalogue.left_out(config)) for config in catalogue.configs]
+    configs = [_config(config, replace(found, left_out=len(out))) for config, found, out in counts]
+    totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
+    return {"dataset": catalogue.dataset.name, "configs": configs, **totals}
 
 
 def _config(config: "Config", found: "Count") -> dict[str, Any]:
@@ -71,11 +73,15 @@ def _config(config: "Config", found: "Count") -> dict[str, Any]:
     return told | {key: value for key, value in asdict(found).items() if key not in told}
 
 
-def _tell(configs: Iterable[Mapping[str, Any]], tokenizer: str | None, title: str) -> None:
+def _tell(configs: Sequence[Mapping[str, Any]], tokenizer: str | None, title: str) -> None:
     headings = ["rows", "published", "frames", "sentences", "their tokens", "tokens in rows"]
     headings += [f"by {Path(tokenizer).name}"] if tokenizer else []
-    columns = {"config": "left", **dict.fromkeys(headings, "right")}
-    print_table(columns, [_row(told)[: len(columns)] for told in configs], title=title)
+    rows = [_row(told)[: len(headings) + 1] for told in configs]
+    if any(told["left_out"] for told in configs):
+        headings[1:1] = ["left out", "rows left"]
+        for row, told in zip(rows, configs, strict=True):
+            row[2:2] = [told["left_out"], told["rows"] - told["left_out"]]
+    print_table({"config": "left", **dict.fromkeys(headings, "right")}, rows, title=title)
     for told in configs:
         if told["reason"]:
             print_line(f"{told['config']}: {told['reason']}")
@@ -135,7 +141,8 @@ def _show(rows: "list[Shown]", title: str) -> None:
     slots = [*dict.fromkeys(piece.slot for piece in pieces if piece.slot)]
     colours = {slot: _COLOURS[number % len(_COLOURS)] for number, slot in enumerate(slots)} if _colour(console) else {}
     for row in rows:
-        console.print(Text(f"\n{row.id}", style="dim" if colours else ""))
+        note = ", which a verdict leaves out" if row.left_out else ""
+        console.print(Text(f"\n{row.id}{note}", style="dim" if colours else ""))
         for role, sentence in row.sentences.items():
             marked = (_marked(piece, colours) for piece in sentence)
             console.print(Text.assemble(f"  {role:<{max(map(len, row.sentences))}}  ", *marked))

@@ -1,10 +1,12 @@
 """What the documents of a release (card, citation, Croissant) are made from."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from senseprobe.release.annotated import Round
 from senseprobe.release.licences import declared
+from senseprobe.release.verdicts import Verdict
 
 __all__ = ["About", "Author", "Source"]
 
@@ -46,6 +48,8 @@ class About:
     - `files`: size in bytes and sha256 of the files of rows and recipe.
     - `memory`: bytes of each config's rows in memory.
     - `creation`: how the rows came about, where they were not made from templates.
+    - `verdicts`: what was decided of single rows, by id; `left_out`: the ids of rows that they leave out, by config.
+    - `annotation`: the rounds in which people looked at rows.
     """
 
     facts: Mapping[str, Any]
@@ -55,6 +59,9 @@ class About:
     bibliography: str = ""
     changelog: str = ""
     creation: str = ""
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    annotation: tuple[Round, ...] = ()
 
     @property
     def card(self) -> Mapping[str, Any]:

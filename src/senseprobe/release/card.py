@@ -10,11 +10,13 @@ import jinja2
 import pyarrow as pa
 
 from senseprobe.records import Design
-from senseprobe.release import yamltext
+from senseprobe.release import rounds, yamltext
 from senseprobe.release.about import About
 from senseprobe.release.citation import bibtex, paper
 from senseprobe.release.licences import hub_name, spdx_url
+from senseprobe.release.markdown import code, prose
 from senseprobe.release.schema import design_schema, meanings
+from senseprobe.release.verdicts import Verdict
 
 __all__ = ["NAME", "front_matter", "render"]
 
@@ -26,6 +28,9 @@ _TASKS = {
     "association": ("feature-extraction", "sentence-similarity"),
 }
 """The Hub's names for what a kind of rows is put to."""
+
+MOST_LEFT_OUT = 100
+"""How many of the rows that verdicts leave out are named."""
 
 _BOUNDS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
 
@@ -58,9 +63,15 @@ def render(about: About) -> str:
         "paper": paper(about),
         "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE),
         "licence_url": spdx_url(about.licence),
+        "left_out": _left_out(about),
     }
     text = _template().render(**about.facts, **told)
     return f"---\n{yamltext.dump(front_matter(about))}---\n\n{text}"
+
+
+def _left_out(about: About) -> list[Verdict]:
+    """The verdicts of the rows that they leave out, config by config, in the order of the rows."""
+    return [about.verdicts[name] for config in about.facts["order"] for name in about.left_out.get(config, ())]
 
 
 def _counted(expect: Mapping[str, Any]) -> bool:
@@ -73,7 +84,8 @@ def _template() -> jinja2.Template:
     env = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    env.filters.update(cell=_cell, quoted=_quoted)
+    env.filters.update(cell=_cell, quoted=_quoted, code=code, prose=prose)
+    env.globals.update(rounds=rounds, most=MOST_LEFT_OUT)
     return env.from_string(source)
 
 

@@ -1,11 +1,11 @@
 """What changed between two releases, as an entry of a changelog in Markdown."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
-from senseprobe.release.form import listed, printable, shortened
+from senseprobe.release.form import listed, shortened
+from senseprobe.release.markdown import code, prose
 
 __all__ = ["entry"]
 
@@ -34,7 +34,7 @@ def _summary(diff: ReleaseDiff) -> str:
 def _came_or_went(diff: ReleaseDiff, what: str) -> Iterator[str]:
     """What was ``added``, or ``removed``: configs, rows with their words, columns, contrasts."""
     for change in diff.configs:
-        name, elsewhere = _code(change.config), change.before if what == "added" else change.after
+        name, elsewhere = code(change.config), change.before if what == "added" else change.after
         if elsewhere is None:
             yield f"config {name}: {getattr(change, what)} rows"
         elif getattr(change, what):
@@ -42,67 +42,71 @@ def _came_or_went(diff: ReleaseDiff, what: str) -> Iterator[str]:
             yield f"{name}: {_rows(change, what)}{words}"
         if columns := change.schema.get(what):
             yield f"{name}: {_columns(columns)}"
+        yield from _by_verdict(change, what)
     if names := diff.contrasts.get(what):
-        yield f"contrasts {listed(map(_code, names))}"
+        yield f"contrasts {listed(map(code, names))}"
 
 
 def _changed(diff: ReleaseDiff) -> Iterator[str]:
     for change in diff.configs:
-        name = _code(change.config)
+        name = code(change.config)
         if change.edited:
-            columns = listed(f"{_code(column)} ({rows})" for column, rows in change.columns.items())
+            columns = listed(f"{code(column)} ({rows})" for column, rows in change.columns.items())
             yield f"{name}: {_rows(change, 'edited')} in {columns}"
         if change.turned:
             yield f"{name}: the label of {change.turned} rows is turned round: the stereotype is now its counterpart"
         for column, (was, now) in change.samples.items():
             if column not in change.labels:
-                yield f"{name}: {_code(column)}, for example {_label(was)} → {_label(now)}"
+                yield f"{name}: {code(column)}, for example {_label(was)} → {_label(now)}"
         for column, labels in change.labels.items():
             told = listed(f"{_label(each.was)} → {_label(each.now)} ({each.rows})" for each in labels)
-            yield f"{name}: {_code(column)} {told}"
+            yield f"{name}: {code(column)} {told}"
         for column, (was, now) in change.schema.get("changed", {}).items():
-            yield f"{name}: column {_code(column)} is {now} and was {was}"
+            yield f"{name}: column {code(column)} is {now} and was {was}"
         for key, (was, now) in change.design.items():
-            yield f"{name}: design, {_code(key)}: {_label(shortened(was))} → {_label(shortened(now))}"
+            yield f"{name}: design, {code(key)}: {_label(shortened(was))} → {_label(shortened(now))}"
         if change.moved:
             yield f"{name}: rows or columns in another order"
         if change.about:
             yield f"{name}: {', '.join(change.about)}"
     if names := diff.contrasts.get("changed"):
-        yield f"contrasts {listed(map(_code, names))}"
+        yield f"contrasts {listed(map(code, names))}"
     if diff.card:
-        yield f"card: {', '.join(_code(key) for key in diff.card)}"
+        yield f"card: {', '.join(code(key) for key in diff.card)}"
     if diff.recipe and not diff.configs:
-        yield f"recipe: {listed(map(_code, diff.recipe))}"
+        yield f"recipe: {listed(map(code, diff.recipe))}"
 
 
 def _rows(change: ConfigChange, what: str) -> str:
     count, ids = getattr(change, what), change.first[what]
-    return f"{count} row{'s' * (count != 1)} {what} ({listed(map(_code, ids), count)})"
+    return f"{count} row{'s' * (count != 1)} {what} ({listed(map(code, ids), count)})"
+
+
+def _by_verdict(change: ConfigChange, what: str) -> Iterator[str]:
+    """Which of the rows were ``removed`` by verdicts, or ``added`` as a verdict no longer leaves them out; and why."""
+    groups = change.taken_back if what == "added" else change.rejected
+    told = "taken back from earlier" if what == "added" else "left out by"
+    for each in groups:
+        rows = listed((_judged(*row) for row in each.first.items()), each.rows)
+        count = f"{each.rows} row{'s' * (each.rows != 1)}"
+        yield f"{code(change.config)}: {count} {told} verdicts ({code(each.rule)}, {code(each.source)}): {rows}"
+
+
+def _judged(name: str, reason: str) -> str:
+    return f"{code(name)} ({prose(shortened(reason))})" if reason else code(name)
 
 
 def _words(change: ConfigChange, what: str) -> str:
     told = {slot: getattr(words, what) for slot, words in change.words.items()}
     parts = [
-        f"{_code(slot)} {listed(f'{_code(w)} ({n})' for w, n in words.items())}"
-        for slot, words in told.items()
-        if words
+        f"{code(slot)} {listed(f'{code(w)} ({n})' for w, n in words.items())}" for slot, words in told.items() if words
     ]
     return f"; {what}: {'; '.join(parts)}" if parts else ""
 
 
 def _columns(columns: Mapping[str, Any]) -> str:
-    return f"columns {listed(f'{_code(name)} ({kind})' for name, kind in columns.items())}"
+    return f"columns {listed(f'{code(name)} ({kind})' for name, kind in columns.items())}"
 
 
 def _label(value: object) -> str:
-    return "none" if value is None else _code(str(value))
-
-
-def _code(text: str) -> str:
-    """The text as Markdown prints it, whatever signs are in it."""
-    text = printable(text)
-    if "`" not in text:
-        return f"`{text}`"
-    fence = "`" * (max(map(len, re.findall("`+", text))) + 1)
-    return f"{fence} {text} {fence}"
+    return "none" if value is None else code(str(value))

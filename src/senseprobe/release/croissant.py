@@ -10,6 +10,7 @@ from senseprobe.records import Design
 from senseprobe.release.about import About, Author
 from senseprobe.release.citation import bibtex
 from senseprobe.release.licences import spdx_url
+from senseprobe.release.rounds import croissant_fields
 from senseprobe.release.schema import design_schema, meanings
 
 __all__ = ["NAME", "render"]
@@ -69,6 +70,7 @@ def render(about: About) -> str:
         "rai:dataBiases": card["measured"] or card["summary"],
         "rai:dataLimitations": _limitations(about),
         "rai:dataSocialImpact": card["who_could_be_harmed"] or card["content_warning"],
+        **croissant_fields(about.annotation),
         "distribution": [*_files(about)],
         "recordSet": [_records(about, config) for config in facts["order"]],
     }

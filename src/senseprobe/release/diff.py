@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError
 from senseprobe.release.form import listed
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.matching import LabelChange, Mask, Pairs, Rows, Table, Values, Words, match, spread, turned
 from senseprobe.release.schema import design_schema
+from senseprobe.release.verdicts import REJECT, Judged, Verdict, grouped
 from senseprobe.release.versions import Bump, Reason, lowest, numbers
 
 if TYPE_CHECKING:
@@ -41,10 +43,11 @@ _OF_ROWS = {"slots", "columns"}
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A release, and what makes the rows of a config of it."""
+    """A release, what makes the rows of a config of it, and what reads the verdicts that its rows were filtered by."""
 
     manifest: Manifest
     rows: Callable[[str], Iterator[pa.RecordBatch]]
+    verdicts: Callable[[], Mapping[str, Verdict]] = dict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +64,8 @@ class ConfigChange:
     - `design`: what was and what is, by key.
     - `about`: other facts of the manifest that differ (description, expect, …).
     - `moved`: whether rows or columns that both have are in another order.
+    - `rejected`: those of the removed rows that verdicts of the newer release leave out, by rule and source.
+    - `taken_back`: those of the added rows that verdicts of the older release left out, by these.
     """
 
     config: str
@@ -79,6 +84,8 @@ class ConfigChange:
     design: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     about: tuple[str, ...] = ()
     moved: bool = False
+    rejected: tuple[Judged, ...] = ()
+    taken_back: tuple[Judged, ...] = ()
 
     def reasons(self) -> Iterator[Reason]:
         """What in this config calls for which number."""
@@ -93,7 +100,9 @@ class ConfigChange:
             (self.added, Bump.MINOR, "added"),
         ):
             if count:
-                yield Reason(bump, f"{_rows(count)} of {name} {what}")
+                rejected = sum(each.rows for each in self.rejected) if what == "removed" else 0
+                told = f", {rejected} of them by verdicts" if rejected else ""
+                yield Reason(bump, f"{_rows(count)} of {name} {what}{told}")
         if self.turned:
             yield Reason(Bump.MAJOR, f"the label of {_rows(self.turned)} of {name} is turned round")
         for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
@@ -247,8 +256,8 @@ def _config(name: str, old: Side, new: Side) -> ConfigChange:
 
 
 def _first_of(side: Side, name: str) -> tuple[str, ...]:
-    """The first ids of a config; a batch without rows, or none, has none."""
-    batch = next(side.rows(name), None)
+    """The first ids of a config, of which batches may have no rows; none where it has none."""
+    batch = next((batch for batch in side.rows(name) if batch.num_rows), None)
     return () if batch is None else tuple(batch["id"].slice(0, FIRST).to_pylist())
 
 
@@ -271,6 +280,8 @@ def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
         "removed": len(pairs.only_old),
         "edited": int(edited.sum()),
         "first": {key: ids for key, ids in first.items() if ids},
+        "rejected": _judged(was.ids, pairs.only_old, new.verdicts()),
+        "taken_back": _judged(now.ids, pairs.only_new, old.verdicts()),
         "schema": _schema(*schemas),
         "moved": pairs.moved or [each.name for each in schemas[1] if each.name in shared] != shared,
         **values,
@@ -301,6 +312,15 @@ def _values(
     both = len(sentences) == 2
     crossed = int(turned(sentences["stereo"], sentences["anti"], pairs).sum()) if both else 0
     return edited, {**told, "turned": crossed}
+
+
+def _judged(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[Judged, ...]:
+    """Those of the rows that the verdicts leave out."""
+    rejected = pa.array([each.id for each in verdicts.values() if each.verdict == REJECT], ids.type)
+    if not len(rejected):
+        return ()
+    some = ids.take(pa.array(rows))
+    return grouped(verdicts[name] for name in some.filter(pc.is_in(some, value_set=rejected)).to_pylist())
 
 
 def _ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:

@@ -78,11 +78,18 @@ def _carded(card: dict[str, Any]) -> dict[str, Any]:
 
 class _Config(_Strict):
     rows: NonNegativeInt
+    expanded: NonNegativeInt = 0
     content: Sha256
     design: Annotated[Design, AfterValidator(_readable)]
     levels: dict[str, NonNegativeInt]
     description: str
     expect: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _some_left_out(self) -> Self:
+        if "expanded" in self.model_fields_set and self.expanded <= self.rows:
+            raise ValueError("`expanded` is not more than `rows`")
+        return self
 
 
 class _Manifest(_Strict):

@@ -1,6 +1,6 @@
 """Writes a release: rows, card, recipe, manifest; beside its final name, and renamed when whole."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +13,13 @@ from senseprobe.files import whole_folder
 from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.about import About, Source
+from senseprobe.release.annotated import ANNOTATION, read_annotation
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
 from senseprobe.release.manifest import NAME, Manifest, read_manifest, record
 from senseprobe.release.parquet import Told
 from senseprobe.release.reading import Release
 from senseprobe.release.sizes import held_bytes
+from senseprobe.release.verdicts import VERDICTS, read_verdicts
 
 __all__ = ["ConfigPlan", "Plan", "declared", "file_entries", "freeze", "metadata", "whole_release", "write_recipe"]
 
@@ -28,7 +30,10 @@ Write = Callable[[Path, pa.Schema, Told], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfigPlan:
-    """A config to be frozen: its rows, written when asked for, and what is known of them."""
+    """A config to be frozen: its rows, written when asked for, and what is known of them.
+
+    `size` counts its rows before verdicts, as files and ranges do; `left_out` are the ids of those that are left out.
+    """
 
     name: str
     size: int
@@ -39,6 +44,7 @@ class ConfigPlan:
     description: str
     expect: Mapping[str, Any]
     accept: Mapping[str, str]
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,6 +127,8 @@ def _write(
         bibliography=_bibliography(folder),
         changelog=approve(Release(folder, _manifest(facts, entries))) or "",
         creation=plan.creation,
+        left_out={config.name: config.left_out for config in plan.configs if config.left_out},
+        **_judged(folder, plan.dataset),
     )
     manifest = _manifest(facts, entries | _write_documents(about, folder))
     (folder / NAME).write_bytes(manifest.dump())
@@ -136,6 +144,12 @@ def _bibliography(folder: Path) -> str:
     """The entries that a release cites: those of its lists, or of an import."""
     places = (folder / "recipe" / "wordlists" / "references.bib", folder / "recipe" / "references.bib")
     return "".join(path.read_text("utf-8", "replace") for path in places if path.is_file())
+
+
+def _judged(folder: Path, dataset: str) -> dict[str, Any]:
+    """The verdicts of a release's recipe, and how they came about."""
+    place = folder / "recipe" / "templates" / dataset
+    return {"verdicts": read_verdicts(place / VERDICTS), "annotation": read_annotation(place / ANNOTATION)}
 
 
 def _write_documents(about: About, folder: Path) -> dict[str, dict[str, int | str]]:
@@ -179,7 +193,8 @@ def declared(plan: Plan) -> dict[str, Any]:
 
 def _facts(config: ConfigPlan) -> dict[str, Any]:
     return {
-        "rows": config.size,
+        "rows": config.size - len(config.left_out),
+        **({"expanded": config.size} if config.left_out else {}),
         "design": record(config.design),
         "levels": dict(config.levels),
         "description": config.description,

@@ -16,8 +16,12 @@ from senseprobe.release.form import mistake
 __all__ = ["NAME", "SCHEMA", "Manifest", "read_manifest"]
 
 NAME = "release.json"
-SCHEMA = 2
-"""Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design."""
+SCHEMA = 3
+"""Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design.
+
+3 added `expanded` to a config: its rows before verdicts. A release without such a config is of form 2, as before: who
+does not know verdicts reads it rightly, and would make too many rows from the recipe of any other.
+"""
 
 MAX_BYTES = 8 * 2**20
 """Room for some 50,000 files: a larger manifest is a mistake or an attack."""
@@ -28,7 +32,7 @@ class Manifest:
     """A release's own account of itself.
 
     `files` maps every file but the manifest to its size in bytes and sha256; `configs` maps a config to its `rows`,
-    `content` (content hash), `design` and `expect`.
+    `content` (content hash), `design` and `expect`, and where verdicts left some rows out, how many were `expanded`.
     """
 
     data: Mapping[str, Any]
@@ -36,7 +40,8 @@ class Manifest:
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> "Manifest":
         """The manifest with these facts, given a schema version and its digest."""
-        data = {**facts, "schema": SCHEMA}
+        filtered = any("expanded" in config for config in facts["configs"].values())
+        data = {**facts, "schema": SCHEMA if filtered else 2}
         return cls({**data, "digest": _digest(data)})
 
     @property
@@ -70,6 +75,11 @@ class Manifest:
             raise ReleaseError(f"{self.name} has no config {name!r}: there is {', '.join(self.configs)}")
         facts: Mapping[str, Any] = self.data["configs"][name]
         return facts
+
+    def expanded(self, name: str) -> int:
+        """How many rows a config has before verdicts: ranges, and the files of its rows, are counted by these."""
+        facts = self.config(name)
+        return int(facts.get("expanded", facts["rows"]))
 
     def design(self, name: str) -> Design:
         """What evaluation needs to know of a config."""

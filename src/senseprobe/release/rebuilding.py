@@ -37,7 +37,7 @@ def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: 
         else:
             size = next(each.size for each in plan.configs if each.name == name)
             # One row too many tells as much as a recipe that was changed into one that never ends.
-            yield from _aside(release, name, rows[name](0, min(size, manifest.config(name)["rows"] + 1)))
+            yield from _aside(release, name, rows[name](0, min(size, manifest.expanded(name) + 1)))
     yield from _facts(manifest, plan)
 
 
@@ -47,7 +47,7 @@ def remade(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBat
     Whoever takes them holds them against the content hash.
     """
     with suppress(ValueError):  # a range beyond what the recipe makes
-        yield from map(plain, rows(0, int(manifest.config(config)["rows"])))
+        yield from map(plain, rows(0, manifest.expanded(config)))
 
 
 def _hashed(manifest: Manifest, config: str, rows: Rows) -> Iterator[Finding]:
@@ -65,7 +65,7 @@ def _hashed(manifest: Manifest, config: str, rows: Rows) -> Iterator[Finding]:
 def _aside(release: Release, config: str, again: Iterator[pa.RecordBatch]) -> list[Finding]:
     """Hold rows made again against the frozen ones; names the first row and column that differ."""
     try:
-        pairs = _aligned(release.batches(config), map(plain, again))
+        pairs = _aligned(release.batches(config), (plain(batch) for batch in again if batch.num_rows))
         told = next((_first_difference(old, new) for old, new in pairs if old is None or old != new), None)
     except (DamagedRelease, DeclarationError) as error:
         return list(error.findings)
@@ -82,6 +82,7 @@ def _facts(manifest: Manifest, plan: Plan) -> Iterator[Finding]:
         mine, theirs = told["configs"][name], manifest.config(name)
         keys = ("description", "expect", "accept")  # the last is not in manifests of the first form
         other += [f"{name}, {key}" for key in keys if theirs.get(key, mine[key]) != mine[key]]
+        other += [f"{name}, expanded"] if theirs.get("expanded") != mine.get("expanded") else []
         yield from _design(manifest, name, Design.from_dict(mine["design"]), mine["levels"])
     if other:
         message = f"the recipe says otherwise than the manifest: {listed(map(printable, other))}"

@@ -67,7 +67,7 @@ def _there(target: Path, config: str, manifest: Manifest) -> bool:
 
     DamagedRelease where they are not what was frozen or restored, and ReleaseError where there are only some of them.
     """
-    folder, rows = target / config, int(manifest.config(config)["rows"])
+    folder, rows = target / config, manifest.expanded(config)
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if folder.is_dir() and not names and rows:
         folder.rmdir()
@@ -99,8 +99,13 @@ def recipe_damage(release: Release) -> list[Finding]:
 def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
     manifest, facts = release.manifest, release.manifest.config(config)
     marks = metadata(str(manifest.data["dataset"]), str(manifest.data["version"]), manifest.data["card"])
-    schema, size = design_schema(release.design(config)), int(facts["rows"])
+    schema, size = design_schema(release.design(config)), manifest.expanded(config)
     content = ContentHash(schema)
+    try:
+        next(rows(size, size) if rows else iter(()), None)  # makes nothing, however many rows a forger tells of
+    except ValueError:
+        message = f"the recipe makes fewer than the {size} rows that the manifest tells of"
+        raise DamagedRelease([Finding(path=config, code="E408", message=message)]) from None
     with whole_release(release.folder / config, config) as folder:
         if rows is not None:
             tell = partial(_tell, content, progress)
@@ -138,7 +143,7 @@ def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]
 def _of_rows(name: str, manifest: Manifest) -> bool:
     """Whether a file is one of those that a config's rows are written in."""
     config, _, file = name.partition("/")
-    return config in manifest.configs and is_file_name(file, int(manifest.config(config)["rows"]))
+    return config in manifest.configs and is_file_name(file, manifest.expanded(config))
 
 
 def difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:

@@ -1,0 +1,201 @@
+"""How well annotators agree: on each question, and in it by stratum, annotator, word and group."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from senseprobe.annotation.disagreement import Accuracy, Pair, accuracies, pairs
+from senseprobe.annotation.figures import BY, Figure, FleissKappa
+from senseprobe.annotation.kappas import fleiss
+from senseprobe.annotation.records import Annotation, Plan
+from senseprobe.annotation.tabulating import Table, tabulated
+from senseprobe.errors import AnnotationError
+from senseprobe.files import write_whole
+from senseprobe.release.form import printable
+from senseprobe.statistics import DRAWS, Agreeing, IntArray, agreement_between, agreement_within
+
+__all__ = ["BY", "NAME", "SMALLEST_GROUP", "Agreement", "Figure", "FleissKappa", "agreement", "write_agreement"]
+
+NAME = "agreement.json"
+
+SMALLEST_GROUP = 5
+"""Annotators that a group has where it is told of: figures of fewer would tell who they are."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Agreement:
+    """All that is told of agreement; `draws` and `seed` are those of the intervals.
+
+    `withheld`: how many groups are not told of, as they have fewer than `smallest_group` annotators.
+    """
+
+    figures: tuple[Figure, ...]
+    fleiss: tuple[FleissKappa, ...]
+    pairs: tuple[Pair, ...]
+    gold: tuple[Accuracy, ...]
+    draws: int
+    seed: int
+    smallest_group: int
+    withheld: int
+
+    def by(self, what: str) -> list[Figure]:
+        """The figures about one of BY, in order."""
+        return [figure for figure in self.figures if figure.by == what]
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it with stable keys, as `agreement.json` has it."""
+        return {
+            "draws": self.draws,
+            "seed": self.seed,
+            "smallest_group": self.smallest_group,
+            "withheld_groups": self.withheld,
+            "figures": [each.as_dict() for each in self.figures],
+            "fleiss": [each.as_dict() for each in self.fleiss],
+            "pairs": [each.as_dict() for each in self.pairs],
+            "gold": [each.as_dict() for each in self.gold],
+        }
+
+
+def agreement(
+    plan: Plan,
+    annotations: Iterable[Annotation],
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    smallest_group: int = SMALLEST_GROUP,
+) -> Agreement:
+    """Agreement on every question with choices; ``unsure`` is an answer as any other, free text is not compared.
+
+    Intervals are those between the 2.5 % and 97.5 % quantiles over resampled items, all sentences of an item together:
+    what other items would give of the same annotators.
+    """
+    told = [*annotations]
+    groups = _groups(told)
+    large = {name: people for name, people in groups.items() if len(people) >= max(2, smallest_group)}
+    tables = tabulated(plan, told)
+    measuring = _Measuring(draws=draws, seed=seed, groups=large, smallest=smallest_group)
+    return Agreement(
+        figures=tuple(figure for table in tables for figure in measuring.figures(table)),
+        fleiss=tuple(_fleiss(table) for table in tables),
+        pairs=tuple(pair for table in tables for pair in pairs(table)),
+        gold=tuple(each for table in tables for each in accuracies(table)),
+        draws=draws,
+        seed=seed,
+        smallest_group=smallest_group,
+        withheld=len(groups) - len(large),
+    )
+
+
+def _groups(annotations: Iterable[Annotation]) -> dict[str, frozenset[str]]:
+    """Who named each group of themselves, in any annotation and whatever case."""
+    found: dict[str, set[str]] = {}
+    for each in annotations:
+        for group in each.groups:
+            found.setdefault(" ".join(group.casefold().split()), set()).add(each.annotator)
+    return {name: frozenset(people) for name, people in sorted(found.items()) if name}
+
+
+def _fleiss(table: Table) -> FleissKappa:
+    counts = table.counts()
+    told = [[label for label, often in zip(table.labels, row, strict=True) for _ in range(often)] for row in counts]
+    kappa = fleiss(told)
+    return FleissKappa(
+        question=table.question, value=kappa.value, units=kappa.items, answers=kappa.answers, why=kappa.why
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Measuring:
+    draws: int
+    seed: int
+    groups: Mapping[str, frozenset[str]]
+    smallest: int
+
+    def figures(self, table: Table) -> Iterator[Figure]:
+        """All figures of a question, in the order of BY."""
+        counts = table.counts()
+        yield self._within(table, "all", "", counts, np.arange(len(table.units)), table.people)
+        yield from self._parts(table, "sentence", [key.partition(".")[2] for _, key in table.units])
+        yield from self._parts(table, "stratum", self._of_items(table, "stratum"))
+        for person in table.people:
+            yield self._across(table, "annotator", person, {person}, {*table.people} - {person})
+        yield from self._parts(table, "word", self._of_items(table, "target"))
+        yield from self._groups(table)
+
+    def _of_items(self, table: Table, field: str) -> list[str]:
+        return [getattr(table.items[number], field) for number in table.item]
+
+    def _parts(self, table: Table, by: str, levels: list[str]) -> Iterator[Figure]:
+        """A figure for each level of the units, where there is more than one; what has no level has no figure."""
+        if len(set(levels)) < 2:
+            return
+        counts, sequence = table.counts(), np.array(levels, dtype=object)
+        for level in sorted({*levels} - {""}):
+            units = np.flatnonzero(sequence == level)
+            people = {table.people[person] for person in table.person[np.isin(table.unit, units)]}
+            yield self._within(table, by, level, counts[units], units, people)
+
+    def _groups(self, table: Table) -> Iterator[Figure]:
+        """Figures of groups; of two groups those are left out who belong to both."""
+        here = {name: people & {*table.people} for name, people in self.groups.items()}
+        for name, people in here.items():
+            if len(people) >= max(2, self.smallest):
+                units = np.arange(len(table.units))
+                yield self._within(table, "group", name, table.counts(table.by(people)), units, people)
+        for first, second in combinations(here, 2):
+            own, others = here[first] - here[second], here[second] - here[first]
+            if min(len(own), len(others)) >= max(1, self.smallest):
+                yield self._across(table, "groups", f"{first} / {second}", own, others)
+
+    def _within(
+        self, table: Table, by: str, level: str, counts: IntArray, units: IntArray, people: Collection[str]
+    ) -> Figure:
+        found = agreement_within(counts, table.item[units], seed=self.seed, draws=self.draws)
+        return _figure(table, by, level, "alpha", found, len(people))
+
+    def _across(self, table: Table, by: str, level: str, own: Collection[str], others: Collection[str]) -> Figure:
+        counts = table.counts(table.by(own)), table.counts(table.by(others))
+        found = agreement_between(*counts, table.item, seed=self.seed, draws=self.draws)
+        return _figure(table, by, level, "cross-kappa", found, len({*own, *others}))
+
+
+def _figure(table: Table, by: str, level: str, measure: str, found: Agreeing, annotators: int) -> Figure:
+    """A figure, told to nine digits behind the point, on which all processors agree."""
+    value, low, high, same, same_low, same_high = (
+        None if number is None else round(number, 9)
+        for each in (found.corrected, found.percent)
+        for number in (each.value, *(each.interval or (None, None)))
+    )
+    return Figure(
+        question=table.question,
+        by=by,
+        level=level,
+        measure=measure,
+        value=value,
+        low=low,
+        high=high,
+        same=same,
+        same_low=same_low,
+        same_high=same_high,
+        items=found.items,
+        units=found.units,
+        answers=found.answers,
+        annotators=annotators,
+        alone=found.alone,
+        why=found.corrected.why,
+    )
+
+
+def write_agreement(folder: Path, told: Agreement) -> None:
+    """Write `agreement.json` into a folder, canonical JSON; AnnotationError where it cannot be."""
+    path = folder / NAME
+    text = json.dumps(told.as_dict(), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    try:
+        write_whole(path, f"{text}\n".encode())
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(path))} cannot be written: {error.strerror}") from None

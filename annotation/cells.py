@@ -1,0 +1,86 @@
+"""Tables that people fill in: CSV as spreadsheets write it, and no cell of ours that they take for a formula."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from senseprobe.errors import AnnotationError
+from senseprobe.files import read_plain
+from senseprobe.release.form import printable
+
+__all__ = ["Line", "csv_bytes", "read_cells"]
+
+MAX_BYTES = 64 * 2**20
+"""A hundred thousand rows of some 600 bytes."""
+
+_FIRST = re.compile(r"""\s*(?:"[^"]*"|[^",;\t\n]*)([,;\t])""")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The cells of a row, and the line of the file on which it begins, from 1."""
+
+    number: int
+    cells: tuple[str, ...]
+
+    def cell(self, column: int) -> str:
+        """A cell, from 0, without blanks around it; empty where the row is too short."""
+        return self.cells[column].strip() if column < len(self.cells) else ""
+
+
+def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
+    r"""The rows as spreadsheets open them: UTF-8 with a mark, a comma between cells, nothing that is a formula.
+
+    >>> csv_bytes([["a", "=1+1"]])
+    b"\xef\xbb\xbfa,'=1+1\r\n"
+    """
+    out = io.StringIO()
+    csv.writer(out).writerows([_guarded(cell) for cell in row] for row in rows)
+    return out.getvalue().encode("utf-8-sig", "surrogatepass")
+
+
+def _guarded(text: str) -> str:
+    """The text, behind an apostrophe where a spreadsheet would run it, or has an apostrophe that would be lost."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
+    """The rows of a CSV file that hold something; comma, semicolon or tab between cells, as its first row has them.
+
+    AnnotationError where the file cannot be read, has more than `most` bytes or is no CSV in UTF-8.
+    """
+    shown = printable(str(path))
+    try:
+        text = read_plain(path, most).decode("utf-8-sig")
+    except OSError as error:
+        raise AnnotationError(f"{shown} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise AnnotationError(f'{shown}:{line}: is not UTF-8: save it as "CSV UTF-8"') from None
+    return list(_lines(text, shown))
+
+
+def _lines(text: str, shown: str) -> Iterator[Line]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    start = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield Line(start, tuple(map(_unguarded, cells)))
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise AnnotationError(f"{shown}:{start}: malformed CSV: {error}") from None
+
+
+def _delimiter(text: str) -> str:
+    """What stands behind the first cell: sheets of some countries have semicolons."""
+    found = _FIRST.match(text)
+    return found[1] if found else ","
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell

@@ -1,0 +1,38 @@
+"""New verdicts beside those that a dataset has already: of other releases, of readers' disputes."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from senseprobe.errors import DeclarationError
+from senseprobe.records import Finding
+from senseprobe.release.form import printable
+from senseprobe.release.verdicts import Verdict
+
+__all__ = ["merged"]
+
+
+def merged(
+    there: Mapping[str, Verdict], new: Iterable[Verdict], asked: Collection[str], source: str, shown: str
+) -> list[Verdict]:
+    """The verdicts of a file after new ones were put to it, sorted by id.
+
+    - `there`: what the file has, by id; `shown` is what messages call it.
+    - `asked`: the rows that the new ones are about: verdicts of the same `source` on them are replaced, also where
+      nothing is decided of them any more. Those of other sources stay.
+
+    Raises DeclarationError, with every line, where a verdict of another source says the opposite.
+    """
+    kept = {name: each for name, each in there.items() if each.source != source or name not in asked}
+    findings = []
+    for each in new:
+        before = kept.setdefault(each.id, each)
+        if before.verdict != each.verdict:
+            findings.append(_conflict(before, each, shown))
+    if findings:
+        raise DeclarationError(findings)
+    return sorted(kept.values(), key=lambda each: each.id)
+
+
+def _conflict(before: Verdict, now: Verdict, shown: str) -> Finding:
+    message = f"{printable(now.id)} is {before.verdict} by {before}; answers to {now.source} say {now.verdict} ({now})"
+    hint = "nothing was written: remove the line if you stand by the new one"
+    return Finding(path=shown, line=before.line, column=1, code="E202", message=message, hint=hint)

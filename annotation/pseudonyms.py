@@ -1,0 +1,92 @@
+"""Names that tell nobody who an annotator is, and stay the same from pull to pull: a keyed hash (HMAC-SHA256).
+
+The key lies in the project's folder, is never published, and only who has it can find out whose name is whose.
+"""
+
+import hmac
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from senseprobe.errors import AnnotationError
+from senseprobe.files import read_plain, write_whole
+from senseprobe.release.form import printable
+
+__all__ = ["IGNORED", "SECRET", "pseudonym", "pseudonyms", "read_secret"]
+
+SECRET = "secret"  # noqa: S105 - the name of the file
+IGNORED = (SECRET, "groups.csv", "exports/")
+"""What git is told to leave out of a project's folder: raw exports hold accounts, and groups beside answers."""
+
+_KEY = re.compile(rb"[0-9a-f]{64}\n?")
+_DIGITS = 12
+
+
+def pseudonym(secret: bytes, who: str) -> str:
+    """The pseudonym of somebody under a key.
+
+    >>> pseudonym(bytes(32), "7")
+    'p-306e9426d794'
+    """
+    return f"p-{hmac.digest(secret, who.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:_DIGITS]}"
+
+
+def pseudonyms(folder: Path) -> Callable[[str], str]:
+    """What gives the annotators of the project in `folder` their pseudonyms; the key is made where there is none."""
+    secret = read_secret(folder)
+    return lambda who: pseudonym(secret, who)
+
+
+def read_secret(folder: Path) -> bytes:
+    """The key of the project in `folder`, made where there is none, and kept from git.
+
+    AnnotationError where it cannot be read or made, is no key, or others on the system may read it.
+    """
+    path = folder / SECRET
+    try:
+        if not path.is_symlink() and not path.exists():
+            _make(path)
+        _keep_from_git(folder)
+        return _read(path)
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(path))} cannot be used: {error.strerror}") from None
+
+
+def _make(path: Path) -> None:
+    """Write a new key; whoever is first to give it its name wins, and nobody sees half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(f"{secrets.token_hex(32)}\n".encode())
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(partial, path)
+    finally:
+        partial.unlink()
+
+
+def _read(path: Path) -> bytes:
+    shown = printable(str(path))
+    raw = read_plain(path, 100)
+    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise AnnotationError(f"{shown} may be read by others, who could tell who answered what: chmod 600 {shown}")
+    if not _KEY.fullmatch(raw):
+        raise AnnotationError(f"{shown} is no key: put back the one that was there, or all annotators get new names")
+    return bytes.fromhex(raw.decode().strip())
+
+
+def _keep_from_git(folder: Path) -> None:
+    """Have `.gitignore` name what is not to be published, behind what it names already."""
+    path = folder / ".gitignore"
+    there = path.is_symlink() or path.exists()
+    text = read_plain(path, 2**20).decode("utf-8", "surrogateescape") if there else ""
+    if missing := [name for name in IGNORED if name not in text.splitlines()]:
+        lines = [*text.splitlines(), *missing]
+        write_whole(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))

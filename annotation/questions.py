@@ -1,0 +1,170 @@
+"""What people are asked of a row: one list, from which interface, sheets, and the reading of answers are made.
+
+An answer has a key: the question's id (``sense``), or id and role (``stereotype.stereo``) where a question is asked of
+each sentence. On the screen a control has the sentence's position instead (``stereotype-1``), which tells no role.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from types import MappingProxyType
+
+from senseprobe.annotation.records import Item, Plan
+from senseprobe.errors import AnnotationError
+from senseprobe.release.form import listed, printable
+
+__all__ = [
+    "CONSENT",
+    "GROUPS",
+    "QUESTIONS",
+    "ROLES",
+    "Question",
+    "asked",
+    "controls",
+    "keys",
+    "plan_keys",
+    "question_of",
+    "questions_for",
+]
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "contrast": ("stereo", "anti"),
+    "inference": ("premise", "hypothesis"),
+    "association": ("sentence",),
+}
+"""The sentences of a row, by kind, in the order of their columns."""
+
+CONSENT, GROUPS = "consent", "groups"
+"""Controls that are there where a plan asks for groups: ``yes`` or nothing, and free text with commas between groups.
+
+Without consent the groups are not to be read."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """A question; without `choices` it is answered in words of one's own.
+
+    `choices` maps what an answer is called to what people read; `each`: of each sentence, not of the row; `required`:
+    an annotation without it is not finished; `when`: it is asked only where the named question has one of the answers.
+    """
+
+    id: str
+    text: str
+    choices: Mapping[str, str] = field(default_factory=dict)
+    each: bool = False
+    required: bool = False
+    when: tuple[str, frozenset[str]] | None = None
+
+
+_STEREOTYPE = {
+    "stereotype": "Yes: it says what is often said of a whole group of people",
+    "anti-stereotype": "The opposite: it denies what is often said of them",
+    "neither": "Neither",
+    "unsure": "I am not sure",
+}
+_INFERENCE = {
+    "entailment": "Then sentence 2 is true",
+    "neutral": "Sentence 2 may be true or not",
+    "contradiction": "Then sentence 2 is false",
+    "unsure": "I am not sure",
+}
+_YES_NO = {"yes": "Yes", "no": "No"}
+_KNOWN = ("stereotype", frozenset({"stereotype", "anti-stereotype"}))
+
+_ALL = (
+    Question(
+        id="sense",
+        text="Does the marked word have this meaning here, or one that goes with it, as a noun and its adjective?",
+        choices={**_YES_NO, "unsure": "I am not sure"},
+    ),
+    Question(
+        id="inference",
+        text="If sentence 1 is true, what of sentence 2?",
+        choices=_INFERENCE,
+        required=True,
+    ),
+    Question(
+        id="stereotype",
+        text="Where you live, is this known as a stereotype?",
+        choices=_STEREOTYPE,
+        required=True,
+    ),
+    Question(id="whom", text="Of which people is it a stereotype?", when=_KNOWN),
+    Question(id="natural", text="Is it natural English?", choices=_YES_NO, required=True),
+    Question(
+        id="withhold",
+        text="Would you rather not have this used to test language models?",
+        choices={"yes": "I would rather not have it used", "no": "It may be used"},
+    ),
+    Question(id="comment", text="Anything else? (if you like)"),
+)
+QUESTIONS: Mapping[str, Question] = MappingProxyType({question.id: question for question in _ALL})
+"""All questions by id, in the order in which they are asked."""
+
+_ASKED: Mapping[str, tuple[str, ...]] = {
+    "contrast": ("sense", "stereotype", "whom", "natural", "withhold", "comment"),
+    "inference": ("inference", "stereotype", "whom", "natural", "withhold", "comment"),
+    "association": ("natural", "withhold", "comment"),
+}
+_EACH: Mapping[str, frozenset[str]] = {
+    "contrast": frozenset({"stereotype", "whom", "natural"}),
+    "inference": frozenset({"natural"}),
+    "association": frozenset(),
+}
+
+
+def questions_for(kind: str, senses: bool = True) -> tuple[Question, ...]:
+    """The questions of a kind of rows, in order; that of the sense only where `senses`.
+
+    >>> [question.id for question in questions_for("association")]
+    ['natural', 'withhold', 'comment']
+    """
+    ids = (id_ for id_ in _ASKED[kind] if senses or id_ != "sense")
+    return tuple(replace(QUESTIONS[id_], each=id_ in _EACH[kind]) for id_ in ids)
+
+
+def asked(plan: Plan) -> tuple[Question, ...]:
+    """The questions of a plan, in its order; AnnotationError where its kind of rows has no such question."""
+    return _chosen(plan.kind, plan.questions)
+
+
+@lru_cache(maxsize=8)
+def _chosen(kind: str, ids: tuple[str, ...]) -> tuple[Question, ...]:
+    known = {question.id: question for question in questions_for(kind)}
+    if strange := [printable(id_) for id_ in ids if id_ not in known]:
+        raise AnnotationError(f"no question {listed(strange)} for {kind} rows: there is {', '.join(known)}")
+    return tuple(known[id_] for id_ in ids)
+
+
+def plan_keys(plan: Plan) -> tuple[str, ...]:
+    """All keys that answers to a plan may have, in order."""
+    roles = ROLES[plan.kind]
+    return tuple(key for question in asked(plan) for key in _keys(question, roles))
+
+
+def keys(plan: Plan, item: Item) -> tuple[str, ...]:
+    """The keys of what is asked of an item; that of the sense only where it has a gloss."""
+    return tuple(key for key in plan_keys(plan) if key != "sense" or item.gloss)
+
+
+def _keys(question: Question, roles: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{question.id}.{role}" for role in roles) if question.each else (question.id,)
+
+
+def question_of(key: str) -> Question:
+    """The question that a key belongs to; KeyError where there is none."""
+    return QUESTIONS[key.partition(".")[0]]
+
+
+def controls(plan: Plan, item: Item) -> dict[str, str]:
+    """The key of an item's answers by the name of the control that takes them, question by question.
+
+    All that the interface has are named, also that of a sense that this item has no gloss of: `keys` tells.
+    """
+    found: dict[str, str] = {}
+    for question in asked(plan):
+        if question.each:
+            found |= {f"{question.id}-{n}": f"{question.id}.{s.role}" for n, s in enumerate(item.sentences, 1)}
+        else:
+            found[question.id] = question.id
+    return found

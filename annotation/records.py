@@ -1,0 +1,88 @@
+"""What travels between asking and deciding: frozen, typed, and importing nothing of ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["Annotation", "Item", "Plan", "Sentence"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sentence:
+    """A sentence of a row, in its role (`stereo`, `premise`, …), with the span of the target where it has one."""
+
+    role: str
+    text: str
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """A row that people are asked about.
+
+    - `row`: its id in the release; `content`: sha256 of all that is shown, so that answers to other words are noticed.
+    - `sentences`: in the order in which they are shown, which is drawn so that it does not tell the role.
+    - `gloss`: what the lexicon says of `sense_key`; both are empty where the question of the sense is not asked.
+    - `stratum`: the levels of the sample's strata, as ``config=race, target=black``; empty without strata.
+    - `gold`: expected answers, by question key; empty where none are known.
+    - `labels`: what the release itself says, by question key; only where a plan shows it (`prefill`).
+    """
+
+    row: str
+    config: str
+    content: str
+    sentences: tuple[Sentence, ...]
+    target: str = ""
+    sense_key: str = ""
+    gloss: str = ""
+    stratum: str = ""
+    gold: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Who is asked what: all that is needed to ask again and to read the answers.
+
+    - `project`: the name that it has on the platform; `release`: ``NAME@VERSION``, with its `content` hash and `kind`.
+    - `overlap`: how many people shall answer each item; `strata`, `where`: how rows were chosen; `seed`: all chance.
+    - `questions`: ids of questions.py, in the order in which they are asked.
+    - `prefill`: whether the release's own labels are shown as answers; `groups`: whether annotators are asked for
+      groups that they belong to.
+    """
+
+    project: str
+    release: str
+    content: str
+    kind: str
+    seed: int
+    overlap: int
+    strata: tuple[str, ...] = ()
+    where: str = ""
+    questions: tuple[str, ...] = ()
+    prefill: bool = False
+    groups: bool = False
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Annotation:
+    """What one person said of one item, at one time.
+
+    - `id`: the platform's id of it, unique in a project.
+    - `annotator`: a pseudonym, or the name where that was asked for.
+    - `answers`: by question key: ``sense``, or ``natural.stereo`` where a question is asked of each sentence; a missing
+      key was not answered. `groups`: what the annotator said of themselves in this annotation, if asked.
+    - `status`: ``submitted``, ``skipped`` (cancelled by the annotator) or ``draft``.
+    - `created`, `updated`: ISO 8601 in UTC, empty where unknown; `seconds`: how long it took, None where unknown.
+    """
+
+    id: str
+    row: str
+    content: str
+    annotator: str
+    answers: Mapping[str, str]
+    groups: tuple[str, ...] = ()
+    status: str = "submitted"
+    created: str = ""
+    updated: str = ""
+    seconds: float | None = None

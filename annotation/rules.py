@@ -1,0 +1,134 @@
+"""The rules by which answers become decisions: how many answers, and how sure, each with its threshold stated."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from senseprobe.errors import AnnotationError
+
+__all__ = ["MEASURES", "RULES", "Outcome", "Rule", "by_majority", "by_posterior"]
+
+RULES: Mapping[str, float] = {"majority": 0.5, "dawid-skene": 0.8}
+"""Each rule with the threshold that it has where none is asked for."""
+
+MEASURES: Mapping[str, str] = {"majority": "share of answers", "dawid-skene": "posterior probability"}
+"""What a rule's threshold is of."""
+
+_SENTENCES = {
+    "majority": "majority: a choice of more than half of the answers to a question stands",
+    "dawid-skene": "dawid-skene: a choice stands that the model of Dawid and Skene (1979) holds likely enough",
+}
+_REJECTED = "rows that annotators of the targeted group would rather not have used are rejected whatever others say"
+_KEPT = "rows that annotators of the targeted group would rather not have used may stay, and are counted"
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """How answers are decided on.
+
+    - `name`: ``majority``: the choice of more than half of the answers; ``dawid-skene``: the choice that is likely
+      enough when every annotator is weighed by what Dawid and Skene's model makes of them.
+    - `least`: how many answers a question needs; with fewer, nothing is decided.
+    - `threshold`: the share of answers, or the posterior probability, that a choice needs at least: 0.5 to 1.
+    - `thresholds`: the same for single questions, by their ids.
+    - `keep_reported`: whether a row that annotators of the targeted group would rather not have used may stay.
+    """
+
+    name: str = "majority"
+    least: int = 2
+    threshold: float = 0.5
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    keep_reported: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *,
+        least: int = 2,
+        threshold: float | None = None,
+        thresholds: Mapping[str, float] | None = None,
+        keep_reported: bool = False,
+    ) -> "Rule":
+        """The rule with these settings; AnnotationError where there is no such rule, or a number makes no sense."""
+        if name not in RULES:
+            raise AnnotationError(f"no rule is called {name!r}: there is {' and '.join(RULES)}")
+        if least < 1:
+            raise AnnotationError(f"{least} answers decide nothing: at least 1 is needed")
+        chosen = RULES[name] if threshold is None else threshold
+        single = dict(sorted((thresholds or {}).items()))
+        for value in (chosen, *single.values()):
+            if not 0.5 <= value <= 1:
+                raise AnnotationError(f"{value:g} is no threshold: expected 0.5 to 1, so that only one choice can pass")
+        return cls(name=name, least=least, threshold=chosen, thresholds=single, keep_reported=keep_reported)
+
+    def threshold_of(self, question: str) -> float:
+        """The threshold of a question."""
+        return self.thresholds.get(question, self.threshold)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rule with stable keys, as `annotation.json` states it."""
+        return {**asdict(self), "thresholds": dict(self.thresholds)}
+
+    def numbers(self) -> dict[str, float]:
+        """The numbers that decisions rest on, by what they are."""
+        return {"fewest answers": float(self.least), MEASURES[self.name]: self.threshold, **self.thresholds}
+
+    def __str__(self) -> str:
+        """What the rule is, without its numbers."""
+        told = _SENTENCES[self.name]
+        return f"{told}; {_KEPT if self.keep_reported else _REJECTED}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What people make of one question of one row.
+
+    `choice` is empty where nothing is decided, and `told` then says why; else it says how clear it is: ``2 of 3``.
+    """
+
+    choice: str = ""
+    told: str = ""
+    answers: int = 0
+
+
+def by_majority(answers: Iterable[str], rule: Rule, question: str) -> Outcome:
+    """The choice of more than half of the answers, and of no fewer than the threshold; a tie decides nothing.
+
+    >>> by_majority(["yes", "no", "yes"], Rule(), "natural")
+    Outcome(choice='yes', told='2 of 3', answers=3)
+    >>> by_majority(["yes", "no"], Rule(), "natural").told
+    'a tie: no 1, yes 1'
+    """
+    counts = Counter(answers)
+    total = counts.total()
+    if total < rule.least:
+        return _too_few(total, rule)
+    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    choice, most = ordered[0]
+    if 2 * most > total and most >= rule.threshold_of(question) * total - _ROUNDING:
+        return Outcome(choice=choice, told=f"{most} of {total}", answers=total)
+    tie = len(ordered) > 1 and ordered[1][1] == most
+    listed = ", ".join(f"{name} {count}" for name, count in ordered)
+    return Outcome(told=f"{'a tie' if tie else 'no majority'}: {listed}", answers=total)
+
+
+def by_posterior(posterior: Mapping[str, float], answers: int, rule: Rule, question: str) -> Outcome:
+    """The choice whose probability is no less than the threshold and above one half.
+
+    >>> by_posterior({"yes": 0.93, "no": 0.07}, 3, Rule.of("dawid-skene"), "natural")
+    Outcome(choice='yes', told='p = 0.93', answers=3)
+    """
+    if answers < rule.least:
+        return _too_few(answers, rule)
+    choice, probability = max(sorted(posterior.items()), key=lambda each: each[1], default=("", 0.0))
+    if probability > 0.5 + _ROUNDING and probability >= rule.threshold_of(question) - _ROUNDING:
+        return Outcome(choice=choice, told=f"p = {probability:.2f}", answers=answers)
+    return Outcome(told=f"not likely enough: {choice} p = {probability:.2f}", answers=answers)
+
+
+def _too_few(answers: int, rule: Rule) -> Outcome:
+    return Outcome(told=f"{answers} of at least {rule.least} answers", answers=answers)

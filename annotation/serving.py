@@ -1,0 +1,184 @@
+"""Installs Label Studio into an environment of its own, and starts it so that it listens to this machine only."""
+
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from senseprobe.errors import AnnotationError
+
+__all__ = ["VERSION", "Login", "Running", "install", "is_installed", "start"]
+
+VERSION = "1.23.2"
+"""The version of Label Studio that senseprobe is tested with."""
+
+_PYTHONS = ("python3.13", "python3.12", "python3.11")
+_STARTS = 600.0
+"""Seconds that a first start may take: it makes the database, which takes 20 to 40 on a quick disk."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Login:
+    """Who may log in at a server that is started here, and the legacy token of that user."""
+
+    email: str
+    password: str
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Running:
+    """A server that was started: its address and process."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def install(folder: Path, pins: Path | None = None) -> Path:
+    """Make an environment with Label Studio in `folder`, unless it is there; its folder of programs.
+
+    `pins` is a constraints file. Raises AnnotationError where there is no Python that can have it, or pip fails.
+    """
+    programs = folder / "bin"
+    if is_installed(folder):
+        return programs
+    python = _python()
+    _run([python, "-m", "venv", "--clear", str(folder)], "an environment cannot be made (Debian: python3-venv)")
+    (folder / ".gitignore").write_text("*\n")
+    constraints = ["-c", str(pins)] if pins else []
+    pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    _run([*pip, *constraints, f"label-studio=={VERSION}"], "Label Studio cannot be installed: pip says why above")
+    _stamp(folder).touch()
+    return programs
+
+
+def is_installed(folder: Path) -> bool:
+    """Whether an environment has this version of Label Studio, whole."""
+    return _stamp(folder).exists()
+
+
+def _stamp(folder: Path) -> Path:
+    return folder / f"label-studio-{VERSION}"
+
+
+def _python() -> str:
+    """A Python that Label Studio can be installed for: its libraries have none for 3.14 and later."""
+    if sys.hexversion < 0x030E0000:
+        return sys.executable
+    if found := next(filter(None, map(shutil.which, _PYTHONS)), None):
+        return found
+    raise AnnotationError(
+        f"Label Studio {VERSION} cannot be installed for Python 3.14: install {' or '.join(_PYTHONS)}"
+    )
+
+
+def _run(command: Sequence[str], wrong: str) -> None:
+    if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own command
+        raise AnnotationError(wrong)
+
+
+def start(
+    programs: Path, data: Path, login: Login, port: int = 8080, *, held: Sequence[int] = (), wait: float = _STARTS
+) -> Running:
+    """Start a server on `data`, a folder that it makes if need be, and wait until it answers.
+
+    Where the port is taken it is the next free one. Its log is ``log`` in `data`. `held` are open files that it keeps
+    open. Raises AnnotationError where it ends or does not answer.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    for candidate in range(port, port + 100):
+        if not _is_free(candidate):
+            continue
+        running = _started(programs, data, login, candidate, held)
+        try:
+            if _answers(running, data / "log", time.monotonic() + wait):
+                return running
+        except BaseException:
+            running.stop()
+            raise
+        running.stop()  # somebody took the port meanwhile, and it moved to another by itself
+    raise AnnotationError(f"no port from {port} on is free")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _started(programs: Path, data: Path, login: Login, port: int, held: Sequence[int]) -> Running:
+    """The process. It leads a group of its own, so that Ctrl-C is ours to handle."""
+    command = [str(programs / "label-studio"), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    with (data / "log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            [*command, "--log-level", "WARNING"],
+            env=_environment(programs, data, login, port),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=held,
+        )
+    return Running(url=f"http://127.0.0.1:{port}", process=process)
+
+
+def _environment(programs: Path, data: Path, login: Login, port: int) -> Mapping[str, str]:
+    """All that the server may know of the environment: it also reads variables as common as PORT and USERNAME."""
+    return {
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "HOME": str(data),
+        "LANG": "C.UTF-8",
+        "LABEL_STUDIO_BASE_DATA_DIR": str(data),
+        "LABEL_STUDIO_PORT": str(port),
+        "LABEL_STUDIO_USERNAME": login.email,
+        "LABEL_STUDIO_PASSWORD": login.password,
+        "LABEL_STUDIO_USER_TOKEN": login.token,
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+        "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
+        "LABEL_STUDIO_LATEST_VERSION_CHECK": "false",
+        "LABEL_STUDIO_SENTRY_DSN": "",
+        "LABEL_STUDIO_FRONTEND_SENTRY_DSN": "",
+    }
+
+
+def _answers(running: Running, log: Path, until: float) -> bool:
+    """Whether the server answers where it was told to, once it answers anywhere."""
+    while time.monotonic() < until:
+        if re.search(rb"Port \d+ is in use", log.read_bytes()):
+            return False
+        if running.process.poll() is not None:
+            raise AnnotationError(f"Label Studio ended by itself: {log} says why")
+        if _is_up(running.url):
+            return True
+        time.sleep(0.1)
+    raise AnnotationError(f"Label Studio does not answer: {log} may say why")
+
+
+def _is_up(url: str) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/health", timeout=5) as answer:
+            return bool(json.loads(answer.read(1000)).get("status") == "UP")
+    except (OSError, ValueError, AttributeError):
+        return False

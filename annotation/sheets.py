@@ -1,0 +1,214 @@
+"""The same without a server: a CSV file for each annotator to fill in with a spreadsheet, and reading it back.
+
+A sheet shows what the interface shows, and no more: a row is known by its number in the plan and the first digits of
+the hash of what is shown, since ids and configs could tell a role.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from senseprobe.annotation.cells import Line, csv_bytes, read_cells
+from senseprobe.annotation.jsonform import MAX_TEXT, clean
+from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls, keys, question_of
+from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
+from senseprobe.annotation.regions import named_groups
+from senseprobe.annotation.sampling import lot
+from senseprobe.errors import AnnotationError
+from senseprobe.records import Finding
+from senseprobe.release.form import listed, printable, shortened
+
+__all__ = ["Sheet", "read_sheet", "sheets"]
+
+_ITEM, _CHECK = "item", "check"
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What was read of a sheet: annotations, and every cell that could not be taken, with its place and reason."""
+
+    annotations: tuple[Annotation, ...]
+    faults: tuple[Finding, ...]
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A sheet that is being read: where its columns are, and what was odd so far."""
+
+    plan: Plan
+    shown: str
+    columns: Mapping[str, int]
+    faults: list[Finding] = field(default_factory=list)
+
+    def tell(self, line: Line, column: int, code: str, message: str) -> None:
+        self.faults.append(
+            Finding(path=self.shown, line=line.number, column=column + 1, code=code, message=printable(message))
+        )
+
+
+def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
+    """A CSV file for each annotator, by name; each item is in as many of them as the plan has answers to it.
+
+    Annotators take turns, so that everybody shares items with others; the order of a sheet is drawn by the plan's seed.
+    AnnotationError where there are fewer annotators than answers to each item, one is named twice, or the plan shows
+    the release's own labels.
+    """
+    if plan.prefill:
+        raise AnnotationError("a sheet that showed the release's labels would answer with them: draw without them")
+    if len(set(annotators)) < len(annotators):
+        raise AnnotationError("an annotator is named twice")
+    if len(annotators) < plan.overlap:
+        raise AnnotationError(f"{len(annotators)} annotators cannot give {plan.overlap} answers to each item")
+    given: dict[str, list[int]] = {name: [] for name in annotators}
+    for number in range(len(plan.items)):
+        for turn in range(plan.overlap):
+            given[annotators[(number + turn) % len(annotators)]].append(number)
+    return {name: _sheet(plan, _shuffled(plan, name, numbers)) for name, numbers in given.items()}
+
+
+def _shuffled(plan: Plan, annotator: str, numbers: Sequence[int]) -> list[int]:
+    return sorted(numbers, key=lambda number: lot(plan.seed, "sheet", annotator, plan.items[number].row))
+
+
+def _sheet(plan: Plan, numbers: Sequence[int]) -> bytes:
+    shown = [f"sentence {position}" for position in range(1, len(ROLES[plan.kind]) + 1)]
+    names = [_heading(name, question) for name, question in _answered(plan).items()]
+    extra = [f"{CONSENT} (yes: keep the groups that I name)", f"{GROUPS} (commas between them)"] if plan.groups else []
+    rows = [_row(plan, number) for number in numbers]
+    return csv_bytes([[_ITEM, _CHECK, *shown, *_meaning_column(plan), *names, *extra], *rows])
+
+
+def _answered(plan: Plan) -> dict[str, Question]:
+    """The questions of a plan by the name of their column, which is that of their control."""
+    positions = range(1, len(ROLES[plan.kind]) + 1)
+    return {
+        f"{question.id}-{position}" if position else question.id: question
+        for question in asked(plan)
+        for position in (positions if question.each else [0])
+    }
+
+
+def _heading(name: str, question: Question) -> str:
+    """The head of a column: its name, then what is asked and the words that are allowed, which nobody reads back."""
+    allowed = f" [{' / '.join(question.choices)}]" if question.choices else ""
+    return f"{name}: {question.text}{allowed}"
+
+
+def _meaning_column(plan: Plan) -> list[str]:
+    return ["meaning"] if "sense" in plan.questions else []
+
+
+def _row(plan: Plan, number: int) -> list[str]:
+    item = plan.items[number]
+    meaning = [item.gloss or "(not asked)"] if "sense" in plan.questions else []
+    open_ = [""] * (len(_answered(plan)) + (2 if plan.groups else 0))
+    return [str(number + 1), _check(item), *map(_bracketed, item.sentences), *meaning, *open_]
+
+
+def _check(item: Item) -> str:
+    """The first digits of the hash of what is shown, behind a letter: ``12e45`` would be a number to a spreadsheet."""
+    return f"c{item.content[:12]}"
+
+
+def _bracketed(sentence: Sentence) -> str:
+    """The sentence with its target in brackets."""
+    if sentence.span is None:
+        return sentence.text
+    start, end = sentence.span
+    return f"{sentence.text[:start]}[{sentence.text[start:end]}]{sentence.text[end:]}"
+
+
+def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
+    """What an annotator filled in; a row without any answer is no annotation, and one that is odd is a fault.
+
+    Case and blanks around an answer do not matter, nor the order of rows and columns. An annotation's `id` is made of
+    `annotator`, which is best a pseudonym already, and the row's id. AnnotationError where the file cannot be read, or
+    its columns are not those of the plan.
+    """
+    lines = read_cells(path)
+    shown = printable(str(path))
+    if not lines:
+        raise AnnotationError(f"{shown}: is empty")
+    reading = _Reading(plan, shown, _columns(plan, lines[0], shown))
+    found: dict[str, Annotation] = {}
+    for line in lines[1:]:
+        made = _annotation(reading, line, annotator)
+        if made and made.row in found:
+            message = f"item {line.cell(reading.columns[_ITEM])} is there twice: only its first answers are taken"
+            reading.tell(line, reading.columns[_ITEM], "A104", message)
+        elif made:
+            found[made.row] = made
+    return Sheet(tuple(found.values()), tuple(reading.faults))
+
+
+def _columns(plan: Plan, header: Line, shown: str) -> dict[str, int]:
+    """The place of each column by name; those of what is shown may be gone."""
+    names = [
+        header.cell(number).partition(":")[0].partition(" (")[0].strip().lower() for number in range(len(header.cells))
+    ]
+    needed = [_ITEM, _CHECK, *_answered(plan), *([CONSENT, GROUPS] if plan.groups else [])]
+    for name in needed:
+        if names.count(name) != 1:
+            what = "is missing" if name not in names else "is there twice"
+            raise AnnotationError(f"{shown}:{header.number}: column {name} {what}: expected {', '.join(needed)}")
+    known = {*needed, "meaning", *(f"sentence {position}" for position in (1, 2))}
+    if strange := [printable(shortened(name)) for name in names if name and name not in known]:
+        raise AnnotationError(f"{shown}:{header.number}: no question has the column {listed(strange)}")
+    return {name: number for number, name in enumerate(names) if name}
+
+
+def _annotation(reading: _Reading, line: Line, annotator: str) -> Annotation | None:
+    """The annotation of a line; None where it has no answer, or is of no item."""
+    item = _item(reading, line)
+    if item is None:
+        return None
+    answers = dict(_answers(reading, line, item))
+    groups = _groups(reading, line)
+    if not answers and not groups:
+        return None
+    id_ = f"{annotator}/{item.row}"
+    return Annotation(id=id_, row=item.row, content=item.content, annotator=annotator, answers=answers, groups=groups)
+
+
+def _item(reading: _Reading, line: Line) -> Item | None:
+    column, items = reading.columns[_ITEM], reading.plan.items
+    text = line.cell(column).removesuffix(".0")  # as spreadsheets may write whole numbers
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    if not 1 <= number <= len(items):
+        reading.tell(line, column, "A101", f"{shortened(text)!r} is no item of the plan: 1 to {len(items)}")
+        return None
+    item, check = items[number - 1], reading.columns[_CHECK]
+    if line.cell(check).lower() != _check(item):
+        message = f"item {number} of this plan was shown otherwise: {_check(item)} is expected"
+        reading.tell(line, check, "A102", message)
+        return None
+    return item
+
+
+def _answers(reading: _Reading, line: Line, item: Item) -> Iterator[tuple[str, str]]:
+    """The answers of a line by question key; a cell that is none is told and left out."""
+    known = keys(reading.plan, item)
+    for name, key in controls(reading.plan, item).items():
+        column, question = reading.columns[name], question_of(key)
+        text = line.cell(column)
+        if not text:
+            continue
+        if key not in known:
+            reading.tell(line, column, "A103", f"{name} is not asked of this item")
+        elif question.choices and text.lower() not in question.choices:
+            allowed = ", ".join(question.choices)
+            reading.tell(line, column, "A103", f"{shortened(text)!r} is no answer to {name}: expected {allowed}")
+        elif len(text) > MAX_TEXT:
+            reading.tell(line, column, "A103", f"{len(text)} characters, at most {MAX_TEXT}")
+        else:
+            yield key, text.lower() if question.choices else clean(text)
+
+
+def _groups(reading: _Reading, line: Line) -> tuple[str, ...]:
+    """The groups that an annotator names, with consent; without it they are not read."""
+    if not reading.plan.groups or not (text := line.cell(reading.columns[GROUPS])):
+        return ()
+    if line.cell(reading.columns[CONSENT]).lower() != "yes":
+        reading.tell(line, reading.columns[CONSENT], "A105", "groups are named without consent: they are not read")
+        return ()
+    return named_groups(text)

@@ -1,0 +1,228 @@
+"""Commands of those who have a release checked by people: ask them, and fetch their answers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from senseprobe.cli import judge
+from senseprobe.cli.author import AsJson
+from senseprobe.cli.console import print_json, print_line, print_table, progress
+from senseprobe.cli.judge import Folder, Project
+
+if TYPE_CHECKING:
+    from senseprobe.annotation.importing import Taken
+    from senseprobe.annotation.records import Plan
+    from senseprobe.api.annotating import Asked
+
+__all__ = ["annotate"]
+
+annotate = typer.Typer(
+    help="Have a release checked by people: ask them, weigh their answers, leave out what they reject.",
+    no_args_is_help=True,
+)
+
+Release = Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, or the path of a release.")]
+Named = Annotated[str, typer.Option("--project", help="What the annotation project is called.", show_default=False)]
+Count = Annotated[
+    int | None, typer.Option("--n", "-n", min=1, help="How many rows.", show_default="500; all that --where finds")
+]
+Overlap = Annotated[int, typer.Option(min=1, help="How many people shall answer each row.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the sample, and of the order of sentences.")]
+Strata = Annotated[str, typer.Option(metavar="COLUMN,...", help="Each level of these gets its share: config,target.")]
+Where = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only such rows; may be repeated.", show_default=False)
+]
+Gold = Annotated[Path | None, typer.Option(help="A CSV of known answers: id, then a column per question.")]
+Config = Annotated[str | None, typer.Option(help="Only rows of this config.")]
+Questions = Annotated[
+    str, typer.Option(metavar="ID,...", help="Ask only these, as sense,natural.", show_default="all that fit")
+]
+Prefill = Annotated[bool, typer.Option("--prefill", help="Show the release's labels as answers, which biases people.")]
+Groups = Annotated[bool, typer.Option("--groups", help="Ask which groups annotators belong to, if they want to say.")]
+Names = Annotated[bool, typer.Option("--names", help="Keep the annotators' names instead of pseudonyms.")]
+
+
+def _asked(
+    n: int | None, overlap: int, seed: int, strata: str, where: list[str] | None, gold: Path | None, config: str | None,
+    questions: str, *, prefill: bool, groups: bool,
+) -> "Asked":  # fmt: skip
+    from senseprobe.api.annotating import Asked
+
+    return Asked(
+        n=n if n or where else 500,
+        overlap=overlap,
+        seed=seed,
+        strata=_listed(strata),
+        where=tuple(where or ()),
+        config=config,
+        gold=gold,
+        questions=_listed(questions),
+        prefill=prefill,
+        groups=groups,
+    )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@annotate.command()
+def push(
+    release: Release,
+    project: Named,
+    n: Count = None,
+    overlap: Overlap = 3,
+    seed: Seed = 0,
+    strata: Strata = "",
+    where: Where = None,
+    gold: Gold = None,
+    config: Config = None,
+    questions: Questions = "",
+    prefill: Prefill = False,
+    groups: Groups = False,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw rows of a release and put them to Label Studio; what is there already is not sent again."""
+    from senseprobe.api import annotating
+
+    asked = _asked(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
+    with progress(f"pushing {project}", None) as step:
+        plan, done = annotating.push(release, project, asked, folder, step.at)
+    if as_json:
+        print_json({**_facts(plan), **done.as_dict()})
+        return
+    _tell_plan(plan)
+    print_line(f"{done.sent} tasks sent, {done.known} were there already: {done.url}")
+    if done.duplicates:
+        print_line(f"{len(done.duplicates)} rows are there more than once: {', '.join(done.duplicates[:5])}")
+    for note in done.notes:
+        print_line(f"note: {note}")
+
+
+@annotate.command()
+def export(
+    release: Release,
+    project: Named,
+    n: Count = None,
+    overlap: Overlap = 3,
+    seed: Seed = 0,
+    strata: Strata = "",
+    where: Where = None,
+    gold: Gold = None,
+    config: Config = None,
+    questions: Questions = "",
+    prefill: Prefill = False,
+    groups: Groups = False,
+    annotators: Annotated[int, typer.Option(min=0, max=100, help="Write a CSV for each of so many people.")] = 0,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """The same without a server: plan, interface and tasks as files, and a CSV for each annotator to fill in."""
+    from senseprobe.api import annotating
+
+    asked = _asked(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
+    with progress(f"drawing {project}", None):
+        plan, files = annotating.export(release, project, asked, annotators, folder)
+    if as_json:
+        print_json({**_facts(plan), "files": list(map(str, files))})
+        return
+    _tell_plan(plan)
+    names = [path.name for path in files]
+    print_line(f"{', '.join(names[:3])}{f' and {len(names) - 3} sheets' if names[3:] else ''} in {files[0].parent}")
+
+
+def _facts(plan: "Plan") -> dict[str, object]:
+    strata = {item.stratum for item in plan.items}
+    facts = {"project": plan.project, "release": plan.release, "kind": plan.kind, "items": len(plan.items)}
+    return {
+        **facts,
+        "strata": len(strata - {""}),
+        "gold": sum(bool(i.gold) for i in plan.items),
+        "overlap": plan.overlap,
+    }
+
+
+def _tell_plan(plan: "Plan") -> None:
+    told = _facts(plan)
+    strata = f" in {told['strata']} strata" if told["strata"] else ""
+    gold = f", {told['gold']} of them with known answers" if told["gold"] else ""
+    people = f"{plan.overlap} {'person' if plan.overlap == 1 else 'people'}"
+    print_line(f"{plan.project}: {told['items']} {plan.kind} rows of {plan.release}{strata}{gold}, for {people} each")
+    print_line(f"asked: {', '.join(plan.questions)}{', and groups of their own' if plan.groups else ''}")
+
+
+@annotate.command()
+def status(project: Project, folder: Folder = None, as_json: AsJson = False) -> None:
+    """Say how many rows have how many answers on Label Studio, and from whom."""
+    from senseprobe.api import annotating
+
+    with progress(f"asking about {project}", None):
+        found = annotating.status(project, folder)
+    if as_json:
+        print_json(found.as_dict())
+        return
+    print_line(
+        f"{found.title}: {found.tasks} of {found.planned} rows are there, {found.done} have all {found.overlap} answers"
+    )
+    _tell_counts({"answers": "rows"}, found.answered)
+    _tell_counts({"annotator": "rows"}, found.annotators)
+    print_line(f"{found.skips} skipped; {found.url}")
+
+
+def _tell_counts(heading: Mapping[str, str], counts: Mapping[int, int] | Mapping[str, int]) -> None:
+    if counts:
+        ((first, second),) = heading.items()
+        print_table({first: "left", second: "right"}, [*counts.items()])
+
+
+@annotate.command()
+def pull(project: Project, names: Names = False, folder: Folder = None, as_json: AsJson = False) -> None:
+    """Fetch all answers from Label Studio, under pseudonyms; the raw export is kept."""
+    from senseprobe.api import annotating
+
+    with progress(f"pulling {project}", None):
+        pulled, taken = annotating.pull(project, folder, names=names)
+    if as_json:
+        print_json({"tasks": pulled.tasks, "file": str(pulled.path), "new": pulled.new, **taken.as_dict()})
+    else:
+        print_line(f"{pulled.tasks} tasks, kept in {pulled.path}{'' if pulled.new else ', as they were before'}")
+        _tell_taken(taken)
+    raise typer.Exit(0 if taken.usual else 1)
+
+
+@annotate.command("import")
+def import_answers(
+    project: Project,
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="A JSON export of Label Studio, or filled-in CSV files.")
+    ],
+    names: Names = False,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take answers that come as files; a CSV is of the annotator after whom it is named."""
+    from senseprobe.api import annotating
+
+    with progress(f"importing answers to {project}", None):
+        taken = annotating.import_answers(project, files, folder, names=names)
+    print_json(taken.as_dict()) if as_json else _tell_taken(taken)
+    raise typer.Exit(0 if taken.usual else 1)
+
+
+def _tell_taken(taken: "Taken") -> None:
+    told = taken.as_dict()
+    print_line(
+        f"{told['submitted']} annotations by {told['annotators']} people, {told['skipped']} skipped: {taken.changes}"
+    )
+    for fault in taken.faults[: judge.SHOWN]:
+        print_line(str(fault))
+    if more := len(taken.faults) - judge.SHOWN:
+        print_line(f"… and {more} more (--json lists all)") if more > 0 else None
+
+
+annotate.command()(judge.agree)
+annotate.command()(judge.apply)
+annotate.command()(judge.release)

@@ -1,0 +1,197 @@
+"""`verdicts.csv`: what was decided of single rows; those that were rejected are left out of the next release.
+
+A row that is left out keeps its id: a later version may take it back, by the verdict `keep` or without any.
+"""
+
+import csv
+import errno
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from senseprobe.errors import DeclarationError, ReleaseError
+from senseprobe.files import read_plain, write_whole
+from senseprobe.records import Finding
+from senseprobe.release.form import VERSION, printable
+
+__all__ = ["KEEP", "REJECT", "VERDICTS", "Judged", "Verdict", "grouped", "read_verdicts", "write_verdicts"]
+
+VERDICTS = "verdicts.csv"
+REJECT, KEEP = "reject", "keep"
+
+MAX_BYTES = 16 * 2**20
+"""Room for some 100,000 verdicts; no other declaration may be larger, either."""
+
+LONGEST = {"id": 1_000, "rule": 200, "source": 200, "reason": 1_000}
+"""Characters of a cell."""
+
+MOST_MISTAKES = 1_000
+"""Mistakes of a file that are told: more are one mistake, made in every line."""
+
+FIRST = 10
+"""How many of the rows of a group are named."""
+
+_COLUMNS = ("id", "verdict", "rule", "source", "reason")
+_SOURCE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,99}}@{VERSION.pattern}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What was decided of the row `id`: ``reject`` or ``keep``.
+
+    - `rule`: how answers became the verdict (``majority``), or what else led to it (``dispute``).
+    - `source`: the release whose row people looked at, as ``NAME@VERSION``.
+    - `reason`: why, in a sentence; may be empty.
+    - `line`: where it stands in its file, from 1; 0 where it was not read from one.
+    """
+
+    id: str
+    verdict: str
+    rule: str
+    source: str
+    reason: str = ""
+    line: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        """Rule, source and reason, as they are safe to print."""
+        return printable(f"{self.rule}, {self.source}{': ' if self.reason else ''}{self.reason}")[:200]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judged:
+    """Rows with verdicts of one rule and source: how many, and the first of them by id, each with its reason."""
+
+    rule: str
+    source: str
+    rows: int
+    first: Mapping[str, str]
+
+
+def grouped(verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
+    """The verdicts by rule and source, sorted by these; within a group in the order given."""
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for each in verdicts:
+        groups.setdefault((each.rule, each.source), []).append(each)
+    return tuple(
+        Judged(rule=rule, source=source, rows=len(found), first={each.id: each.reason for each in found[:FIRST]})
+        for (rule, source), found in sorted(groups.items())
+    )
+
+
+def read_verdicts(path: Path, shown: str = "") -> dict[str, Verdict]:
+    """The verdicts of a file by id, in its order; none where there is no file.
+
+    `shown` is what messages call it. Raises DeclarationError with every mistake.
+    """
+    shown = shown or str(path)
+    if not path.exists() and not path.is_symlink():
+        return {}
+    found: dict[str, Verdict] = {}
+    findings: list[Finding] = []
+    for line, row in _lines(_text(path, shown), shown):
+        if message := _wrong(row, found):
+            findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
+        found.setdefault(row["id"], Verdict(**row, line=line))
+        if len(findings) == MOST_MISTAKES:
+            break
+    if findings:
+        raise DeclarationError(findings)
+    return found
+
+
+def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
+    """Write a file of verdicts, sorted by id; what is no letter or sign in a reason becomes a blank.
+
+    Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
+    """
+    listed = sorted(verdicts, key=lambda each: each.id)
+    rows = [{"reason": _plain(each.reason), **_cells(each)} for each in listed]
+    before: dict[str, Verdict] = {}
+    for row, each in zip(rows, listed, strict=True):
+        if message := _wrong(row, before):
+            raise ReleaseError(f"cannot write {path}: {printable(message)}")
+        before[each.id] = each
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_COLUMNS, *([row[column] for column in _COLUMNS] for row in rows)])
+    data = text.getvalue().encode()
+    if len(data) > MAX_BYTES:
+        raise ReleaseError(f"cannot write {path}: {len(rows)} verdicts take more than {MAX_BYTES >> 20} MiB")
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise ReleaseError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _cells(verdict: Verdict) -> dict[str, str]:
+    return {column: getattr(verdict, column) for column in _COLUMNS if column != "reason"}
+
+
+def _plain(text: str) -> str:
+    """The text in one line of LONGEST characters at most."""
+    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return line if len(line) <= LONGEST["reason"] else f"{line[: LONGEST['reason'] - 1]}…"
+
+
+def _text(path: Path, shown: str) -> str:
+    """The file's text; DeclarationError (E100) where it is no plain file, too large, or not UTF-8."""
+    try:
+        return read_plain(path, MAX_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 at byte {error.start}"
+    except OSError as error:
+        known = error.errno in (errno.EINVAL, errno.EFBIG)
+        message = str(error.strerror) if known else f"cannot be read: {error.strerror}"
+    raise DeclarationError([Finding(path=shown, code="E100", message=message)])
+
+
+def _lines(text: str, shown: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file, each with its line; DeclarationError (E202) where it has other columns or cells."""
+    reader = csv.reader(io.StringIO(text), strict=True)
+
+    def mistake(message: str) -> DeclarationError:
+        return DeclarationError([Finding(path=shown, line=reader.line_num, column=1, code="E202", message=message)])
+
+    try:
+        header = next(reader, [])
+        if not {*_COLUMNS[:4]} <= {*header} <= {*_COLUMNS} or len({*header}) < len(header):
+            raise mistake(f"columns are not {', '.join(_COLUMNS[:4])} and, if you like, reason")
+        for cells in reader:
+            if len(cells) != len(header):
+                raise mistake(f"{len(cells)} cells, expected {len(header)}")
+            yield reader.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise mistake(f"malformed CSV: {error}") from None
+
+
+def _wrong(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
+    """What is wrong with a verdict, after those that were `found` before it; None where nothing is."""
+    name = row["id"]
+    if not name:
+        return "a row without an id"
+    for column, most in LONGEST.items():
+        cell = row.get(column, "")
+        if len(cell) > most:
+            return f"{column} of {name[:80]!r} has {len(cell)} characters, at most {most}"
+        if cell != cell.strip() or not cell.isprintable():
+            return f"{column} {cell[:80]!r} begins or ends with a blank, or holds a control character"
+    if row["verdict"] not in (REJECT, KEEP):
+        return f"verdict of {name!r} is {row['verdict'][:80]!r}, expected {REJECT} or {KEEP}"
+    if not row["rule"]:
+        return f"verdict of {name!r} has no rule"
+    if not _SOURCE.fullmatch(row["source"]):
+        return f"source of {name!r} is {row['source']!r}, expected the release that was looked at, NAME@VERSION"
+    return _again(row, found)
+
+
+def _again(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
+    """What is wrong with a second verdict of an id."""
+    before = found.get(row["id"])
+    if before is None:
+        return None
+    place = f" in line {before.line}" if before.line else ""
+    if before.verdict != row["verdict"]:
+        return f"{row['id']!r} has two verdicts: {before.verdict}{place}, and {row['verdict']}"
+    return f"{row['id']!r} has the verdict {before.verdict}{place} already"

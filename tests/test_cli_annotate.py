@@ -1,0 +1,446 @@
+"""`senseprobe annotate` without a server, as it is typed: from a release to the next one without what people reject."""
+
+import csv
+import io
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from tests.annotation_asking import given
+from tests.annotation_deciding import world
+from tests.annotation_deciding.world import Typed, fill
+
+from senseprobe import api
+from senseprobe.annotation import server
+from senseprobe.annotation.claims import claims_of
+from senseprobe.annotation.plan import make_plan
+from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.records import Item
+
+EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--n", "8", "--annotators", "3", "--groups")
+PEOPLE = ("annotator-1", "annotator-2", "annotator-3")
+RUDE, LAZY = "people.are.japanese.nice.rude", "people.are.japanese.nice.lazy"
+SEEM = "people.seem.french.nice.rude"
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """Runs a command line in a project that has built `tiny@1.0.0`."""
+    world.make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
+    api.build("tiny", "1.0.0")
+    return world.typing(monkeypatch, capfd)
+
+
+def _said(annotator: str, item: Item) -> dict[str, str]:
+    """Two of three find RUDE's counterpart no English; the one Japanese would not have LAZY used; a tie on SEEM."""
+    if item.row == RUDE and annotator != "annotator-1":
+        return {"natural.anti": "no"}
+    if item.row == LAZY and annotator == "annotator-1":
+        return {"withhold": "yes"}
+    if item.row == SEEM:
+        return {"stereotype.stereo": {"annotator-1": "stereotype", "annotator-2": "neither"}.get(annotator, "unsure")}
+    return {}
+
+
+def _answered(typed: Typed, folder: Path) -> list[Path]:
+    assert typed(*EXPORT).code == 0
+    groups = {"annotator-1": "Women, Japanese", "annotator-2": "french"}
+    sheets = [fill(folder, name, _said, groups.get(name, "")) for name in PEOPLE]
+    imported = typed("annotate", "import", "First check", *map(str, sheets))
+    assert (imported.code, imported.err) == (0, "")
+    return sheets
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the files of the annotation project are."""
+    return tmp_path / "annotations" / "first-check"
+
+
+def test_export_writes_all_that_asking_needs(typed: Typed, folder: Path) -> None:
+    """Plan, interface, tasks, a sheet for each annotator; the same command again writes the same bytes."""
+    told = typed(*EXPORT)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.splitlines() == [
+        "First check: 8 contrast rows of tiny@1.0.0, for 3 people each",
+        "asked: stereotype, whom, natural, withhold, comment, and groups of their own",
+        f"plan.json, interface.xml, tasks.json and 3 sheets in {folder}",
+    ]
+    before = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
+    assert {*before} >= {"plan.json", "interface.xml", "tasks.json", "annotator-1.csv"}
+    assert typed(*EXPORT).code == 0
+    assert {path.name: path.read_bytes() for path in folder.rglob("*.*")} == before
+    assert (folder / "sheets" / ".gitignore").read_text() == "*\n"
+
+
+def test_another_plan_in_the_same_project_is_refused(typed: Typed, folder: Path) -> None:
+    """Answers are to what was asked: another sample is another project."""
+    typed(*EXPORT)
+    told = typed(*EXPORT, "--seed", "1")
+    assert (told.code, told.out) == (2, "")
+    assert "plan.json is another plan: take another project, or remove that folder" in told.err
+
+
+def test_a_filled_sheet_is_not_overwritten(typed: Typed, folder: Path) -> None:
+    """Somebody's work of hours is in it."""
+    typed(*EXPORT)
+    filled = fill(folder, "annotator-2", _said).read_bytes()
+    told = typed(*EXPORT)
+    assert told.code == 2
+    assert "annotator-2.csv was filled in, or is of other annotators: remove it to begin again" in told.err
+    assert (folder / "sheets" / "annotator-2.csv").read_bytes() == filled
+
+
+def test_from_answers_to_the_next_release(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """What two of three, or one of the targeted group, reject is not in the next release; diff and verdicts name it."""
+    _answered(typed, folder)
+    applied = typed("annotate", "apply", "First check")
+    assert (applied.code, applied.err) == (0, "")
+    assert "reject 2, keep 5, undecided 1, reported by the targeted group 1" in applied.out
+    assert f"  {RUDE}: natural.anti: no, not natural English (2 of 3)" in applied.out
+    assert applied.out.count(f"  {LAZY}: reported as harmful by annotators of the targeted group") == 2
+    assert f"  {SEEM}: stereotype.stereo: a tie: neither 1, stereotype 1, unsure 1" in applied.out
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "templates/tiny/verdicts.csv").read_text())))
+    assert [(line["id"], line["source"]) for line in lines if line["verdict"] == "reject"] == [
+        (LAZY, "tiny@1.0.0"),
+        (RUDE, "tiny@1.0.0"),
+    ]
+    assert len(lines) == 7
+    built = typed("build", "tiny", "2.0.0")
+    assert (built.code, built.err) == (0, "")
+    assert set(api.load("tiny@2.0.0").table("people")["id"]) == set(api.load("tiny@1.0.0").table("people")["id"]) - {
+        LAZY,
+        RUDE,
+    }
+    diff = typed("diff", "tiny@1.0.0", "tiny@2.0.0").out
+    assert RUDE in diff
+    assert LAZY in diff
+    card = (tmp_path / "releases/tiny/2.0.0/README.md").read_text()
+    assert "reported by the targeted group 1" in card
+    assert api.verify("tiny@2.0.0", rebuild=True) == []
+
+
+def test_facts_for_the_card(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """`annotation.json` says who was asked what and what came of it; no group of fewer than five, and no name."""
+    _answered(typed, folder)
+    typed("annotate", "apply", "First check")
+    text = (tmp_path / "templates/tiny/annotation.json").read_text()
+    (facts,) = json.loads(text)["rounds"]
+    assert (facts["platform"], facts["project"], facts["release"]) == ("CSV files", "First check", "tiny@1.0.0")
+    assert (facts["answered"], facts["annotations"], facts["least"], facts["most"]) == (8, 24, 3, 3)
+    assert facts["annotators"] == {"count": 3, "groups": {}, "pseudonyms": True}
+    assert facts["protocol"]["thresholds"] == {"fewest answers": 2, "share of answers": 0.5}
+    assert facts["verdicts"] == {"reject": 2, "keep": 5, "undecided": 1, "reported by the targeted group": 1}
+    keys = [f"{question}.{role}" for question in ("stereotype", "natural") for role in ("anti", "stereo")]
+    assert [each["question"] for each in facts["agreement"]] == ["stereotype", "natural", "withhold", *keys]
+    assert "apanese" not in text
+
+
+def test_a_reported_row_may_be_kept_and_that_is_said(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """`--keep-reported` leaves it to the rule, in the verdict's own words, and counts it apart."""
+    _answered(typed, folder)
+    told = typed("annotate", "apply", "First check", "--keep-reported")
+    assert "reject 1, keep 6, undecided 1, reported by the targeted group 1" in told.out
+    assert "reported by the targeted group, and kept 1" in told.out
+    lines = csv.DictReader(io.StringIO((tmp_path / "templates/tiny/verdicts.csv").read_text()))
+    (kept,) = [line for line in lines if line["id"] == LAZY]
+    assert kept["verdict"] == "keep"
+    assert kept["reason"].endswith("of the targeted group, and kept because --keep-reported was asked for")
+
+
+def test_applying_again_replaces_its_own_verdicts(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """A stricter rule takes verdicts back; those of readers' disputes stay, and a contradiction is named by line."""
+    path = tmp_path / "templates/tiny/verdicts.csv"
+    dispute = "people.are.french.nice.rude,reject,dispute,tiny@0.9.0,a reader says so\n"
+    path.write_text("id,verdict,rule,source,reason\n" + dispute)
+    _answered(typed, folder)
+    refused = typed("annotate", "apply", "First check")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith(
+        "templates/tiny/verdicts.csv:2:1: E202 people.are.french.nice.rude is reject by dispute"
+    )
+    assert path.read_text().endswith(dispute)
+    assert not (tmp_path / "templates/tiny/annotation.json").exists()
+    strict = typed("annotate", "apply", "First check", "--least", "4")
+    assert strict.code == 0
+    assert [line["id"] for line in csv.DictReader(io.StringIO(path.read_text()))] == [
+        "people.are.french.nice.rude",
+        LAZY,  # a report needs no majority
+    ]
+
+
+def test_agreement_is_told_with_intervals(typed: Typed, folder: Path) -> None:
+    """By question and in all; nothing of groups of fewer than five."""
+    _answered(typed, folder)
+    told = typed("annotate", "agree", "First check")
+    assert (told.code, told.err) == (0, "")
+    assert "alpha" in told.out
+    assert "groups have fewer than 5 annotators" in told.out
+    assert "women" not in (folder / "agreement.json").read_text().casefold()
+    figures = typed("annotate", "agree", "First check", "--json").told["figures"]
+    # By hand: 48 answers to `natural` (8 rows, 2 sentences, 3 people), 2 of them no, on one unit: of 48 pairs 2 differ.
+    (natural,) = [each for each in figures if (each["question"], each["by"]) == ("natural", "all")]
+    assert natural["same"] == pytest.approx(46 / 48)
+    assert natural["answers"] == 48
+
+
+def test_dawid_skene_decides_too(typed: Typed, folder: Path) -> None:
+    """Its threshold is a probability, and the verdict's reason names it."""
+    _answered(typed, folder)
+    told = typed("annotate", "apply", "First check", "--rule", "dawid-skene", "--json").told
+    assert told["facts"]["protocol"]["thresholds"] == {"fewest answers": 2, "posterior probability": 0.8}
+    (rude,) = [row for row in told["rows"] if row["row"] == LAZY]
+    assert rude["state"] == "reject"
+
+
+def test_answers_are_released_without_who_is_who(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Pseudonyms, no groups, no words of one's own, and nothing that tells who reported a row."""
+    _answered(typed, folder)
+    typed("annotate", "apply", "First check")
+    told = typed("annotate", "release", "First check", "out")
+    assert (told.code, told.err) == (0, "")
+    # By hand: 24 annotations of 5 answers; the three to `withhold` of the reported row are left out.
+    assert told.out.splitlines()[0] == "117 answers of 3 annotators in out"
+    assert "left out: 3 answers to `withhold` of rows that the targeted group reported" in told.out
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "answers.csv", "plan.json"]
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "out/answers.csv").read_text("utf-8-sig"))))
+    assert len(lines) == 117
+    assert {line["annotator"][:2] for line in lines} == {"p-"}
+    assert [line for line in lines if (line["row"], line["question"]) == (LAZY, "withhold")] == []
+    everything = "".join(path.read_text() for path in (tmp_path / "out").iterdir())
+    assert "women" not in everything.casefold()
+    assert (folder / "secret").read_text().strip() not in everything
+    page = (tmp_path / "out/README.md").read_text()
+    assert "| `annotator` | a pseudonym" in page
+    assert "Licence: MIT" in page
+    assert typed("annotate", "release", "First check", "out").code == 2
+
+
+def test_the_secret_is_kept(typed: Typed, folder: Path) -> None:
+    """Mode 0600, and named in .gitignore with groups.csv."""
+    _answered(typed, folder)
+    assert stat.S_IMODE((folder / "secret").stat().st_mode) == 0o600
+    assert {"secret", "groups.csv"} <= set((folder / ".gitignore").read_text().split())
+    assert "apanese" in (folder / "groups.csv").read_text()
+    assert "annotator-1" not in (folder / "answers.csv").read_text()
+
+
+def test_sheets_come_one_by_one_and_again(typed: Typed, folder: Path) -> None:
+    """A later sheet adds to the earlier ones; the same one again, changed, takes its own place."""
+    typed(*EXPORT)
+    first, second = (fill(folder, name, _said) for name in PEOPLE[:2])
+    assert typed("annotate", "import", "First check", str(first)).out.startswith(
+        "8 annotations by 1 people, 0 skipped: 8 new"
+    )
+    assert typed("annotate", "import", "First check", str(second)).out.startswith("16 annotations by 2 people")
+    fill(folder, PEOPLE[0], lambda who, item: {"natural.stereo": "no"})
+    told = typed("annotate", "import", "First check", str(first), "--json").told
+    assert (told["submitted"], len(told["changes"]["edited"]), told["changes"]["deleted"]) == (16, 8, [])
+
+
+def test_odd_cells_are_counted_and_named(typed: Typed, folder: Path) -> None:
+    """What a sheet has that the interface does not offer: named with line and column, exit code 1; the rest is in."""
+    typed(*EXPORT)
+    sheet = fill(folder, PEOPLE[0], lambda who, item: {"natural.stereo": "perhaps"} if item.row == RUDE else {})
+    told = typed("annotate", "import", "First check", str(sheet))
+    assert told.code == 1
+    assert told.out.splitlines()[0].startswith("8 annotations by 1 people")
+    assert "'perhaps' is no answer to natural-" in told.out
+
+
+def test_an_export_of_label_studio_comes_in_too(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Tasks as they were exported, answered by three users: decisions as by sheets; another export takes its place."""
+    typed(*EXPORT)
+    tasks = json.loads((folder / "tasks.json").read_text())
+    people = {7: _said, 8: _said, 9: _said}
+    said = {number: (lambda who, item, n=n: _said(f"annotator-{n}", item)) for n, number in enumerate(people, 1)}
+    export = tmp_path / "project-1.json"
+    export.write_text(json.dumps(world.label_studio(read_plan(folder), said, tasks)))
+    told = typed("annotate", "import", "First check", str(export))
+    assert (told.code, told.err) == (0, "")
+    assert told.out.splitlines()[0].startswith("24 annotations by 3 people, 0 skipped: 24 new")
+    kept = [path.name for path in (folder / "exports").iterdir()]
+    assert len(kept) == 1
+    assert kept[0].startswith("0001-")
+    applied = typed("annotate", "apply", "First check", "--json").told
+    assert applied["facts"]["platform"] == "Label Studio"
+    states = {row["row"]: row["state"] for row in applied["rows"]}
+    assert (states[RUDE], states[LAZY], states[SEEM]) == ("reject", "keep", "undecided")  # nobody named groups
+    fewer = json.loads(export.read_text())
+    for task in fewer:
+        task["annotations"] = task["annotations"][:2]
+    export.write_text(json.dumps(fewer))
+    again = typed("annotate", "import", "First check", str(export), "--json").told
+    assert (again["submitted"], len(again["changes"]["deleted"])) == (16, 8)
+
+
+def test_an_export_of_another_project_is_refused(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Its rows are unknown here: nothing is taken, and nothing that was there is lost."""
+    sheets = _answered(typed, folder)
+    before = (folder / "answers.csv").read_bytes()
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps([{"id": 1, "data": {"ext_id": "elsewhere", "content": "0" * 64}, "annotations": []}]))
+    told = typed("annotate", "import", "First check", str(other), str(sheets[0]))
+    assert (told.code, told.out) == (2, "")
+    assert "none of 1 tasks is of this project" in told.err
+    assert (folder / "answers.csv").read_bytes() == before
+
+
+def test_imported_releases_are_not_rebuilt(typed: Typed, tmp_path: Path) -> None:
+    """A release without templates in the project: both files lie in the annotation folder, and that is said."""
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text(
+        ",sent_more,sent_less,stereo_antistereo,bias_type,annotations,anon_writer,anon_annotators\n"
+        "0,Women cannot drive.,Men cannot drive.,stereo,gender,"
+        "\"[['gender'], ['gender'], ['gender']]\",a0,\"['a1', 'a2', 'a3']\"\n"
+    )
+    assert typed("import", "crows-pairs", str(pairs), "--name", "mine", "--version", "1.0.0").code == 0
+    made = typed("annotate", "export", "mine@1.0.0", "--project", "theirs", "--n", "1", "--annotators", "3")
+    assert (made.code, made.err) == (0, "")
+    place = tmp_path / "annotations" / "theirs"
+    sheets = [str(fill(place, name, lambda who, item: {"natural.stereo": "no"})) for name in PEOPLE]
+    assert typed("annotate", "import", "theirs", *sheets).code == 0
+    told = typed("annotate", "apply", "theirs")
+    assert told.code == 0
+    assert "mine was imported: it is not rebuilt, so both files lie in the annotation folder" in told.out
+    assert {"verdicts.csv", "annotation.json", "decisions.csv"} <= {path.name for path in place.iterdir()}
+
+
+def test_rows_of_another_build_are_not_decided(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """The release has been made anew with another word: its rows are named and not decided, exit code 1."""
+    _answered(typed, folder)
+    list_ = tmp_path / "wordlists" / "praise.csv"
+    list_.write_text(list_.read_text().replace("nice,nice", "kind,nice"))
+    other = api.build("tiny", "1.0.0", tmp_path / "elsewhere").folder
+    told = typed("annotate", "apply", "First check", "--release", str(other))
+    assert told.code == 1
+    assert "reads otherwise in the release than people saw it" in told.out
+    assert "reject 0, keep 0, changed 8" in told.out
+
+
+def test_a_missing_project_is_one_message(typed: Typed) -> None:
+    """Nothing was pushed or exported under that name."""
+    for command in ("agree", "apply", "pull", "status"):
+        told = typed("annotate", command, "nothing here")
+        assert (told.code, told.out) == (2, ""), command
+        assert len(told.err.strip().splitlines()) == 1
+        assert "Traceback" not in told.err
+
+
+def test_nobody_answered_yet(typed: Typed) -> None:
+    """There is a plan, and no answers."""
+    typed(*EXPORT)
+    told = typed("annotate", "agree", "First check")
+    assert told.code == 2
+    assert "nobody has answered First check yet" in told.err
+
+
+@pytest.mark.parametrize(
+    ("threshold", "message"),
+    [
+        ("0.3", "0.3 is no threshold: expected 0.5 to 1"),
+        ("natural=x", "'natural=x' is no threshold: expected SHARE or QUESTION=SHARE"),
+        ("comment=0.7", "no question 'comment' is decided on"),
+        ("nan", "nan is no threshold"),
+    ],
+)
+def test_thresholds_that_cannot_be_are_refused(typed: Typed, threshold: str, message: str) -> None:
+    """One line, exit code 2."""
+    typed(*EXPORT)
+    told = typed("annotate", "apply", "First check", "--threshold", threshold)
+    assert told.code == 2
+    assert message in told.err
+
+
+def test_pushing_needs_a_server_or_says_so(typed: Typed) -> None:
+    """Without an address there is one message, before any row is drawn."""
+    told = typed("annotate", "push", "tiny@1.0.0", "--project", "First check")
+    assert (told.code, told.out) == (2, "")
+    assert "set LABEL_STUDIO_URL" in told.err
+
+
+def test_pushing_without_the_client_says_how_to_install_it(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK is an extra."""
+    monkeypatch.setenv("LABEL_STUDIO_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("LABEL_STUDIO_API_KEY", "0" * 40)
+    monkeypatch.setitem(sys.modules, "label_studio_sdk.client", None)
+    told = typed("annotate", "push", "tiny@1.0.0", "--project", "First check")
+    assert told.code == 2
+    assert "pip install 'senseprobe[annotation]'" in told.err
+
+
+@pytest.fixture
+def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
+    """What stands for a server here; tests/annotation_server has a real one."""
+    made = world.Studio()
+    monkeypatch.setattr(server, "connect", lambda: made)
+    return made
+
+
+PUSH = ("annotate", "push", "tiny@1.0.0", "--project", "First check", "--n", "8", "--groups")
+
+
+def test_pushed_twice_adds_nothing(typed: Typed, studio: world.Studio) -> None:
+    """The second time says that all was there; another plan under the name is refused before the server is asked."""
+    first, second = typed(*PUSH), typed(*PUSH)
+    assert (first.code, first.err, second.code) == (0, "", 0)
+    assert first.out.splitlines()[-1] == "8 tasks sent, 0 were there already: http://127.0.0.1:1/projects/1/"
+    assert second.out.splitlines()[-1] == "0 tasks sent, 8 were there already: http://127.0.0.1:1/projects/1/"
+    assert typed(*PUSH, "--overlap", "2").code == 2
+    assert len(studio.held[1]) == 8
+
+
+def test_answers_are_pulled_under_pseudonyms(typed: Typed, studio: world.Studio, folder: Path) -> None:
+    """Status names who works, for whoever has the token; tables do not, unless --names asks for it."""
+    typed(*PUSH)
+    said = {number: (lambda who, item, n=n: _said(f"annotator-{n}", item)) for n, number in enumerate((7, 8, 9), 1)}
+    studio.held[1] = world.label_studio(read_plan(folder), said, studio.held[1])
+    status = typed("annotate", "status", "First check")
+    assert (status.code, status.err) == (0, "")
+    assert status.out.startswith("First check: 8 of 8 rows are there, 8 have all 3 answers\n")
+    assert "maria@example.com" in status.out
+    pulled = typed("annotate", "pull", "First check")
+    assert (pulled.code, pulled.err) == (0, "")
+    assert pulled.out.splitlines()[-1] == "24 annotations by 3 people, 0 skipped: 24 new, 0 edited, 0 deleted"
+    assert "maria" not in (folder / "answers.csv").read_text()
+    assert "maria" not in pulled.out
+    again = typed("annotate", "pull", "First check", "--json").told
+    assert (again["new"], again["changes"]) == (False, {"new": [], "edited": [], "deleted": []})
+    named = typed("annotate", "pull", "First check", "--names")
+    assert named.code == 0
+    assert "maria@example.com" in (folder / "answers.csv").read_text()
+    assert typed("annotate", "apply", "First check").code == 0
+    typed("annotate", "release", "First check", "out")
+    assert "maria" not in (folder.parents[1] / "out" / "answers.csv").read_text()
+
+
+def test_an_edit_after_a_pull_is_told(typed: Typed, studio: world.Studio, folder: Path) -> None:
+    """One annotation changed, one deleted: both are named by their ids."""
+    typed(*PUSH)
+    studio.held[1] = world.label_studio(read_plan(folder), {7: lambda who, item: {}}, studio.held[1])
+    typed("annotate", "pull", "First check")
+    first, second = studio.held[1][:2]
+    first["annotations"][0]["result"][0]["value"]["choices"] = ["unsure"]
+    second["annotations"] = []
+    told = typed("annotate", "pull", "First check")
+    assert told.out.splitlines()[-1] == "7 annotations by 1 people, 0 skipped: 0 new, 1 edited (1), 1 deleted (2)"
+
+
+def test_inference_is_held_against_gold_and_the_marked_word() -> None:
+    """Of a row of inference the release says what follows, and the group stands in the hypothesis alone."""
+    row = {
+        **given.inference(1),
+        "hypothesis": "The Italian person ate a pie.",
+        "hypothesis_span": {"start": 4, "end": 11},
+    }
+    release = given.Given({"c": [row]}, "inference")
+    plan = make_plan(release, project="a test", n=1, gloss=given.gloss)
+    (claim,) = claims_of(release, plan).values()
+    assert (claim.kind, claim.gold) == ("inference", "neutral")
+    assert claim.targets == ("doctor", "Italian")  # by hand: the words at the spans
+    other = given.Given({"c": [{**row, "premise": "The doctor bought a pie."}]}, "inference")
+    assert claims_of(other, plan) == {}

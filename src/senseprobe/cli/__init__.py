@@ -31,7 +31,7 @@ _INTERRUPTED = 130
 
 app = typer.Typer(
     name="senseprobe",
-    help="Build, annotate, freeze and publish datasets that measure social bias in language models, and score models on them.",
+    help="Build, annotate and publish datasets that measure social bias in language models, and score models on them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

@@ -1,6 +1,7 @@
 """Commands of those who read results: a report, a comparison of models, what every number means."""
 
 from collections.abc import Callable, Sequence
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -69,8 +70,9 @@ def _as_dict(evidence: "Evidence") -> dict[str, object]:
 
 def _refuse_results(path: Path, results: Sequence[Path]) -> None:
     """A page is never written over a result, nor over its table of scores."""
-    taken = {place.resolve() for result in results for place in (result, result.with_suffix(".parquet"))}
-    if path.suffix in {".json", ".parquet"} or path.resolve() in taken:
+    places = [place for result in results if result.name for place in (result, result.with_suffix(".parquet"))]
+    real = Path(realpath(path))  # a link is written through
+    if {path.suffix, real.suffix} & {".json", ".parquet"} or real in map(Path, map(realpath, places)):
         raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
 
 

@@ -175,7 +175,7 @@ def plant(
 
 
 def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate.reporting.words import interval
+    from senseprobe.evaluate.reporting.words import interval, p_value
 
     if as_json:
         print_json([result.as_dict() for result in results])
@@ -185,7 +185,7 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
             (
                 f.config,
                 f.estimand,
-                interval(f) + ("" if f.p is None else f" p = {f.p:.4f}"),
+                f"{interval(f)} {p_value(f)}".rstrip(),
                 "none known" if f.neutral is None else "0, see p" if f.estimand == "spread" else "0",
                 f"{f.scored}/{f.rows}",
                 f.ties,

@@ -8,9 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from time import process_time
 from typing import Any
 
 import datasets
@@ -31,7 +29,7 @@ from senseprobe.generator.rejecting import LeftOut, Numbers, without
 from senseprobe.release import parquet
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import SCHEMA, Manifest
-from senseprobe.release.schema import design_schema, plain
+from senseprobe.release.schema import plain
 from senseprobe.release.verdicts import Verdict, grouped, read_verdicts, write_verdicts
 
 FORMS = Path(__file__).parent / "fixtures" / "releases"
@@ -821,29 +819,3 @@ def test_a_verdict_without_a_row_is_a_warning(tiny: Project) -> None:
         "'isle.x' is to be kept, and is retired (templates/tiny/retired.csv:3)"
     ]
     assert len(_ids(api.build("tiny", "1.0.0").folder)) == 17
-
-
-# --- cost -----------------------------------------------------------------------------------------------------------
-
-
-def _fastest(catalogue: Catalogue, place: Path) -> float:
-    """Seconds of processor time that it takes to write the rows of the largest config, at best."""
-    config = max(catalogue.configs, key=lambda each: each.size)
-    schema, times = design_schema(catalogue.design(config)), []
-    for _ in range(7):
-        place.mkdir()
-        start = process_time()
-        parquet.write_rows(place, schema, config.size, partial(catalogue.rows, config))
-        times.append(process_time() - start)
-        shutil.rmtree(place)
-    return min(times)
-
-
-@pytest.mark.soak
-def test_verdicts_cost_little(tmp_path: Path) -> None:
-    """On 1.9 million rows, with 2,000 of them left out: less than a tenth of the time of writing them."""
-    catalogue = api.open_catalogue("nli-occupation")
-    config = max(catalogue.configs, key=lambda each: each.size)
-    out = LeftOut(tuple(range(0, config.size, config.size // 2000)), ("",))
-    filtered = replace(catalogue, rejected={config.name: out})
-    assert _fastest(filtered, tmp_path / "a") < 1.1 * _fastest(catalogue, tmp_path / "b")

@@ -154,8 +154,8 @@ def _patterns(columns: FloatArray, items: IntArray) -> tuple[FloatArray, IntArra
     which = np.unique(items, return_inverse=True)[1]
     totals = np.zeros((int(which.max()) + 1, columns.shape[1]))
     np.add.at(totals, which, columns)
-    patterns, often = np.unique(np.round(totals, 9), axis=0, return_counts=True)
-    return patterns, often.astype(np.intp)
+    _, first, often = np.unique(np.round(totals, 9), axis=0, return_index=True, return_counts=True)
+    return totals[first], often.astype(np.intp)
 
 
 def _resampled(patterns: FloatArray, often: IntArray, seed: int, draws: int) -> Iterator[FloatArray]:

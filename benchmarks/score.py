@@ -4,7 +4,8 @@ Each work is done in all ways in one run, with the same random weights and the s
 and again in every round, the numbers are held against ours: where they are further apart than 1e-4 and a millionth of
 them, the script ends with 1. All ways take turns, another first in each round; rates are medians, and so are ratios,
 which are taken within each round. Ways that do one sentence or one mask at a time are timed on some pairs of each
-length, ours on all. Other tools get the batch size that is best for them, of those that were tried.
+length, those of inference on every eighth 32 pairs, ours on all. Other tools get the batch size that is best for them,
+of those that were tried.
 
 So does the bare forward pass: that is the model on exactly the inputs that are needed, each once, those of one length
 together, with all logits made and none looked at; on a CPU once as transformers make it, and once with its linear

@@ -92,7 +92,7 @@ def aul(setting: Setting) -> Row:
                 part=_of_each_length(pairs, setting.sample or 100),
                 least=20,
             ),
-            *_bare(plain, _distinct(map(tuple, plain.tokenizer(said)["input_ids"])), len(pairs)),
+            *_bare(plain, _distinct(map(tuple, plain.tokenizer(said)["input_ids"])), range(len(pairs))),
         ],
     )
 
@@ -113,7 +113,7 @@ def pll(setting: Setting) -> Row:
         ours=_ours(ours, len(said)),
         others=[
             _foreign(setting, "minicons PLL", "masked", said, least=3),
-            *_bare(plain, _distinct(row for text in said for row in plain.each_masked(text)), len(said)),
+            *_bare(plain, _distinct(row for text in said for row in plain.each_masked(text)), range(len(said))),
         ],
     )
 
@@ -128,7 +128,8 @@ def cps(setting: Setting) -> Row:
         units = [Unit(*both) for item in items for both in (pairs[item], pairs[item][::-1])]
         return get("cps").numbers(model, units).reshape(-1, 2)
 
-    rows = [ids for pair in pairs for side in plain.shared_masked(*pair) for ids, _, _ in side]
+    part = _of_each_length(pairs, 60)
+    rows = [ids for item in part for side in plain.shared_masked(*pairs[item]) for ids, _, _ in side]
     return Row(
         id="cps",
         work=f"`cps`: {len(pairs):,} pairs like those of CrowS-Pairs, BERT-base",
@@ -141,7 +142,7 @@ def cps(setting: Setting) -> Row:
                 part=_of_each_length(pairs, 40),
                 least=5,
             ),
-            *_bare(plain, _distinct(rows), len(pairs)),
+            *_bare(plain, _distinct(rows), part),
         ],
     )
 
@@ -168,8 +169,8 @@ def ll(setting: Setting) -> Row:
         others=[
             _foreign(setting, "lm-eval", "causal", said, least=2),
             _foreign(setting, "minicons", "causal", said, least=2),
-            *_bare(plain, _distinct(read), len(said)),
-            *_bare(plain, as_many, len(said), ", each beginning once"),
+            *_bare(plain, _distinct(read), range(len(said))),
+            *_bare(plain, as_many, range(len(said)), ", each beginning once"),
         ],
     )
 
@@ -182,7 +183,8 @@ def inference(setting: Setting) -> Row:
     def ours(items: Sequence[int]) -> Numbers:
         return get("nli").numbers(model, [Unit(*pairs[item]) for item in items])
 
-    joined = plain.tokenizer([a for a, _ in pairs], [b for _, b in pairs])["input_ids"]
+    part = _blocks(len(pairs))
+    joined = plain.tokenizer(*map(list, zip(*(pairs[item] for item in part), strict=True)))["input_ids"]
     return Row(
         id="inference",
         work=f"inference: {len(pairs):,} pairs of nli-occupation, BERT-base",
@@ -192,10 +194,10 @@ def inference(setting: Setting) -> Row:
             Way(
                 name="transformers' pipeline, 32 a batch",
                 run=lambda items: timed(lambda: plain.piped([pairs[i] for i in items], INFERENCE)),
-                part=range(len(pairs)),
+                part=part,
                 least=1.5,
             ),
-            *_bare(plain, _distinct(map(tuple, joined)), len(pairs)),
+            *_bare(plain, _distinct(map(tuple, joined)), part),
         ],
     )
 
@@ -220,23 +222,23 @@ def _ours(score: Callable[[Sequence[int]], Numbers], count: int) -> Way:
     return Way(name="senseprobe", run=lambda items: timed(lambda: score(items)), part=range(count))
 
 
-def _bare(plain: Plain, rows: Sequence[Ids], count: int, named: str = "") -> list[Way]:
-    """The forward pass of rows of input, whatever items are asked for, with the best budget of tokens.
+def _bare(plain: Plain, rows: Sequence[Ids], part: Sequence[int], named: str = "") -> list[Way]:
+    """The forward pass of rows of input, which are those of `part`, with the best budget of tokens.
 
     As transformers make it; and on a CPU also with the layers laid out as ours are, which is the roof that we have.
     """
     models = {f"the bare forward pass{named}": plain}
     if plain.device.type == "cpu":
         models[f"the bare forward pass{named}, its layers packed like ours"] = plain.packed
-    return [_passes(name, model, rows, count) for name, model in models.items()]
+    return [_passes(name, model, rows, part) for name, model in models.items()]
 
 
-def _passes(name: str, plain: Plain, rows: Sequence[Ids], count: int) -> Way:
+def _passes(name: str, plain: Plain, rows: Sequence[Ids], part: Sequence[int]) -> Way:
     budget = plain.best_budget(rows)
     return Way(
         name=name,
         run=lambda _: timed(partial(plain.bare, rows, budget)),
-        part=range(count),
+        part=part,
         least=BARE,
         note=f"{len(rows):,} inputs, {sum(map(len, rows)):,} tokens, {budget:,} a pass",
     )
@@ -278,3 +280,8 @@ def _some(items: Sequence[T], number: int | None) -> Sequence[T]:
 def _of_each_length(pairs: Sequence[texts.Pair], number: int) -> Sequence[int]:
     """So many pairs, evenly from the shortest to the longest."""
     return _some(sorted(range(len(pairs)), key=lambda i: sum(map(len, pairs[i]))), number)
+
+
+def _blocks(count: int, size: int = 32, every: int = 8) -> Sequence[int]:
+    """Every so many-th block of so many neighbours: what they have in common, such as their length, they keep."""
+    return [item for item in range(count) if item // size % every == 0]

@@ -4,12 +4,13 @@ A model that answers neutral to everything looks perfect on probes, where nothin
 none, so figures of probes are read beside its accuracy there.
 """
 
+from math import inf
 from pathlib import Path
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.result import Result, read_result
 
-__all__ = ["DATASET", "PROBES", "RELEASE", "ROWS", "beside", "is_control", "is_probe", "same_model"]
+__all__ = ["DATASET", "PROBES", "RELEASE", "ROWS", "beside", "is_control", "is_probe", "rows_drawn", "same_model"]
 
 DATASET = "nli-control"
 RELEASE = "nli-control@1.0.1"
@@ -40,7 +41,10 @@ def same_model(a: Result, b: Result) -> bool:
 
 
 def beside(folder: Path, result: Result) -> list[Result]:
-    """Results on the control by the model of `result`, whose own lie in `folder`: ``results/RELEASE/MODEL``."""
+    """Results on the control by the model of `result`, whose own lie in `folder`: ``results/RELEASE/MODEL``.
+
+    Of those that are of more rows and of fewer, the former: a first look at the control is soon taken.
+    """
     found = []
     folders = sorted(place / folder.name for place in folder.parent.parent.glob(f"{DATASET}@*"))
     for file in [file for place in folders for file in sorted(place.glob("*.json"))][:MAX_FILES]:
@@ -48,4 +52,11 @@ def beside(folder: Path, result: Result) -> list[Result]:
             found.append(read_result(file))
         except ResultError:
             continue  # what nobody asked for need not be right
-    return [each for each in found if is_control(each) and same_model(each, result)]
+    ours = [each for each in found if is_control(each) and same_model(each, result)]
+    most = max(map(rows_drawn, ours), default=0)
+    return [each for each in ours if rows_drawn(each) == most]
+
+
+def rows_drawn(result: Result) -> float:
+    """How many rows a result was drawn from, infinitely many where all were scored."""
+    return inf if result.limit is None else result.limit

@@ -5,14 +5,15 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from senseprobe.errors import ResultError
 from senseprobe.files import read_plain, write_whole
@@ -42,6 +43,8 @@ class Result:
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was asked for, None for all.
     - `libraries`: versions of what computed the numbers, where a replay that differs may look for the reason.
     - `limit`: so many rows were drawn by `seed`; None: all.
+    - `coarse`: where `dtype` is coarser than float32, of how many ``rows`` drawn how many are ``flipped``: have another
+      sign, or largest label, in float32 (evaluate/coarse.py); None: not counted.
     - `estimands` come from `figures`; `rows` is the table of scores per row, kept beside the result.
     """
 
@@ -53,6 +56,7 @@ class Result:
     figures: tuple[Figure, ...]
     limit: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
+    coarse: Mapping[str, int] | None = None
     rows: pd.DataFrame | None = None
 
     @property
@@ -91,6 +95,7 @@ class Result:
             "libraries": dict(self.libraries),
             "seed": self.seed,
             "limit": self.limit,
+            **({} if self.coarse is None else {"coarse": dict(self.coarse)}),
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
@@ -106,12 +111,19 @@ class Result:
         Where another result (other weights, seed, number format) has that name, digits of the signature are added.
         """
         path = self._place(folder)
-        text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        table, text = (
+            path.with_suffix(".parquet"),
+            json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False),
+        )
+        was_there = os.path.lexists(table)
         try:
             if self.rows is not None:
-                write_whole(path.with_suffix(".parquet"), _parquet(self.rows, self.signature))
-            write_whole(path, text.encode())
+                write_whole(table, _parquet(self.rows, self.signature))
+            write_whole(path, f"{text}\n".encode())
         except (OSError, pa.ArrowException) as error:
+            if not was_there:  # no table without its result
+                with suppress(OSError):
+                    table.unlink()
             raise ResultError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
         return path
 
@@ -178,6 +190,19 @@ class _Release(BaseModel):
     config: str | None
 
 
+class _Coarse(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    rows: Annotated[int, Field(ge=0)]
+    flipped: Annotated[int, Field(ge=0)]
+
+    @model_validator(mode="after")
+    def _of_rows(self) -> Self:
+        if self.flipped > self.rows:
+            raise ValueError("more are flipped than there are")
+        return self
+
+
 class _Form(BaseModel):
     """What a result file holds; whoever wrote it may have meant harm, so nothing is taken on trust."""
 
@@ -192,6 +217,7 @@ class _Form(BaseModel):
     libraries: dict[str, str]
     seed: Annotated[int, Field(ge=0)]
     limit: Annotated[int | None, Field(ge=1)]
+    coarse: _Coarse | None = None
     figures: tuple[Figure, ...]
 
 
@@ -213,7 +239,7 @@ def json_schema() -> dict[str, Any]:
 def read_result(path: Path) -> Result:
     """The result in a JSON file, without its rows; ResultError where it is none, or too large for a page to repeat."""
     try:
-        raw = read_plain(path.resolve(), MAX_BYTES)
+        raw = read_plain(Path(os.path.realpath(path)), MAX_BYTES)
         data = json.loads(raw)
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
@@ -232,6 +258,7 @@ def read_result(path: Path) -> Result:
         libraries=form.libraries,
         seed=form.seed,
         limit=form.limit,
+        coarse=None if form.coarse is None else form.coarse.model_dump(),
         figures=form.figures,
     )
 

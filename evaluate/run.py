@@ -104,13 +104,20 @@ class Job:
 
         ModelError where the scorer asks for another ability.
         """
+        asked = self.ask(model, scorer, store=store, progress=progress)
+        return self.result(asked, scorer, {"name": model.name, **model.identity})
+
+    def ask(
+        self, model: "Model", scorer: str, *, store: "Store | None" = None, progress: Progress | None = None
+    ) -> Asked:
+        """The rows with the numbers of a model, of which nothing is made yet; raises as `run` does."""
         using = get(scorer)
         if using.ability != model.ability:
             raise ModelError(f"the scorer {scorer} asks for a {using.ability} model, and {model.name} is not one")
         tables = self.tables(using.ability, using.reads)
         asked = Asked(tables, _kind(using.ability), using.reads, using.columns, self.with_unrelated)
         _answer(asked, using, model, store, progress or _unheard)
-        return self.result(asked, scorer, {"name": model.name, **model.identity})
+        return asked
 
     def result(self, asked: Asked, scorer: str, model: Mapping[str, str]) -> Result:
         """The result of what was answered; a unit without a number leaves its row unscored."""

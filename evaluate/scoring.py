@@ -1,14 +1,16 @@
 """One command's worth of scoring: which scorers, which model, what is stored, where results go."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from senseprobe.errors import ModelError
+from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.control import beside, is_probe
+from senseprobe.evaluate.coarse import is_coarse, turned
+from senseprobe.evaluate.control import ROWS, beside, is_probe, rows_drawn
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Opening", "check_out", "default_scorer", "open_model", "score", "write"]
 
 Say = Callable[[str], None]
+_Made: TypeAlias = tuple[Job | None, Result]
+"""A result, and the job that it is of where it was computed just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +64,9 @@ def score(
     """A result for each scorer, written below `out` if that is given; no scorers: the default of the model's family.
 
     With `controlled_by`, a result that says nothing without the control of inference is followed by the model's results
-    on that: those below `out`, or else one of the job that it makes. What cannot be is told before a model is loaded,
-    let alone run. Raises as `Job.configs` and `models.load` do, and ModelError where a scorer asks for what the model
-    has not.
+    on that: those below `out`, or else one of the job that it makes; `say` hears where that fails. In a number format
+    coarser than float32, a sample is scored in float32, too. What cannot be is told before a model is loaded, let alone
+    run. Raises as `Job.configs` and `models.load` do, and ModelError where a scorer asks for what the model has not.
     """
     asked = [get(name) for name in dict.fromkeys(scorers)]
     job.check_estimands()
@@ -72,30 +76,81 @@ def score(
         job.configs(ability)
         for name, kind in job.left(ability).items():
             say(f"{name} is left out: {ability} models score no {kind} rows")
+    way = _Way(out, stored, say, progress)
+    return _counted(_made(job, opening, using, controlled_by, way), opening, way)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where results go, whether numbers are kept, and who hears of what."""
+
+    out: Path | None
+    stored: bool
+    say: Say
+    progress: Progress | None
+
+    def store(self, model: "Model", scorer: Scorer) -> AbstractContextManager[Store | None]:
+        """The store of the numbers of a scorer, or none."""
+        return Store(model.identity, scorer, self.say) if self.stored else nullcontext()
+
+    def run(self, job: Job, model: "Model", scorer: Scorer, store: Store | None) -> _Made:
+        """A result, written, with the job that it is of."""
+        return job, write(job.run(model, scorer.id, store=store, progress=self.progress), self.out)
+
+
+def _made(
+    job: Job, opening: Opening, using: Sequence[Scorer], controlled_by: Callable[[], Job] | None, way: _Way
+) -> list[_Made]:
+    """A result for each scorer, and what it is held against; the model is let go of on return."""
     model = open_model(opening, using[0].ability)
-    results = []
+    made: list[_Made] = []
     for scorer in using:
-        with Store(model.identity, scorer, say) if stored else nullcontext() as store:
-            results.append(write(job.run(model, scorer.id, store=store, progress=progress), out))
-            if is_probe(results[-1]):
-                results += _controls(results[-1], model, controlled_by, out, store, progress)
+        with way.store(model, scorer) as store:
+            made.append(way.run(job, model, scorer, store))
+            if controlled_by is not None and is_probe(made[-1][1]):
+                run = partial(way.run, model=model, scorer=scorer, store=store)
+                made += _controls(made[-1][1], controlled_by, run, way)
+    return made
+
+
+def _controls(of: Result, job: Callable[[], Job], run: Callable[[Job], _Made], way: _Way) -> list[_Made]:
+    """The results of a model on the control: those of rows enough, else a new one; said where there can be none."""
+    folder = None if way.out is None else folder_of(way.out, str(of.release["name"]), of.model["name"])
+    there = [] if folder is None else beside(folder, of)
+    if found := [each for each in there if each.scorer == of.scorer and rows_drawn(each) >= ROWS]:
+        return [(None, each) for each in found]
+    try:
+        return [run(job())]
+    except SenseprobeError as error:
+        way.say(f"right answers on the control are missing: {_clause(error)}")
+        return []
+
+
+def _counted(made: Sequence[_Made], opening: Opening, way: _Way) -> list[Result]:
+    """The results; those in a coarse number format say what float32 turns around, and are written once more."""
+    coarse = [result for job, result in made if job is not None and is_coarse(result)]
+    results = [result for _, result in made]
+    if not coarse:
+        return results
+    revision = coarse[0].model.get("revision") or opening.revision
+    try:
+        fine = open_model(replace(opening, dtype="float32", revision=revision), get(coarse[0].scorer).ability)
+        for number, (job, result) in enumerate(made):
+            if job is not None and is_coarse(result):
+                results[number] = _with_count(job, result, fine, way)
+    except (SenseprobeError, MemoryError, RuntimeError) as error:  # torch's for too little memory is a RuntimeError
+        way.say(f"what {coarse[0].model['dtype']} turns around is not counted: {_clause(error)}")
     return results
 
 
-def _controls(
-    of: Result,
-    model: "Model",
-    controlled_by: Callable[[], Job] | None,
-    out: Path | None,
-    store: Store | None,
-    progress: Progress | None,
-) -> list[Result]:
-    """The results of a model on the control: those that there are, else a new one."""
-    if controlled_by is None:
-        return []
-    folder = None if out is None else folder_of(out, str(of.release["name"]), of.model["name"])
-    found = [] if folder is None else beside(folder, of)
-    return found or [write(controlled_by().run(model, of.scorer, store=store, progress=progress), out)]
+def _with_count(job: Job, result: Result, fine: "Model", way: _Way) -> Result:
+    with way.store(fine, get(result.scorer)) as store:
+        found = turned(job, result, fine, store=store, progress=way.progress)
+    return write(replace(result, coarse=found), way.out)
+
+
+def _clause(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def default_scorer(ability: str) -> Scorer:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ from transformers import BertForMaskedLM
 import senseprobe
 from senseprobe.cli import main
 from senseprobe.cli.console import Step
+from senseprobe.cli.score import _tell
 from senseprobe.evaluate import models
+from senseprobe.evaluate.result import Result
+from senseprobe.records import Figure
 
 Typed = Callable[..., "Outcome"]
 
@@ -700,3 +704,125 @@ def test_rate_of_what_is_computed() -> None:
     step.at(0, 20)  # the next scorer
     assert (bar.tasks[0].completed, bar.tasks[0].total) == (0, 20)
     assert bar.tasks[0].speed is None
+
+
+# --- p-values, number formats, folders that are called like a release ------------------------------------------------
+
+
+def test_corrected_p_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where a p-value was corrected, it is the corrected one that is shown."""
+    figure = Figure(
+        config="race", sense_type="race", estimand="relative", value=1.0, p=0.0123, p_holm=0.3456,
+        rows=4, scored=4, unscored=0, ties=0,
+    )  # fmt: skip
+    figures = (figure, replace(figure, config="colour", p=0.0456, p_holm=None))
+    made = Result(
+        scorer="aul",
+        model={"name": "bert", "weights": "a", "config": "b", "tokenizer": "c", "dtype": "float32"},
+        release={"name": "sssb@1.0.0", "content": "d", "config": None},
+        senseprobe="0",
+        seed=0,
+        figures=figures,
+    )
+    _tell([made], Path("results"), as_json=False)
+    out = capfd.readouterr().out
+    assert "p = 0.3456" in out
+    assert "0.0123" not in out
+    assert "p = 0.0456" in out
+
+
+def test_coarse_number_format(typed: Typed, tmp_path: Path) -> None:
+    """What float32 turns around is counted: here of all 186 pairs, by hand from scores in both formats."""
+    done = typed("score", "bert", "sssb@1.0.0:noun", "--dtype", "bfloat16", "--out", "coarse")
+    assert done.code == 0
+    assert typed("score", "bert", "sssb@1.0.0:noun", "--out", "fine").code == 0
+    paths = [tmp_path / name / "sssb@1.0.0/bert/aul.noun.json" for name in ("coarse", "fine")]
+    tables = [pq.read_table(path.with_suffix(".parquet")).to_pandas() for path in paths]
+    before, after = ((table["stereo_score"] - table["anti_score"]).to_numpy() for table in tables)
+    # docs/running.md: less than 1e-6, of scores above 1 that much of the larger one, is a tie.
+    sizes = [np.maximum(1, table[["stereo_score", "anti_score"]].abs().max(axis=1)) for table in tables]
+    signs = [
+        np.where(np.abs(difference) <= 1e-6 * size, 0, np.sign(difference))
+        for difference, size in zip((before, after), sizes, strict=True)
+    ]
+    flipped = int((signs[0] != signs[1]).sum())
+    results = [json.loads(path.read_bytes()) for path in paths]
+    assert results[0]["coarse"] == {"rows": 186, "flipped": flipped}
+    assert flipped > 0, "or else this test shows nothing"
+    assert f"{flipped} of 186 pairs drawn have another sign in float32 than in bfloat16" in done.out
+    assert "coarse" not in results[1]
+    done = typed("replay", "coarse/sssb@1.0.0/bert/aul.noun.json")
+    assert (done.code, done.out.startswith("the same: ")) == (0, True)
+
+
+def test_coarse_is_counted_on_a_sample(typed: Typed, tmp_path: Path) -> None:
+    """Of more than 200 rows 200 are drawn; what was drawn already is not made more."""
+    for limit, rows in ((None, 200), (30, 30)):
+        options = [] if limit is None else ["--limit", str(limit)]
+        assert typed("score", "bert", "sssb@1.0.0", "--dtype", "float16", "--out", str(rows), *options).code == 0
+        told = json.loads((tmp_path / f"{rows}/sssb@1.0.0/bert/aul.json").read_bytes())
+        assert told["coarse"]["rows"] == rows
+
+
+def test_coarse_without_float32(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the model does not fit in float32, its result is there all the same, and one line says what is missing."""
+    load = models.load
+
+    def loaded(*words: Any, **options: Any) -> Any:  # noqa: ANN401 - as the loader
+        if options["dtype"] == "float32":
+            raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 9 GiB")
+        return load(*words, **options)
+
+    monkeypatch.setattr(models, "load", loaded)
+    done = typed("score", "bert", "sssb@1.0.0:race", "--dtype", "bfloat16")
+    assert done.code == 0
+    assert done.err.strip() == "what bfloat16 turns around is not counted: CUDA out of memory."
+    assert "coarse" not in json.loads((tmp_path / RESULT).read_bytes())
+
+
+def test_results_in_a_folder_called_like_the_release(typed: Typed, tmp_path: Path) -> None:
+    """With `--out .` the results lie in ./sssb@1.0.0, and the release is found as before."""
+    for _ in range(2):
+        assert typed("score", "bert", "sssb@1.0.0:race", "--out", ".").code == 0
+    assert typed("verify", "sssb@1.0.0").out == "sssb@1.0.0: as it was frozen\n"
+    assert typed("verify", "sssb@1.0.0:race").out == "sssb@1.0.0:race: as it was frozen\n"
+    (tmp_path / "sssb@9.9.9").mkdir()
+    assert typed("verify", "sssb@9.9.9").message.startswith("no release 'sssb@9.9.9': there is ")
+    assert "release.json" in typed("score", "bert", "bert").message
+    # A folder that holds a release is one, whatever it is called.
+    shutil.copytree(tmp_path / "releases/sssb/1.0.0", tmp_path / "mine@2")
+    assert typed("score", "bert", "mine@2:race", "--out", "mine").code == 0
+
+
+@pytest.mark.parametrize("spec", ["", "x" * 3000, "x" * 3000 + "@1", ":race"])
+def test_a_name_that_no_release_can_have(spec: str, typed: Typed) -> None:
+    """It is told like any other that is not there."""
+    done = typed("score", "bert", spec)
+    assert (done.code, done.message.startswith("no release ")) == (2, True)
+
+
+def test_a_page_is_not_written_over_what_is_no_page(typed: Typed, tmp_path: Path) -> None:
+    """A pipe, a folder and a link to a result are refused with one message each; a link to a page stays one."""
+    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link.html").symlink_to(RESULT)
+    before = (tmp_path / RESULT).read_bytes()
+    assert typed("report", RESULT, "-o", "pipe").message == "cannot write pipe: is no plain file"
+    assert typed("report", RESULT, "-o", "").message == "cannot write .: Is a directory"
+    assert typed("report", RESULT, "-o", "link.html").message.startswith("link.html is the name of a result")
+    assert (tmp_path / RESULT).read_bytes() == before
+    (tmp_path / "page.html").symlink_to("real.html")
+    assert typed("report", RESULT, "-o", "page.html").code == 0
+    assert (tmp_path / "page.html").is_symlink()
+    assert (tmp_path / "real.html").read_text().startswith("<!doctype html>")
+
+
+def test_restore_writes_through_no_link(typed: Typed, tmp_path: Path) -> None:
+    """Where rows are restored to may be a folder of somebody else's, whose links lead anywhere."""
+    (tmp_path / "precious").write_text("mine")
+    link = tmp_path / "out/sssb/1.0.0/CITATION.cff"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "precious")
+    done = typed("restore", "sssb@1.0.0", "--out", "out")
+    assert (done.code, done.message) == (2, "out/sssb/1.0.0/CITATION.cff: is no plain file")
+    assert (tmp_path / "precious").read_text() == "mine"

@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from senseprobe.cli import main
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models.causal import CausalLM
-from senseprobe.evaluate.result import read_result
+from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import default_scorer
@@ -232,7 +234,72 @@ def test_probes_are_printed_beside_the_control(
     assert alone.signature == probe.signature
 
 
+def test_a_first_look_at_the_control_is_not_enough(made: Path, probes: str) -> None:
+    """Of 20 rows the accuracy says nothing: 2,000 are scored all the same, and those are shown from then on."""
+    api.score("../nli", "nli-control@1.0.1", limit=20, out=Path("results"))
+    for _ in range(2):
+        _, control = api.score("../nli", probes, limit=50, out=Path("results"), control=True)
+        assert control.limit == 2000
+    assert len(list(Path("results/nli-control@1.0.1").rglob("*.json"))) == 2
+
+
 def test_a_result_on_the_control_needs_no_other(made: Path) -> None:
     """Its accuracy is what others are read beside."""
     (only,) = api.score("nli", "nli-control@1.0.1:religion", limit=20, control=True)
     assert only.release["name"] == "nli-control@1.0.1"
+
+
+def test_probes_without_the_control(
+    made: Path, probes: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Where the release of the control is not there, or damaged, the result is, with a line that says what is not."""
+    monkeypatch.setattr("senseprobe.evaluate.control.RELEASE", "nli-control@9.9.9")
+    told: list[str] = []
+    (probe,) = api.score("../nli", probes, limit=20, out=Path("out"), control=True, say=told.append)
+    (line,) = told
+    assert line.startswith("right answers on the control are missing: no release 'nli-control@9.9.9': there is ")
+    assert read_result(next(Path("out").rglob("nli.json"))).signature == probe.signature
+    folder = Path("releases/nli-control/9.9.9")
+    folder.mkdir(parents=True)
+    (folder / "release.json").write_text("{}")
+    told.clear()
+    (again,) = api.score("../nli", probes, limit=20, control=True, say=told.append)
+    assert again.signature == probe.signature
+    assert [line.startswith("right answers on the control are missing: release.json: E401") for line in told] == [True]
+
+
+def test_control_that_was_interrupted_or_damaged(made: Path, probes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was scored before it is kept; a result on the control that cannot be read is made again."""
+    monkeypatch.setattr("senseprobe.evaluate.control.ROWS", 40)
+    run = Job.run
+
+    def interrupted(job: Job, *words: Any, **options: Any) -> Result:  # noqa: ANN401 - as Job.run
+        if job.release.manifest.name.startswith("nli-control"):
+            raise KeyboardInterrupt
+        return run(job, *words, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Job, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            api.score("../nli", probes, limit=20, out=Path("out"), control=True)
+    (kept,) = Path("out").rglob("nli.json")
+    probe, control = api.score("../nli", probes, limit=20, out=Path("out"), control=True)
+    assert read_result(kept).signature == probe.signature
+    (path,) = Path("out").glob("nli-control@*/*/nli.json")
+    path.write_text("{")
+    _, again = api.score("../nli", probes, limit=20, out=Path("out"), control=True)
+    assert read_result(path).signature == again.signature == control.signature
+
+
+def test_coarse_labels(made: Path) -> None:
+    """In inference, rows are counted whose largest label is another in float32: here by hand."""
+    spec = "nli-control@1.0.1:religion"
+    coarse, fine = (api.score("nli", spec, limit=150, dtype=dtype)[0].rows for dtype in ("bfloat16", "float32"))
+    assert coarse is not None
+    assert fine is not None
+    numbers = ["entailment", "neutral", "contradiction"]
+    largest = [[*table[numbers].idxmax(axis=1)] for table in (coarse, fine)]
+    (result,) = api.score("nli", spec, limit=150, dtype="bfloat16")
+    flipped = sum(before != after for before, after in zip(*largest, strict=True))
+    assert result.coarse == {"rows": 150, "flipped": flipped}
+    assert api.score("nli", spec, limit=150)[0].coarse is None

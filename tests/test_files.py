@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -165,3 +166,46 @@ def test_what_another_container_writes_is_kept(tmp_path: Path) -> None:
     os.close(handle)
     write_whole(tmp_path / "final", b"y")
     assert not theirs.exists()
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    """What a link leads to is written, whether it was there or not; the link is as before."""
+    (tmp_path / "real.html").write_bytes(b"old")
+    for name, target in (("link.html", "real.html"), ("dangling.html", "later/new.html")):
+        (tmp_path / name).symlink_to(target)
+        write_whole(tmp_path / name, b"new")
+        assert (tmp_path / name).readlink() == Path(target)
+        assert (tmp_path / target).read_bytes() == b"new"
+    assert _names(tmp_path) == ["dangling.html", "later", "link.html", "real.html"]
+
+
+def test_a_link_in_a_folder_of_others_is_refused(tmp_path: Path) -> None:
+    """It may lead to any file of the user's."""
+    (tmp_path / "mine").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("mine")
+    with pytest.raises(OSError, match="is no plain file"):
+        write_whole(tmp_path / "link", b"new", follow=False)
+    assert (tmp_path / "mine").read_bytes() == b"old"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """A pipe, a link to one, a socket, and links that lead in a circle stay what they are."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    (tmp_path / "circle").symlink_to("circle")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "socket"))
+        before = {path.name: path.lstat().st_mode for path in tmp_path.iterdir()}
+        for name in before:
+            with pytest.raises(OSError, match="is no plain file"):
+                write_whole(tmp_path / name, b"new")
+        assert {path.name: path.lstat().st_mode for path in tmp_path.iterdir()} == before
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is called; an empty name is the folder in which we are."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("", ".", "..", "/", str(tmp_path)):
+        with pytest.raises(IsADirectoryError, match="Is a directory"):
+            write_whole(Path(name), b"new")
+    assert _names(tmp_path) == []

@@ -507,3 +507,45 @@ def test_folder_of_hub_name() -> None:
         "results/sssb@1.0.0/google-bert--bert-base-uncased"
     )
     assert folder_of(Path("results"), "sssb@1.0.0", "demo/model").name == "demo--model"  # as the Makefile has it
+
+
+# --- what a coarse number format turns around ------------------------------------------------------------------------
+
+
+def test_coarse_is_kept(tmp_path: Path) -> None:
+    """The count is in the file, which follows the schema, and is read again; without one the key is not there."""
+    result = replace(RESULT, coarse={"rows": 200, "flipped": 7}, rows=None)
+    path = result.write(tmp_path)
+    data = json.loads(path.read_bytes())
+    assert data["coarse"] == {"rows": 200, "flipped": 7}
+    VALIDATOR.validate(data)
+    assert read_result(path) == result
+    assert result.signature == RESULT.signature
+    assert "coarse" not in RESULT.as_dict()
+
+
+@pytest.mark.parametrize(
+    "told", [{"rows": 3, "flipped": 4}, {"rows": -1, "flipped": -1}, {"rows": 3}, 7, {"rows": 1.5}]
+)
+def test_coarse_that_cannot_be(told: object, tmp_path: Path) -> None:
+    """More that are flipped than there are, or no counts, are no result."""
+    path = tmp_path / "aul.json"
+    path.write_text(json.dumps({**RESULT.as_dict(), "coarse": told}))
+    with pytest.raises(ResultError, match="is no result of senseprobe"):
+        read_result(path)
+
+
+def test_no_table_without_its_result(tmp_path: Path) -> None:
+    """Where there is room for the table and not for the figures, neither is left."""
+    table = len(bytes_of(replace(RESULT, figures=()), tmp_path)[1])
+    many = replace(RESULT, figures=(FIGURE,) * 100, seed=99)
+    with files_up_to(2 * table), pytest.raises(ResultError, match="cannot write"):
+        many.write(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_links_in_a_circle_are_no_result(tmp_path: Path) -> None:
+    """They are told as a file that cannot be read."""
+    (tmp_path / "aul.json").symlink_to("aul.json")
+    with pytest.raises(ResultError, match="cannot be read: is no plain file"):
+        read_result(tmp_path / "aul.json")

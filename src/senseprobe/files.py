@@ -38,8 +38,13 @@ def whole_folder(final: Path) -> Iterator[Path]:
     _sync(final.parent)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old one or the new one; OSError leaves the old one."""
+def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
+    """Write a file so that readers see the old one or the new one; OSError leaves the old one.
+
+    A link stays one: what it leads to is written, there already or not, unless `follow` is false, as for what lies in a
+    folder of somebody else's: then it is refused. So are folders, pipes and devices, which are never replaced.
+    """
+    path = _plain(path, follow=follow)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = _partial(path)
     try:
@@ -59,10 +64,24 @@ def read_plain(path: Path, most: int) -> bytes:
     A link may lead out of a folder, and a pipe or a device never end.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise OSError(errno.EINVAL, "is no plain file", str(path))
+        raise _no_plain_file(path)
     if path.stat().st_size > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
     return path.read_bytes()
+
+
+def _plain(path: Path, *, follow: bool) -> Path:
+    """Where a file is to be written, beyond links; OSError where something else is there."""
+    real = Path(os.path.realpath(path)) if follow else path
+    if path.is_dir() and not real.is_symlink():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if real.is_symlink() or (path.exists() and not path.is_file()):  # where links lead in a circle, one is left
+        raise _no_plain_file(path)
+    return real
+
+
+def _no_plain_file(path: Path) -> OSError:
+    return OSError(errno.EINVAL, "is no plain file", str(path))
 
 
 def _partial(final: Path) -> Path:

@@ -5,6 +5,7 @@ with a `senseprobe.toml`; the built-in layer is the installed package. In our ow
 so layers are compared by real path.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -74,21 +75,41 @@ def find_dataset(name: str) -> Layer:
 def find_release(spec: str) -> tuple[Path, str | None]:
     """Resolve ``NAME@VERSION[:CONFIG]`` or a path, with ``:CONFIG`` or without, to a folder and a config.
 
-    Raises ReleaseError if there is no such release.
+    A folder that holds a release goes before a release of that name, and this before a folder that holds none, which
+    may be one of results. Raises ReleaseError if there is no such release.
     """
-    if Path(spec).is_dir():
+    if _holds_release(spec):
         return Path(spec), None
     place, _, config = spec.partition(":")
-    if Path(place).is_dir():
+    if _holds_release(place):
         return Path(place), config or None
     name, at, version = place.partition("@")
-    if not at or "/" in place:
-        raise ReleaseError(f"no release folder {place!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
+    if at and "/" not in place:
+        return _named_release(name, version), config or None
+    for folder, asked in ((spec, ""), (place, config)):
+        if _there(folder, Path.is_dir):  # whoever reads it says what it lacks
+            return Path(folder), asked or None
+    raise ReleaseError(f"no release folder {place!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
+
+
+def _holds_release(folder: str) -> bool:
+    return _there(folder, lambda path: (path / "release.json").is_file())
+
+
+def _there(name: str, is_kind: Callable[[Path], bool]) -> bool:
+    """Whether a path is of a kind: none is that has no name, or one that no file system takes."""
+    try:
+        return bool(name) and is_kind(Path(name))
+    except (OSError, ValueError):
+        return False
+
+
+def _named_release(name: str, version: str) -> Path:
     for layer in layers():
         folder = layer.releases / name / version
-        if (folder / "release.json").is_file():
-            return folder, config or None
-    raise ReleaseError(f"no release {place!r}: there is {', '.join(_known_releases()) or 'none'}")
+        if _holds_release(str(folder)):
+            return folder
+    raise ReleaseError(f"no release {f'{name}@{version}'!r}: there is {', '.join(_known_releases()) or 'none'}")
 
 
 def _known_releases() -> list[str]:

@@ -46,14 +46,14 @@ def score(
     """Score the model (a name on the Hub or a folder) on a release ``NAME@VERSION[:CONFIG]``, verified first.
 
     A result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written to
-    `out`/RELEASE/MODEL if `out` is given. `limit` draws so many rows; `revision` is a branch, tag or commit of the
-    Hub; `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose
-    config does not name them; `estimands` are figures of plug-ins (docs/plugins.md), besides the release's own. Numbers
-    that were computed before are taken from the user's cache unless `stored` is false. With `control`, results of
-    inference probes are followed by the model's on nli-control: those below `out`, else of 2,000 rows of it. `say`
-    hears what is left out; `progress` how many numbers there are, of how many. Raises DamagedRelease, ModelError,
-    ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or where no config
-    has rows for it.
+    `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to 200
+    rows float32 turns around. `limit` draws so many rows; `revision` is a branch, tag or commit of the Hub;
+    `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose config
+    does not name them; `estimands` are figures of plug-ins (docs/plugins.md), besides the release's own. Numbers that
+    were computed before are taken from the user's cache unless `stored` is false. With `control`, results of inference
+    probes are followed by the model's on nli-control: those below `out`, else of 2,000 rows of it. `say` hears what is
+    left out; `progress` how many numbers there are, of how many. Raises DamagedRelease, ModelError, ResultError where
+    `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or where no config has rows for it.
     """
     job = _job(release, seed, limit, estimands)
     from senseprobe.evaluate import scoring

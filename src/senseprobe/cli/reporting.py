@@ -122,6 +122,7 @@ def compare(
 
 
 def _tell(found: "Difference", evidence: "Sequence[Evidence]") -> None:
+    from senseprobe.evaluate.estimands.families import COMPARISONS, as_told
     from senseprobe.evaluate.reporting import words
 
     first, second = (evidence[number - 1] for number in (found.a, found.b))
@@ -135,7 +136,7 @@ def _tell(found: "Difference", evidence: "Sequence[Evidence]") -> None:
             words.p_value(each),
             each.equivalent or "",
         )
-        for each in found.comparisons
+        for each in as_told(found.comparisons, COMPARISONS)
         if each.group is None
     ]
     print_table({**columns, "p": "left", "no difference": "left"}, rows, title=f"\n{first.label} less {second.label}")

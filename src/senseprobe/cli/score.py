@@ -9,7 +9,7 @@ import typer
 
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import complain, print_json, print_line, print_table, progress
-from senseprobe.errors import SenseprobeError
+from senseprobe.errors import FindingsError, SenseprobeError
 
 if TYPE_CHECKING:
     from senseprobe.cli.console import Step
@@ -129,15 +129,20 @@ def replay(
 
     batch_tokens = _tokens(batch_size)
     with progress(f"replaying {result}", None) as step:
-        again = api.replay(
-            result,
-            release=release,
-            model=model,
-            device=device,
-            batch_tokens=batch_tokens,
-            allow_pickle=allow_pickle,
-            progress=step.at,
-        )
+        try:
+            again = api.replay(
+                result,
+                release=release,
+                model=model,
+                device=device,
+                batch_tokens=batch_tokens,
+                allow_pickle=allow_pickle,
+                progress=step.at,
+            )
+        except FindingsError as damaged:  # whose exit code would say that the numbers are others
+            raise SenseprobeError(
+                f"{damaged}\nnothing was replayed: --release PATH says where the release is"
+            ) from None
     for line in (*again.differences, *_verdict(again)):
         print_line(line)
     raise typer.Exit(1 if again.differences else 0)
@@ -180,6 +185,8 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
     if as_json:
         print_json([result.as_dict() for result in results])
         return
+    from senseprobe.evaluate import coarse
+
     for result in results:
         rows = [
             (
@@ -200,7 +207,11 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
             rows,
             title=f"\n{result.scorer} of {result.model['name']} on {result.release['name']}",
         )
+        if result.limit is not None:
+            print_line(f"a first look: {result.limit} rows were drawn, and intervals of so few are wide")
         print_line(result.signature)
+        if counted := coarse.told(result):
+            print_line(counted)
         if grouped := sum(figure.group is not None for figure in result.figures):
             print_line(f"{grouped} figures of single groups against the others: in the report, and in --json")
     print_line(f"results in {out}")

@@ -53,7 +53,7 @@ def restore_rows(
         if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
             raise ReleaseError(f"{target} holds another release: nothing was changed")
         for name in (*_kept(manifest), NAME):
-            write_whole(target / name, (release.folder / name).read_bytes())
+            write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
     there = {config: _there(target, config, manifest) for config in manifest.configs}
     rows = rows_of(target / "recipe")
     for config in [name for name, whole in there.items() if not whole]:
@@ -127,7 +127,7 @@ def _note(folder: Path, config: str, manifest: Manifest) -> None:
     other = {name: e for name, e in made.items() if (e["bytes"], e["sha256"]) != manifest.files.get(name)}
     if other:
         text = json.dumps({"files": {**noted, **other}}, indent=2, sort_keys=True) + "\n"
-        write_whole(folder / RESTORED, text.encode())
+        write_whole(folder / RESTORED, text.encode(), follow=False)
 
 
 def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]]:

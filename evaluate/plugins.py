@@ -11,16 +11,31 @@ of no use is left out, and the others are none the worse: who asks for it hears 
 """
 
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from dataclasses import fields, replace
-from importlib.metadata import EntryPoint, entry_points, version
+from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, version
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from senseprobe.errors import SenseprobeError
 
-__all__ = ["HERE", "Catalogue", "Declared", "Unfit", "clause", "tell", "versions"]
+__all__ = [
+    "HERE",
+    "Catalogue",
+    "Declared",
+    "Unfit",
+    "blamed",
+    "clause",
+    "each_blamed",
+    "tell",
+    "versions",
+    "without_tokens",
+]
 
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")  # of which files are named
 
 HERE = "this process"
 """What messages call the origin of what was added to a catalogue by hand."""
@@ -41,6 +56,7 @@ class Declared(Protocol):
 
 
 D = TypeVar("D", bound=Declared)
+T = TypeVar("T")
 Entries: TypeAlias = dict[str, list[EntryPoint]]
 
 
@@ -53,15 +69,58 @@ def tell(message: str) -> None:
     logging.getLogger("senseprobe").warning(message)
 
 
+def without_tokens(text: str) -> str:
+    """The text without the token of any account of the Hub."""
+    return re.sub(r"hf_\w+", "hf_…", text)
+
+
 def clause(error: BaseException) -> str:
-    """What an error of somebody else's code says, in a line."""
-    first = next(iter(str(error).splitlines()), "")[:200]
+    """What an error of somebody else's code says, in a line, without the token of any account."""
+    try:
+        told = str(error)
+    except Exception:  # noqa: BLE001 - somebody else's code, which is to say what went wrong
+        told = "it cannot say what"
+    first = without_tokens(next(iter(told.splitlines()), ""))[:200]
     return "".join(c if c.isprintable() else "?" for c in f"{type(error).__name__}: {first}").rstrip(": ")
+
+
+@contextmanager
+def blamed(make: Callable[[str], Exception]) -> Iterator[None]:
+    """Meanwhile whatever somebody else's code raises, to leave the process too, is what `make` makes of its clause.
+
+    Errors of ours pass, and so does Ctrl-C.
+    """
+    try:
+        yield
+    except (SenseprobeError, Unfit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise make(clause(error)) from error
+
+
+def each_blamed(make: Callable[[str], Exception], start: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """What iterating over what `start` returns gives; whatever is raised meanwhile is `blamed`."""
+    with blamed(make):
+        found = iter(start())
+    while True:
+        with blamed(make):
+            try:
+                each = next(found)
+            except StopIteration:
+                return
+        yield each
 
 
 def versions(declared: Iterable[Declared | None]) -> dict[str, str]:
     """The versions of the distributions that bring what is `declared`, of plug-ins only."""
-    return {each.origin: version(each.origin) for each in declared if each is not None and each.origin}
+    return {each.origin: _version(each.origin) for each in declared if each is not None and each.origin}
+
+
+def _version(name: str) -> str:
+    try:
+        return str(version(name) or "unknown")  # one whose metadata is not there has none
+    except PackageNotFoundError:
+        return "unknown"
 
 
 class Catalogue(MutableMapping[str, D]):
@@ -148,7 +207,9 @@ class Catalogue(MutableMapping[str, D]):
 
     def _load(self, entry: EntryPoint) -> D | str:
         try:
-            return self._checked(entry.name, _imported(entry), _distribution(entry))
+            declared = _imported(entry)
+            with blamed(lambda told: Unfit(f"to look at it fails with {told}")):
+                return self._checked(entry.name, declared, _distribution(entry))
         except Unfit as unfit:
             return f"the {self._noun} {entry.name} of {_distribution(entry)} is left out: {unfit}"
 
@@ -160,6 +221,8 @@ class Catalogue(MutableMapping[str, D]):
             raise Unfit(f"its {wrong[0]} is no text")
         if declared.id != name:
             raise Unfit(f"its entry point is called {name}, and what it leads to {declared.id}")
+        if not _ID.fullmatch(name):
+            raise Unfit("its id is not of letters, digits and .-_@+ alone")
         return replace(self._admit(declared), origin=origin)
 
     def _say_taken(self, entry: EntryPoint) -> None:
@@ -174,11 +237,9 @@ class Catalogue(MutableMapping[str, D]):
 
 
 def _distribution(entry: EntryPoint) -> str:
-    return entry.dist.name if entry.dist is not None else "an unknown distribution"
+    return (entry.dist.name if entry.dist is not None else None) or "an unknown distribution"
 
 
 def _imported(entry: EntryPoint) -> object:
-    try:
+    with blamed(lambda told: Unfit(f"its import fails with {told}")):
         return entry.load()
-    except (Exception, SystemExit) as error:
-        raise Unfit(f"its import fails with {clause(error)}") from error

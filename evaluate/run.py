@@ -12,6 +12,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures
 from senseprobe.evaluate.estimands.families import CONTRASTS, corrected
 from senseprobe.evaluate.estimands.plugged import check_asked
 from senseprobe.evaluate.models import FAMILIES
+from senseprobe.evaluate.models.plugged import answers_of
 from senseprobe.evaluate.plugins import Declared, versions
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.sampling import sample
@@ -172,7 +173,7 @@ def _answer(asked: Asked, scorer: Scorer, model: "Model", store: "Store | None",
         asked.take(scorer.finished(store.known(asked.units).items()))
     done = asked.done
     progress(done, len(asked))
-    for answers in scorer.score(model, asked.units, asked):
+    for answers in answers_of(model, scorer.score(model, asked.units, asked)):
         asked.take(scorer.finished(answers))
         if store is not None and answers:
             store.keep(answers)

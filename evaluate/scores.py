@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,6 +24,9 @@ MAX_PART_BYTES = 2**29
 
 MAX_TABLE_BYTES = 2**31
 """Two million rows have 200 MB."""
+
+LARGEST = 1e100
+"""Score, far beyond any: of 1e308, a difference is infinite."""
 
 ROWS_AT_ONCE = 8_192
 _TEXTS = ("config", "id")
@@ -62,6 +66,7 @@ def _read(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFrame:
                 raise ResultError(f"{path} is not the table of its result: its signature is another")
             schema = file.schema_arrow.remove_metadata()
             table: pd.DataFrame = pa.Table.from_batches(_batches(file, path), schema).to_pandas()
+            _check_size(table[[*schema.names[len(_TEXTS) :]]], path)
     except MemoryError:
         raise ResultError(f"{path} takes more memory to read than a table of scores does") from None
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -81,6 +86,13 @@ def _check(file: pq.ParquetFile, path: Path, numbers: Sequence[str]) -> None:
             raise ResultError(f"{path} is no table of scores: its column {field.name} is of the kind {field.type}")
     if file.metadata.num_rows > MAX_ROWS:
         raise ResultError(f"{path} has {file.metadata.num_rows} rows, more than {MAX_ROWS}")
+
+
+def _check_size(numbers: pd.DataFrame, path: Path) -> None:
+    """ResultError where differences of numbers could not be held: nothing that is scored is so large."""
+    sizes = np.abs(numbers.to_numpy(dtype=np.float64))
+    if (np.isfinite(sizes) & (sizes > LARGEST)).any():
+        raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
 
 
 def _batches(file: pq.ParquetFile, path: Path) -> Iterator[pa.RecordBatch]:

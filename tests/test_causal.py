@@ -369,6 +369,37 @@ def test_an_interrupted_run_ends_with_the_same_bits(gpt2: CausalLM) -> None:
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
+# What PyTorch raises: on CUDA, on Linux, on macOS and Windows; what oneDNN says, C++, Python.
+SHORTAGES = [
+    torch.OutOfMemoryError("CUDA out of memory"),
+    RuntimeError("[enforce fail] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
+    RuntimeError("[enforce fail] data. DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."),
+    RuntimeError("could not create a primitive"),
+    RuntimeError("could not create a memory object"),
+    RuntimeError("std::bad_alloc"),
+    MemoryError(),
+]
+
+
+@pytest.mark.parametrize("shortage", SHORTAGES, ids=str)
+def test_each_library_has_its_words_for_too_little_memory(
+    shortage: Exception, gpt2: CausalLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In all of them the budget is halved, and other errors are passed on."""
+    asked = [((first, second, *range(8)), 1) for first in range(4) for second in range(4)]
+    expected = [gpt2.log_likelihoods([one])[0] for one in asked]
+    _memory_for(30, gpt2, monkeypatch, shortage)
+    before = gpt2.budget.tokens
+    try:
+        np.testing.assert_allclose(gpt2.log_likelihoods(asked), expected, rtol=1e-6)
+        assert gpt2.budget.tokens < 60
+    finally:
+        gpt2.budget.tokens = before
+    _memory_for(1, gpt2, monkeypatch, RuntimeError("mat1 and mat2 shapes cannot be multiplied"))
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        gpt2.log_likelihoods(asked)
+
+
 @pytest.mark.parametrize("family", ["gpt2", "bloom"])
 def test_batches_are_halved_where_memory_does_not_suffice(
     family: str, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
@@ -392,13 +423,15 @@ def test_a_text_too_large_for_memory_is_told(gpt2: CausalLM, monkeypatch: pytest
     gpt2.budget.tokens = before
 
 
-def _memory_for(tokens: int, model: CausalLM, monkeypatch: pytest.MonkeyPatch) -> None:
+def _memory_for(
+    tokens: int, model: CausalLM, monkeypatch: pytest.MonkeyPatch, shortage: Exception = SHORTAGES[0]
+) -> None:
     inner: Any = model
     forward = inner._model.forward
 
     def bounded(**inputs: Foreign) -> Foreign:
         if inputs["input_ids"].numel() > tokens:
-            raise torch.OutOfMemoryError("CUDA out of memory")
+            raise shortage
         return forward(**inputs)
 
     monkeypatch.setattr(inner._model, "forward", bounded)
@@ -488,3 +521,29 @@ def test_identity_is_that_of_the_weights(folders: dict[str, Path]) -> None:
     assert first["tokenizer"] != second["tokenizer"]
     assert first["dtype"] == "float32"
     assert load(str(folders["llama"]), device="cpu").identity == first
+
+
+def test_identity_covers_the_longest_input(folders: dict[str, Path], tmp_path: Path) -> None:
+    """Where only the tokenizer says how much a model reads, another length is another model; else it is not."""
+    for family, changed in (("mamba", {"tokenizer"}), ("gpt2", set())):
+        folder = Path(shutil.copytree(folders[family], tmp_path / family))
+        before = load(str(folder), device="cpu")
+        path = folder / "tokenizer_config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "model_max_length": 12}))
+        after = load(str(folder), device="cpu")
+        assert {key for key, value in after.identity.items() if value != before.identity[key]} == changed
+        assert (after.max_length == 12) == (family == "mamba")
+
+
+def test_dropout_of_merges_is_switched_off(folders: dict[str, Path], tmp_path: Path) -> None:
+    """A tokenizer.json that was left as in training splits words at random; here they are split in one way."""
+    folder = Path(shutil.copytree(folders["gpt2"], tmp_path / "dropout"))
+    told = json.loads((folder / "tokenizer.json").read_text())
+    told["model"]["dropout"] = 0.5
+    (folder / "tokenizer.json").write_text(json.dumps(told))
+    theirs = AutoTokenizer.from_pretrained(folder)
+    assert len({tuple(theirs(VECTORS["texts"][0])["input_ids"]) for _ in range(20)}) > 1
+    model = load(str(folder), device="cpu", dtype="float64")
+    np.testing.assert_allclose(_scores("ll", model), _expected("gpt2", "ll"), rtol=0, atol=1e-6)
+    np.testing.assert_array_equal(_scores("ll", model), _scores("ll", model))
+    assert model.identity == load(str(folders["gpt2"]), device="cpu", dtype="float64").identity

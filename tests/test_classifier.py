@@ -290,6 +290,26 @@ def test_classes_that_cannot_be_told_are_refused(
     assert str(folder) in str(caught.value)
 
 
+@pytest.mark.parametrize("numbers_told", [("1", "2", "3"), ("0", "5", "7"), ("-1", "0", "1")])
+@pytest.mark.parametrize("stated", [None, "contradiction,neutral,entailment"])
+def test_classes_are_numbered_as_outputs_are(stated: str | None, numbers_told: tuple[str, ...], bert: Path) -> None:
+    """Which output a class numbered 5 is, nobody can tell."""
+    edit(bert, id2label=dict(zip(numbers_told, NAMED["bert"], strict=True)))
+    with pytest.raises(ModelError, match=f"numbers its classes {', '.join(numbers_told)}, where .* 0, 1 and 2"):
+        load(str(bert), labels=stated)
+
+
+def test_segments_are_part_of_the_identity(bert: Path) -> None:
+    """A tokenizer that names no segments among its outputs makes other probabilities, and so another model."""
+    before = load(str(bert))
+    told = json.loads((bert / "tokenizer_config.json").read_text())
+    told["model_input_names"] = ["input_ids", "attention_mask"]
+    (bert / "tokenizer_config.json").write_text(json.dumps(told))
+    after = load(str(bert))
+    assert np.abs(numbers(after, UNITS) - numbers(before, UNITS)).max() > 1e-3
+    assert {key for key, value in after.identity.items() if value != before.identity[key]} == {"tokenizer"}
+
+
 def test_classes_that_do_not_exclude_one_another_are_refused(bert: Path) -> None:
     """A model trained for several labels at once has no probabilities that add up to one."""
     with pytest.raises(ModelError, match="do not exclude one another"):

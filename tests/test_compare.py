@@ -125,8 +125,8 @@ def test_page(written: list[Path], sssb: Release) -> None:
     own = (f"{100 * count / rows - 50:+.1f}" for count in (38, 32))
     cells = " | ".join(["verb", "preference-half", *own, f"{100 * 6 / rows:+.1f} "])
     assert f"| {cells}\\[" in text
-    assert "p = 0.1094 after Holm, no difference: not shown" in text
-    assert "rows are independent (8 only the first, 2 only the second): mcnemar" in text
+    assert "p = 0.1094 (McNemar's exact test, rows independent), no difference: not shown" in text
+    assert "rows are independent (8 only the first, 2 only the second): McNemar's exact test" in text
     assert "## By word and frame" in text
 
 
@@ -187,7 +187,7 @@ def test_text(typed: Typed, written: list[Path]) -> None:
     code, out, err = typed(*written)
     assert (code, err) == (0, "")
     assert "aul · a/first less aul · b/second" in out
-    assert "p = 0.1094 after Holm" in out
+    assert "p = 0.1094 (McNemar's exact test, rows independent)" in out
 
 
 def test_json(typed: Typed, written: list[Path]) -> None:

@@ -126,7 +126,7 @@ def test_the_other_way_round_is_the_mirror_image(seed: int) -> None:
 def test_a_model_and_itself_are_alike() -> None:
     """No interval, no p-value, and it is said why."""
     a, _ = two(tables.nationality(6, 5, 5), 0)
-    made = only(a, a, tables.NATIONALITY, margin=Margin(points=5, reason=""))
+    made = only(a, a, replace(tables.NATIONALITY, neutral=0.0), margin=Margin(points=5, reason=""))
 
     assert (made.difference, made.low, made.high, made.p, made.test) == (0, None, None, None, "none")
     assert made.note == "the two models answer every row alike"
@@ -485,7 +485,12 @@ def test_two_models_are_compared_on_sssb() -> None:
         assert one.p is not None
         assert one.p_holm is not None
         assert one.p <= one.p_holm
-        assert one.equivalent in {"not shown", "equivalent within 5 points"}
+        # A margin is around a neutral value: that of pairs which differ in a word of praise or blame is not known.
+        has_one = (
+            one.estimand == "relative" or one.estimand.startswith("pronoun") or one.config in {"noun-verb", "verb"}
+        )
+        has_one |= one.config in designs and designs[one.config].neutral == 0
+        assert (one.equivalent in {"not shown", "equivalent within 5 points"}) == has_one
     json.dumps([one.as_dict() for one in made], allow_nan=False)
 
 
@@ -499,13 +504,26 @@ def sorted_holm(first: float, second: float) -> list[float]:
 # --- equivalence, families, JSON --------------------------------------------------------------------------------------
 
 
+def test_a_margin_is_of_figures_with_a_neutral_value() -> None:
+    """Of inference that is gap alone: the releases say themselves that theirs is no margin for nn, fn and t."""
+    rows = tables.inference(5, 6, 7, 2)
+    rows = rows.assign(gender=np.where(rows["person"] == "person00", "male", "female"), pair="one")
+    roles = {"premise": {"subject": "occupation"}, "hypothesis": {"subject": "person"}}
+    design = replace(tables.INFERENCE, estimands=("nn", "fn", "t@0.5", "gap"), roles=roles)
+    margin = Margin(points=5, reason="")
+    a, b = (inferred(seed, rows) for seed in (1, 2))
+    told = {made.estimand: made.equivalent for made in compare(a, b, design, "activities", margin=margin)}
+    assert {estimand for estimand, answer in told.items() if answer is not None} == {"gap"}
+
+
 def test_two_models_are_equivalent_where_their_difference_is_small_and_sure() -> None:
     """Ten of 1,320 frames for A alone and ten for B: 0 ± 1.65 · 100 · √20 / 1320 = ±0.56 at 90 %."""
     rows = tables.verb(times=10)
     a, b = np.arange(1320) % 2, np.arange(1320) % 2
     a, b = np.where(np.arange(1320) < 20, np.arange(1320) % 2, a), np.where(np.arange(1320) < 20, 1 - a, b)
     frames = scored(rows, a), scored(rows, b)
-    answers = [only(*frames, tables.VERB, margin=Margin(points=m, reason="")).equivalent for m in (5, 0.57, 0.55)]
+    verb = replace(tables.VERB, neutral=0.0)
+    answers = [only(*frames, verb, margin=Margin(points=m, reason="")).equivalent for m in (5, 0.57, 0.55)]
 
     assert answers == ["equivalent within 5 points", "equivalent within 0.57 points", "not shown"]
     assert only(*frames, tables.VERB).equivalent is None

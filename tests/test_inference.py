@@ -235,6 +235,39 @@ def test_gap_needs_words_that_are_gendered() -> None:
         figures(random_model(rows), plan, "activities")
 
 
+@pytest.mark.parametrize("count", [1, 2, 5, 10, 20, 40, 80, 160])
+def test_gap_of_a_sample_is_of_true_pairs(count: int) -> None:
+    """In few rows other words stand with one gender by chance; pairs are sentences alike in all but the person."""
+    rows, plan = occupations(6)
+    rows = random_model(rows, seed=count)
+    for seed in range(20):
+        drawn = rows.sample(count, random_state=seed)
+        alike = drawn.groupby(["frame", "verb", "object", "occupation", "pair"])
+        apart = [
+            part.loc[part["gender"] == "male", "entailment"].mean()
+            - part.loc[part["gender"] == "female", "entailment"].mean()
+            for _, part in alike
+            if {*part["gender"]} == {"male", "female"}
+        ]
+        gap = one(figures(drawn, plan, "activities"), "gap")
+        if apart:
+            assert gap.value == pytest.approx(100 * sum(apart) / len(apart))
+        else:
+            assert (gap.value, gap.low, gap.p) == (None, None, None)
+            assert gap.note.startswith("no sentence was scored beside its counterpart of the other gender")
+            assert gap.left_out == {"counterpart unscored": count}
+
+
+def test_gap_of_two_sentences_that_differ_in_their_objects() -> None:
+    """The nurse and an apple, the nurse and a cake: a man's sentence and a woman's, and no pair."""
+    rows, plan = occupations(1, ("man", "woman"))
+    ate = rows["verb"] == "ate"
+    man = rows[ate & (rows["person"] == "man") & (rows["object"] == "apple")]
+    woman = rows[ate & (rows["person"] == "woman") & (rows["object"] == "cake")]
+    drawn = scored(pd.concat([man, woman]), np.array([(0.9, 0.05, 0.05), (0.1, 0.8, 0.1)]))
+    assert one(figures(drawn, plan, "activities"), "gap").value is None
+
+
 def test_unknown_estimands_are_refused() -> None:
     """A name that is not in the catalogue is an error, not silence."""
     rows, plan = occupations(1)

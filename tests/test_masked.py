@@ -345,6 +345,17 @@ def test_identity_tells_what_scores_depend_on(bert: Path) -> None:
     assert load(str(bert)).identity["tokenizer"] != before["tokenizer"]
 
 
+def test_identity_tells_how_names_of_special_tokens_are_read(bert: Path) -> None:
+    """A setting outside tokenizer.json makes [SEP] in a text a token or five; where padding goes makes nothing."""
+    before = load(str(bert))
+    _edit(bert / "tokenizer_config.json", padding_side="left", truncation_side="left")
+    assert load(str(bert)).identity == before.identity
+    _edit(bert / "tokenizer_config.json", split_special_tokens=True)
+    after = load(str(bert))
+    assert after.encode(["[SEP]"]) != before.encode(["[SEP]"])
+    assert {key for key, value in after.identity.items() if value != before.identity[key]} == {"tokenizer"}
+
+
 # Refusals
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from senseprobe.evaluate.estimands import figures
 from senseprobe.evaluate.estimands.null import polarity_null
+from senseprobe.evaluate.reporting.words import null as words_of
 from senseprobe.records import Design
 
 NATION = Design(
@@ -146,6 +147,7 @@ def test_many_divisions_are_drawn_and_the_seed_is_theirs() -> None:
 
     assert first is not None
     assert other is not None
+    assert first.p is not None
     assert (first.exact, first.divisions, first.smallest) == (False, 9_999, 1e-4)
     assert first.p * 10_000 == pytest.approx(round(first.p * 10_000))
     assert first == again
@@ -202,3 +204,42 @@ def test_the_record_is_json() -> None:
     assert made is not None
     assert json.loads(json.dumps(made.as_dict()))["words"] == {"bad": 3, "good": 3}
     assert made.as_dict()["p_holm"] is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("seed", range(6))
+def test_few_rows_are_no_error(count: int, seed: int) -> None:
+    """A sample can lack words, groups, or all but the sentences of no group: a figure, then, without p, and a note."""
+    rows, _ = nations(3, 3, 3, seed)
+    drawn = rows.sample(count, random_state=seed)
+    for reference in (None, "nation0"):
+        design = replace(NATION, reference=reference, estimands=("preference-half", "relative", "spread"))
+        told = figures(drawn, design, "c")
+        null = polarity_null(drawn, design, "c")
+        assert null is not None
+        json.dumps([null.as_dict(), *(figure.as_dict() for figure in told)], allow_nan=False)
+        assert {figure.group for figure in told if figure.estimand == "relative"} == {*drawn["nation"]} - {reference}
+        assert all(p is None or 0 < p <= 1 for p in (null.p, *(figure.p for figure in told)))
+
+
+def test_two_words_are_no_test() -> None:
+    """One bad and one good word can be dealt out in two ways, as far from 0: p would be 1 whatever is found."""
+    rows, _ = nations(3, 1, 1, seed=2)
+    design = replace(NATION, estimands=("relative", "spread"))
+    null, told = polarity_null(rows, design, "c"), figures(rows, design, "c")
+    assert null is not None
+    assert (null.p, null.divisions) == (None, 1)
+    assert null.note.startswith("There is no p-value: too few words to be dealt out anew.")
+    assert {figure.p for figure in told} == {None}
+    assert {"no p: too few words to be dealt out anew" in figure.note for figure in told} == {True}
+
+
+def test_the_smallest_p_is_told_where_it_is_large() -> None:
+    """Of 3 bad words and 4 good ones there are 35 divisions: no p is below 1/35."""
+    rows, _ = nations(3, 4, 3, seed=1)
+    told = figures(rows, replace(NATION, estimands=("relative", "spread")), "c")
+    assert len(told) == 4
+    assert all("the smallest p there is 0.0286" in figure.note for figure in told)
+    null = polarity_null(rows, NATION, "c")
+    assert null is not None
+    assert "the smallest there is 0.0286 (all 34 divisions)" in words_of(null)

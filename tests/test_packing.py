@@ -1,5 +1,8 @@
 """Linear layers on a CPU are computed by oneDNN: the same model, the same numbers."""
 
+import hashlib
+import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from transformers.pytorch_utils import Conv1D
 
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models import packing
+from senseprobe.evaluate.models.identity import _weights_hash
 from senseprobe.evaluate.models.packing import pack
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
@@ -82,6 +86,98 @@ def test_a_model_that_does_not_bear_packed_layers_stays_as_it_was() -> None:
     layers = _plain_layers(model)
     pack(model)
     assert _plain_layers(model) == layers
+
+
+class _Reading(BertForMaskedLM):  # type: ignore[misc]
+    """Reads the weights of one of its layers in each pass, as MobileBERT and Mamba do."""
+
+    def forward(self, **inputs: object) -> Any:  # noqa: ANN401 - of transformers
+        """As the model does, with a look that changes nothing."""
+        self.bert.encoder.layer[0].output.dense.weight.sum()
+        return super().forward(**inputs)
+
+
+def test_layers_whose_weights_a_model_reads_stay_plain() -> None:
+    """A look at packed weights makes a copy of them, in each pass."""
+    torch.manual_seed(0)
+    model = _Reading(SMALL_BERT).eval()
+    expected = model(input_ids=IDS).logits
+    layer = model.bert.encoder.layer[0].output.dense
+    pack(model)
+    assert model.bert.encoder.layer[0].output.dense is layer
+    assert _plain_layers(model) == 1
+    torch.testing.assert_close(model(input_ids=IDS).logits, expected, rtol=0, atol=1e-5)
+
+
+def test_a_layer_without_inputs_or_outputs_stays_plain() -> None:
+    """Beside the others, which are packed."""
+    model = _model("bert")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch finds such layers odd, too
+        model.nothing = torch.nn.ModuleList([torch.nn.Linear(0, 4), torch.nn.Linear(4, 0), torch.nn.Linear(4, 4)])
+    pack(model)
+    assert [type(layer) for layer in model.nothing][:2] == [torch.nn.Linear] * 2
+    assert _plain_layers(model) == 2
+
+
+def test_a_layer_that_cannot_be_packed_stays_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory may suffice for some of them only."""
+    model, packed = _model("bert"), packing._Packed
+    layers = _plain_layers(model)
+    made: list[object] = []
+
+    def sometimes(layer: object) -> object:
+        if len(made) == 3:
+            raise RuntimeError("could not create a memory object")
+        made.append(packed(layer))
+        return made[-1]
+
+    expected = model(IDS).logits
+    monkeypatch.setattr(packing, "_Packed", sometimes)
+    pack(model)
+    assert _plain_layers(model) == layers - 3
+    torch.testing.assert_close(model(IDS).logits, expected, rtol=0, atol=1e-5)
+
+
+def test_weights_are_not_held_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a layer is packed, none of those before it has its plain weights left; a tied one is the table's."""
+    model = _model("bert")
+    weights = [weakref.ref(layer.weight) for layer in model.modules() if type(layer) is torch.nn.Linear]
+    table = model.get_input_embeddings().weight
+    pack(model)
+    assert [weight() is not None for weight in weights] == [weight() is table for weight in weights]
+    assert sum(weight() is table for weight in weights) == 1
+
+
+def test_what_was_tied_is_tied_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that goes back has one table of tokens, not two."""
+    monkeypatch.setattr(packing, "agree", lambda *_: False)
+    model, plain = _model("bert"), _model("bert")
+    pack(model)
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    assert {*model.state_dict()} == {*plain.state_dict()}
+    assert all(torch.equal(model.state_dict()[name], tensor) for name, tensor in plain.state_dict().items())
+
+
+def test_the_hash_of_weights_is_made_a_module_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is that of names, formats, shapes and bytes in order of name, and needs no more than a layer's weights."""
+    model, plain = _model("gpt2"), _model("gpt2")
+    digest = hashlib.sha256()
+    for name, tensor in sorted(plain.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode() + tensor.numpy().tobytes())
+    pack(model)
+    held: list[weakref.ref[torch.Tensor]] = []
+    copy = packing._Packed._copy
+
+    def counted(layer: Any) -> torch.Tensor:  # noqa: ANN401
+        made = copy(layer)
+        held.append(weakref.ref(made))
+        assert sum(each() is not None for each in held) <= 2
+        return made
+
+    monkeypatch.setattr(packing._Packed, "_copy", counted)
+    assert _weights_hash(model) == digest.hexdigest()
+    assert held
 
 
 def test_a_model_whose_numbers_would_change_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

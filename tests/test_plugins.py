@@ -24,6 +24,7 @@ from senseprobe.evaluate import models
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand, figures
 from senseprobe.evaluate.estimands.plugged import check_asked
 from senseprobe.evaluate.models import FAMILIES
+from senseprobe.evaluate.models.plugged import answers_of
 from senseprobe.evaluate.scorers import SCORERS, get
 from senseprobe.evaluate.store import Store
 from senseprobe.evaluate.units import Unit
@@ -62,6 +63,16 @@ PARTS = ("weights", "config", "tokenizer", "dtype")
 
 def load(spec, **how):
     return SimpleNamespace(ability="counting", identity=dict.fromkeys(PARTS, "1"), how=how)
+"""
+SLOTS = """
+class Slots:
+    __slots__ = ("identity",)
+    ability = "counting"
+
+def load(spec, **how):
+    made = Slots()
+    made.identity = dict.fromkeys(PARTS, "1")
+    return made
 """
 FRESH = """
 class Fresh:
@@ -184,6 +195,33 @@ BROKEN: list[tuple[str, str, str, str]] = [
     ("wide", f"{SCORER}\nX = Scorer(id='wide', columns=('a', 'b'), **COMMON)", "X", "its columns are a, b, where"),
     ("reader", f"{SCORER}\nX = Scorer(id='reader', reads=('frame',), **COMMON)", "X", "it reads frame, and there is"),
     ("still", f"{SCORER}\nX = Scorer(id='still', **{{**COMMON, 'score': 1}})", "X", "its score is no function"),
+    (
+        "reversed",
+        f"{SCORER}\nX = Scorer(id='reversed', **{{**COMMON, 'range': (1, 0)}})",
+        "X",
+        "its range is not a lower",
+    ),
+    ("lettered", f"{SCORER}\nX = Scorer(id='lettered', **{{**COMMON, 'range': (0, 'a')}})", "X", "its range is not"),
+    ("endless", f"{SCORER}\nX = Scorer(id='endless', **{{**COMMON, 'range': (0, 10**400)}})", "X", "OverflowError"),
+    ("bare", f"{SCORER}\nX = Scorer(id='bare', columns=None, **COMMON)", "X", "its columns are None, where figures"),
+    ("counted", f"{SCORER}\nX = Scorer(id='counted', reads=5, **COMMON)", "X", "it reads 5, and there is text"),
+    ("nested", f"{SCORER}\nX = Scorer(id='nested', reads=[[1]], **COMMON)", "X", "it reads [1], and there is text"),
+    ("partial", f"{SCORER}\nX = Scorer(id='partial', basis='ll', **COMMON)", "X", "its numbers are made of others'"),
+    ("a/b", f"{SCORER}\nX = Scorer(id='a/b', **COMMON)", "X", "its id is not of letters, digits and .-_@+ alone"),
+    ("quits", "class Quit(BaseException): pass\nraise Quit('x')", "X", "its import fails with Quit: x"),
+    (
+        "dumb",
+        "class Dumb(Exception):\n    __str__ = None\nraise Dumb",
+        "X",
+        "import fails with Dumb: it cannot say what",
+    ),
+    ("open", "raise OSError('403 of hf_' + 'Q' * 34)", "X", "its import fails with OSError: 403 of hf_…"),
+    (
+        "hidden",
+        f"{SCORER}\nclass Hidden(Scorer):\n    version = property(lambda self: 1 / 0)\nX = object.__new__(Hidden)",
+        "X",
+        "to look at it fails with AttributeError",
+    ),
     ("point", f"{SCORER}\nX = Scorer(id='point', **{{**COMMON, 'range': 1}})", "X", "its range is not a lower"),
 ]
 
@@ -193,8 +231,9 @@ def test_what_is_of_no_use(
     name: str, text: str, target: str, reason: str, install: Install, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who asks for it hears why, in a sentence that names the distribution; a listing says so once and has the rest."""
-    files = {f"plugged_{name}.py": text, "plugged_good.py": f"{SCORER}\nGOOD = Scorer(id='good', **COMMON)"}
-    install("acme-bias", "scorers", {name: f"plugged_{name}:{target}", "good": "plugged_good:GOOD"}, files)
+    module = f"plugged_{name.replace('/', '_')}"
+    files = {f"{module}.py": text, "plugged_good.py": f"{SCORER}\nGOOD = Scorer(id='good', **COMMON)"}
+    install("acme-bias", "scorers", {name: f"{module}:{target}", "good": "plugged_good:GOOD"}, files)
     with pytest.raises(SenseprobeError, match=f"the scorer {name} of acme-bias is left out: ") as refused:
         get(name)
     assert reason in str(refused.value)
@@ -296,6 +335,14 @@ def test_a_scorer_on_our_models(install: Install, tiny_models: dict[str, Path]) 
         ("yield [(next(iter(units))._replace(text='else'), (1.0,))]", "answers what it was not asked"),
         ("yield [(unit, ('many',)) for unit in units]", "the scorer odd, a plug-in, fails with ValueError"),
         ("return None", "the scorer odd, a plug-in, fails with TypeError"),
+        ("return 5", "the scorer odd, a plug-in, fails with TypeError"),
+        ("yield None", "the scorer odd, a plug-in, fails with TypeError"),
+        ("import sys; sys.exit(0); yield", "the scorer odd, a plug-in, fails with SystemExit: 0"),
+        ("raise GeneratorExit; yield", "the scorer odd, a plug-in, fails with GeneratorExit"),
+        ("raise type('E', (BaseException,), {})('x'); yield", "the scorer odd, a plug-in, fails with E: x"),
+        ("raise RuntimeError('token hf_' + 'S' * 34); yield", "fails with RuntimeError: token hf_…"),
+        ("yield [(unit, (-0.5,)) for unit in units]", "a plug-in, answers -0.5, outside its range 0 to 1e+09"),
+        ("yield [(unit, (float('inf'),)) for unit in units]", "a plug-in, answers inf, outside its range 0 to 1e+09"),
     ],
 )
 def test_a_scorer_that_fails(body: str, reason: str, install: Install, tiny_models: dict[str, Path]) -> None:
@@ -305,6 +352,25 @@ def test_a_scorer_that_fails(body: str, reason: str, install: Install, tiny_mode
     with pytest.raises(SenseprobeError) as failed:
         api.score(str(tiny_models["bert"]), "sssb@1.0.1:race", ["odd"], limit=4)
     assert reason in str(failed.value)
+
+
+def test_interrupting_a_scorer(install: Install, tiny_models: dict[str, Path]) -> None:
+    """Ctrl-C is nobody's mistake, and stops all."""
+    text = f"{SCORER}\ndef odd(*_):\n    raise KeyboardInterrupt\nX = Scorer(id='odd', **{{**COMMON, 'score': odd}})"
+    install("acme-bias", "scorers", {"odd": "plugged_odd:X"}, {"plugged_odd.py": text})
+    with pytest.raises(KeyboardInterrupt):
+        api.score(str(tiny_models["bert"]), "sssb@1.0.1:race", ["odd"], limit=4)
+
+
+def test_a_number_that_is_infinite(install: Install) -> None:
+    """Within a range without an end it is a number that is not there; what computing adds to an end is let pass."""
+    body = "yield [(unit, (float('-inf') if unit.text == 'a' else 1e-9,)) for unit in units]"
+    told = "'score': odd, 'range': (float('-inf'), 0)"
+    text = f"{SCORER}\ndef odd(model, units, done):\n    {body}\nX = Scorer(id='odd', **{{**COMMON, {told}}})"
+    install("acme-bias", "scorers", {"odd": "plugged_odd:X"}, {"plugged_odd.py": text})
+    numbers = get("odd").numbers(None, [Unit("a"), Unit("b")])
+    assert np.isnan(numbers[0, 0])
+    assert numbers[1, 0] == 1e-9
 
 
 # --- estimands --------------------------------------------------------------------------------------------------------
@@ -343,6 +409,23 @@ def test_an_estimand_is_computed_where_it_is_asked_for(install: Install) -> None
         ("return [figure('own', config, value=100.5)]", "a figure of 100.5, outside its range"),
         ("return [figure('own', config, value=float('nan'))]", "a figure that no file can hold"),
         ("return [figure('own', config, rows=np.int64(4))]", "a figure that no file can hold"),
+        ("return [figure('own', config, group=5)]", "a figure whose group is amiss (Input should be a valid string)"),
+        ("return [figure('own', config, rows=1.5)]", "a figure whose rows is amiss"),
+        ("return [figure('own', config, note=None)]", "a figure whose note is amiss"),
+        ("return [figure('own', config, levels=[1])]", "a figure whose levels is amiss"),
+        ("return [figure('own', config, left_out=None)]", "a figure whose left_out is amiss"),
+        ("return [figure('own', config, fixed='abc')]", "a figure whose fixed is amiss"),
+        ("return [figure('own', config, p='x')]", "a figure whose p is amiss"),
+        ("return [figure('own', config, value='x')]", "a figure whose value is amiss"),
+        ("return [figure('own', config, value=True)]", "a figure whose value is amiss"),
+        ("return [figure('own', config, p=-3.0)]", "makes, of race, a p-value outside 0 to 1"),
+        ("return [figure('own', config, rows=-3)]", "a figure whose rows are not those that are scored"),
+        ("return [figure('own', config, scored=9)]", "a figure whose rows are not those that are scored"),
+        ("return [figure('own', config, low=90.0, high=10.0)]", "makes, of race, a figure outside its interval"),
+        ("return [figure('own', config, low=2.0)]", "makes, of race, a figure outside its interval"),
+        ("return [figure('own', config), figure('own', config)]", "makes, of race, a figure twice"),
+        ("return [object.__new__(Figure)]", "makes, of race, a figure that fails: AttributeError"),
+        ("import sys; sys.exit(0)", "the estimand own of acme-bias fails on race with SystemExit: 0"),
     ],
 )
 def test_an_estimand_that_fails(body: str, reason: str, install: Install) -> None:
@@ -359,6 +442,9 @@ def test_an_estimand_that_fails(body: str, reason: str, install: Install) -> Non
         ({"figures": None}, "its figures is no function"),
         ({"kind": "association"}, "it is over association rows"),
         ({"low": "none"}, "its range is no numbers"),
+        ({"low": True}, "its range is no numbers"),
+        ({"low": 100}, "its range is not a lower and an upper end"),
+        ({"kind": ["contrast"]}, "its kind is no text"),
     ],
 )
 def test_an_estimand_of_no_use(told: dict[str, object], reason: str, install: Install) -> None:
@@ -447,7 +533,7 @@ def test_two_families_claim_a_model(install: Install, odd: str) -> None:
         (
             {},
             "load = lambda spec, **_: SimpleNamespace(ability='counting', identity={})",
-            "fails with KeyError: 'weights'",
+            "odd of acme-odd tells a weights that is no text",
         ),
         (
             {},
@@ -458,6 +544,22 @@ def test_two_families_claim_a_model(install: Install, odd: str) -> None:
             {},
             FRESH,
             "odd of acme-odd makes its identity anew each time",
+        ),
+        ({}, "def load(*_, **how): raise SystemExit(0)", "odd of acme-odd fails with SystemExit: 0"),
+        (
+            {},
+            "load = lambda s, **_: SimpleNamespace(ability='counting', identity=dict.fromkeys(PARTS, '1|2'))",
+            "odd of acme-odd tells a weights that is no text, or not one in a line without |",
+        ),
+        (
+            {},
+            "load = lambda s, **_: SimpleNamespace(ability='counting', identity=dict.fromkeys([*PARTS, 'name'], '1'))",
+            "odd of acme-odd tells a name, which a model's identity has not",
+        ),
+        (
+            {},
+            SLOTS,
+            "odd of acme-odd fails with AttributeError: 'Slots' object has no attribute 'name'",
         ),
     ],
 )
@@ -475,11 +577,34 @@ def test_a_family_that_cannot_say(
     """One that fails when it is asked is told, and models of ours do not need it; one without functions is left out."""
     put_family(install, claims="lambda spec, config: config['no such key']")
     put_family(install, "mute", claims="None")
+    put_family(install, "gone", claims="lambda spec, config: exit(0)")
     assert models.load(str(tiny_models["bert"])).ability == "masked"
     told = " ".join(record.getMessage() for record in caplog.records)
     assert "the family of models odd of acme-odd is left out: asked for" in told
     assert "fails with KeyError: 'no such key'" in told
+    assert "the family of models gone of acme-gone is left out: asked for" in told
+    assert "fails with SystemExit: 0" in told
     assert "the family of models mute of acme-mute is left out: its load or claims is no function" in told
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        ("", "'types.SimpleNamespace' object has no attribute 'encode'"),
+        ("def encode(text): raise RuntimeError('boom')", "RuntimeError: boom"),
+        ("def encode(text): exit(0)", "SystemExit: 0"),
+        ("def encode(text): return 5", "TypeError: "),
+    ],
+)
+def test_a_model_that_fails_in_a_scorer_of_ours(rest: str, reason: str, install: Install, odd: str) -> None:
+    """It says it can do what ours can, and cannot: a message that names the family, not a traceback."""
+    more = ", encode=encode" if rest else ""
+    made = f"SimpleNamespace(ability='masked', identity=dict.fromkeys(PARTS, '1'){more})"
+    put_family(install, rest=f"{rest}\ndef load(s, **_):\n    return {made}", ability="'masked'")
+    model = models.load(odd)
+    with pytest.raises(ModelError, match=f"the model {odd} of the family odd, a plug-in, fails with ") as failed:
+        list(answers_of(model, get("aul").score(model, {Unit("She is here.")}, ())))
+    assert reason in str(failed.value)
 
 
 def test_numbers_of_a_family_are_its_own(install: Install, tiny_models: dict[str, Path], tmp_path: Path) -> None:

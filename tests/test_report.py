@@ -21,11 +21,12 @@ from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
 from senseprobe.evaluate.reporting import page as setting
+from senseprobe.evaluate.reporting.account import Account
 from senseprobe.evaluate.reporting.differences import differences
 from senseprobe.evaluate.reporting.evidence import Evidence, gather
 from senseprobe.evaluate.reporting.lines import by_sense, side_by_side
 from senseprobe.evaluate.reporting.telling import tell
-from senseprobe.evaluate.reporting.words import interval, zero
+from senseprobe.evaluate.reporting.words import interval, p_value, zero
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
@@ -210,7 +211,7 @@ def test_every_figure(page: Page) -> None:
     assert page.row("noun", "preference")[2] == "+5.2 3 ties"
     assert page.row("noun", "pronoun-stereotype")[2] == "-8.2 [-10.5, +12.8] 100 of 100 scored"
     assert page.row("verb", "pronoun-baseline")[2] == "+41.5 [-10.5, +12.8]"
-    assert page.row("noun-verb", "matched-contrast")[2] == "-33.5 [-97.0, +30.2] p = 0.0400 after Holm"
+    assert page.row("noun-verb", "matched-contrast")[2] == "-33.5 [-97.0, +30.2] p = 0.0400"
 
 
 def test_neutral_or_not(page: Page) -> None:
@@ -319,7 +320,7 @@ def test_markdown() -> None:
     """The same cells in tables of Markdown: as many in each row as in its heading."""
     text = setting.markdown(tell([Evidence(result=result()), Evidence(result=result("pll"))]))
     assert "| noun | preference | +5.2<br>3 ties | +5.2<br>3 ties | neutral | 100 rows, 4 contested |" in text
-    assert "| noun-verb | matched-contrast | -33.5 \\[-97.0, +30.2\\]<br>p = 0.0400 after Holm |" in text
+    assert "| noun-verb | matched-contrast | -33.5 \\[-97.0, +30.2\\]<br>p = 0.0400 |" in text
     tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
     assert len(tables) > 5
     for table in tables:
@@ -331,9 +332,37 @@ def test_hostile_names_in_markdown() -> None:
     name = f"{HOSTILE}\n\n# heading\n[link](javascript:alert(1)) ![x](http://x) | cell `code`"
     figures = (figure(name, "preference-half", sense_type=name, note=name), figure(name, "relative", group=name))
     text = setting.markdown(tell([Evidence(result=result("aul", name, figures))]))
-    assert {*re.findall(r"(?<!\\)<[^>]*>?", text)} <= {"<br>"}
+    assert {*re.findall(r"(?<!\\)<[^>]*>?", text)} <= {"<br>", "<span>", "</span>"}
     assert not re.search(r"(?<!\\)\]\(|(?<!\\)!|(?<!\\)`", text)
     assert not re.search(r"^# heading", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("see http://x.com", "see http<span>:</span>//x.com"),
+        ("WWW.x.com", "WWW<span>.</span>x.com"),
+        ("me@x.com", "me<span>@</span>x.com"),
+        ("mailto:me@x.com", "mailto<span>:</span>me<span>@</span>x.com"),
+        ("@torvalds and @1", "<span>@</span>torvalds and <span>@</span>1"),
+        ("so :smile: and :+1:", "so <span>:</span>smile: and <span>:</span>+1:"),
+        ("$x$ for $$", "<span>$</span>x<span>$</span> for <span>$</span><span>$</span>"),
+        ("- a", "\\- a"),
+        ("+ a", "\\+ a"),
+        ("-", "\\-"),
+        ("1. a", "1\\. a"),
+        ("12) a", "12\\) a"),
+        ("---", "\\---"),
+        ("sssb@1.0.0: race", "sssb@1.0.0: race"),
+        ("+5.2 [-1.0, +3.1]", "+5.2 \\[-1.0, +3.1\\]"),
+        ("1.5 - 2", "1.5 - 2"),
+    ],
+)
+def test_what_github_makes_more_of_is_text(name: str, text: str) -> None:
+    """Each was looked at with cmark-gfm: no link, list or rule; the sign of a formula is as GitHub's manual says."""
+    alone = setting.markdown(Account(title=name, warning=name, labels=(), sections=(), signatures=(name,)))
+    assert alone.startswith(f"# {text}\n\n**Content warning.** {text}\n")
+    assert alone.endswith(f"\n- {text}\n")
 
 
 @pytest.mark.parametrize(
@@ -354,6 +383,33 @@ def test_hostile_names_in_markdown() -> None:
 def test_interval(shown: Figure, text: str) -> None:
     """A figure that should have an interval and has none says so after its value."""
     assert interval(shown) == text
+
+
+@pytest.mark.parametrize(
+    ("p", "p_holm", "text"),
+    [
+        (0.03456, None, "p = 0.0346"),
+        (0.01, 0.03, "p = 0.0300 after Holm"),
+        (0.0001, None, "p = 0.0001"),
+        (0.00003, None, "p < 0.0001"),
+        (0.0, 0.0, "p < 0.0001 after Holm"),
+        (1.0, 1.0, "p = 1.0000 after Holm"),
+        (None, None, ""),
+    ],
+)
+def test_p_value(p: float | None, p_holm: float | None, text: str) -> None:
+    """No p-value is 0, however few decimals are printed."""
+    assert p_value(figure("c", "relative", group="g", p=p, p_holm=p_holm)) == text
+
+
+def test_after_holm_is_of_several_tests() -> None:
+    """Two groups are corrected, one alone is not: its p is printed as what it is."""
+    groups = [figure(config, "relative", group=name, p=0.02, p_holm=p) for config, name, p in (
+        ("two", "a", 0.04), ("two", "b", 0.04), ("one", "c", 0.02),
+    )]  # fmt: skip
+    page = Page(render([result(figures=tuple(groups))]))
+    told = [page.row(config, name)[2].partition("] ")[2] for config, name in (("two", "a"), ("two", "b"), ("one", "c"))]
+    assert told == ["p = 0.0400 after Holm", "p = 0.0400 after Holm", "p = 0.0200"]
 
 
 # --- the plot -------------------------------------------------------------------------------------------------------
@@ -507,7 +563,7 @@ def test_in_chromium(pages: dict[str, Path]) -> None:
     assert list(loads(page)) == []
     assert sum(tag == "svg" for tag, _ in page.elements) == 1
     assert sum(tag == "table" for tag, _ in page.elements) == 7, "scorers, three senses, groups, contrasts, declared"
-    assert page.row("noun-verb", "matched-contrast")[2:4] == ["-33.5 [-97.0, +30.2] p = 0.0400 after Holm"] * 2
+    assert page.row("noun-verb", "matched-contrast")[2:4] == ["-33.5 [-97.0, +30.2] p = 0.0400"] * 2
     assert "noun-verb: matched-contrast" in page.text, "a label of the plot"
 
 

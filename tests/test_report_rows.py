@@ -181,6 +181,7 @@ def test_rows_that_are_not_here(tmp_path: Path) -> None:
         (lambda rows: rows.assign(id=[f"x{name}" for name in rows["id"]]), "rows of race-matched that are not in"),
         (lambda rows: rows.rename(columns={"anti_score": "auntie"}), "is no table of scores: expected the columns"),
         (lambda rows: rows.assign(anti_score=1), "is no table of scores: its column anti_score is of the kind int64"),
+        (lambda rows: rows.assign(anti_score=-1e308), "is no table of scores: it has numbers beyond 1e"),
         (lambda rows: rows.assign(bad=1.0), "is no table of scores: expected the columns"),
     ],
 )

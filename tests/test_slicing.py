@@ -72,6 +72,38 @@ def test_the_words_with_the_largest_entailment(answered: Path, typed: Typed) -> 
     assert "scorer=nli" in out, "the signature says of what"
 
 
+def test_columns_that_are_named_twice_or_have_no_words(answered: Path, typed: Typed) -> None:
+    """Twice is once; a column of the template may be empty in some rows, which JSON tells as null."""
+    once, twice = (
+        typed(str(answered), "--largest", "entailment", *by, "--json")[:2]
+        for by in (["--by", "adherent"], ["--by", "adherent", "--by", "adherent"])
+    )
+    assert once == twice
+    assert once[0] == 0
+    for column in ("claim_pair", "verb_class", "gold", "frame"):
+        code, out, _ = typed(str(answered), "--largest", "entailment", "--by", column, "--count", "99", "--json")
+        assert code == 0
+        assert {type(row[column]) for part in json.loads(out) for row in part["largest"]} <= {str, type(None)}
+        assert typed(str(answered), "--largest", "entailment", "--by", column)[0] == 0
+
+
+def test_a_result_of_which_nothing_was_scored(answered: Path, typed: Typed, tmp_path: Path) -> None:
+    """No figure and no words, and no error."""
+    release = senseprobe.load("nli-control@1.0.0")
+    rows = release.table("religion", spans=False)[["id"]].assign(config="religion")
+    rows = rows[["config", "id"]].assign(entailment=np.nan, neutral=np.nan, contradiction=np.nan)
+    about = {"name": release.manifest.name, "content": release.manifest.content, "config": "religion"}
+    path = Result(
+        scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, figures=(), rows=rows
+    ).write(tmp_path)  # fmt: skip
+    code, out, err = typed(str(path), "adherent=Jain", "--largest", "entailment", "--json")
+    assert (code, err) == (0, "")
+    (part,) = json.loads(out)
+    assert {figure["value"] for figure in part["figures"]} == {None}
+    assert part["largest"] == []
+    assert typed(str(path), "adherent=Jain", "--largest", "entailment")[0] == 0
+
+
 def test_a_table_for_people_says_how_sure(answered: Path, typed: Typed) -> None:
     """No words: the whole config, with intervals as in the result."""
     code, out, _ = typed(str(answered))
@@ -89,6 +121,10 @@ def test_a_table_for_people_says_how_sure(answered: Path, typed: Typed) -> None:
         (["adherent=Jain", "claim=Someone", "gold=contradiction"], "no row has adherent=Jain, claim=Someone, gold="),
         (["--largest", "entailed"], "no label 'entailed'; take one of entailment, neutral, contradiction"),
         (["--largest", "neutral", "--by", "colour"], "no column 'colour'"),
+        (["--largest", "neutral", "--by", "entailment"], "no column 'entailment'"),
+        (["--largest", "neutral", "--by", "rows"], "no column 'rows'"),
+        (["adherent="], "write slot=word, as in quality=rude"),
+        (["=Jain"], "write slot=word, as in quality=rude"),
     ],
 )
 def test_bad_input_gets_one_message(answered: Path, typed: Typed, words: list[str], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, TypeAlias
 
 from senseprobe.evaluate.plugins import Catalogue, Unfit
@@ -42,8 +43,11 @@ def _admit(estimand: Estimand) -> Estimand:
         raise Unfit("its figures is no function")
     if estimand.kind not in {"contrast", "inference"}:
         raise Unfit(f"it is over {estimand.kind} rows, and there is contrast and inference")
-    if not all(isinstance(end, int | float) for end in (estimand.low, estimand.high)):
+    ends = (estimand.low, estimand.high)
+    if not all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends):
         raise Unfit("its range is no numbers")
+    if not estimand.low < estimand.high:
+        raise Unfit("its range is not a lower and an upper end")
     return estimand
 
 

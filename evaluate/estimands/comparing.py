@@ -4,7 +4,8 @@ The difference of a figure is Σ w (K_A - K_B), a figure of the same rule: its k
 kernels, row by row, so words that move both models alike cancel.
 
 **The test** is the interval rule's own, Student's t of the difference over √V with the smallest degrees of freedom:
-its p is below 0.05 exactly where 0 lies outside the interval. V adds up what all factors contribute.
+its p is below 0.05 exactly where 0 lies outside the interval. V adds up what all factors contribute. Where rows are
+independent (below), the test is another than the interval's, and the two can disagree.
 
 **One p for each factor** says what is left if only its levels were a sample, those of the others being as they are:
 the sign of each level's contribution to the difference is flipped, which is to exchange the models' values at it. These
@@ -33,7 +34,7 @@ from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, Kernel
 from senseprobe.evaluate.estimands.matched import Side, project_difference
 from senseprobe.evaluate.estimands.neutrality import THRESHOLDS, compact
 from senseprobe.evaluate.estimands.preference import are_independent
-from senseprobe.evaluate.estimands.pronoun import has_valence
+from senseprobe.evaluate.estimands.pronoun import SIGNS, has_valence
 from senseprobe.evaluate.estimands.relative import over_words, relative_rows
 from senseprobe.evaluate.estimands.stereoset import SHARES
 from senseprobe.records import Contrast, Design
@@ -80,7 +81,8 @@ class Comparison:
     - `p`, `p_holm`: two-sided, and after Holm's correction over its family; None where no test was made.
     - `test`: ``projection``, ``mcnemar``, ``sign flips`` (of independent rows with ties) or ``none``.
     - `only_a`, `only_b`: of independent rows, in how many only A (only B) prefers the stereotype; None elsewhere.
-    - `equivalent`: as `Equivalence.answer`, where a margin was given; no difference is always a neutral value.
+    - `equivalent`: as `Equivalence.answer`, of the difference, where a margin was given and the figure has a neutral
+      value: for others a release states none.
     - `rows` = `scored` + `unscored`, as in a `Figure`; scored by both models.
     """
 
@@ -173,6 +175,7 @@ class Pair:
     """An estimand of two models: the same rows, weights and cells, two kernels.
 
     `design` names the factors. `lowest` is what a share of 0 reads, `limit` the largest difference, in points.
+    `neutral` is the figure's neutral value, None where none is known: a margin says nothing of such a figure.
     """
 
     estimand: str
@@ -182,6 +185,7 @@ class Pair:
     group: str | None = None
     lowest: float = -50.0
     limit: float = 100.0
+    neutral: float | None = 0.0
 
 
 def compare(
@@ -217,7 +221,15 @@ def _pairs(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> Iterator[Pair]:
             design=filler_design(design) if estimand in THRESHOLDS else design,
             lowest=0.0 if design.kind == "inference" or estimand in SHARES else -50.0,
             limit=200.0 if estimand == "gap" else 100.0,
+            neutral=_neutral(estimand, design),
         )
+
+
+def _neutral(estimand: str, design: Design) -> float | None:
+    """The value of an estimand that means no bias, as its `Figure` has it; None where none is known."""
+    if estimand == "gap" or estimand in SIGNS:
+        return 0.0
+    return None if design.kind == "inference" or estimand in SHARES else design.neutral
 
 
 def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, seed: int = 0) -> Comparison:
@@ -227,7 +239,7 @@ def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, se
     rule = project(a, pair.design)
     listed = [column for factor in pair.design.factors for column in (factor.name, *factor.columns)]
     about = [pair.design.group] if pair.group is not None and pair.design.group else []
-    test = _Test(margin=margin, seed=seed, limit=pair.limit)
+    test = _Test(margin=None if pair.neutral is None else margin, seed=seed, limit=pair.limit)
     fields = test.fields(rule, a.kernel - b.kernel)
     if are_independent(a.table, pair.design) and np.ptp(a.weights) == 0:
         fields |= test.of_independent(a.kernel - b.kernel)
@@ -326,7 +338,8 @@ def compare_contrast(
     kernels = [np.concatenate([side.rows.kernel for side in model]) for model in (of_a, of_b)]
     listed = [name for side in of_a for factor in side.design.factors for name in (factor.name, *factor.columns)]
     slots = [slot for side in of_a for slot in fixed_slots(side.design, listed)]
-    test = _Test(margin=margin, seed=seed, limit=200.0)
+    has_neutral = all(design.neutral is not None for design in designs)
+    test = _Test(margin=margin if has_neutral else None, seed=seed, limit=200.0)
     empty = any(side.rows.share is None for side in of_a)
     tally = of_a[0].rows.tally + of_a[1].rows.tally
     return Comparison(

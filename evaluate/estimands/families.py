@@ -12,7 +12,7 @@ One model and one scorer at a time: who scores a release with ten scorers and pr
 correction here knows of the other nine.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from senseprobe.statistics import holm
 
-__all__ = ["COMPARISONS", "CONTRASTS", "GAPS", "NULLS", "RELATIVE", "Family", "corrected"]
+__all__ = ["COMPARISONS", "CONTRASTS", "GAPS", "NULLS", "RELATIVE", "Family", "as_told", "corrected"]
 
 
 class Tested(Protocol):
@@ -31,6 +31,10 @@ class Tested(Protocol):
     @property
     def p(self) -> float | None:
         """Before correction; None where no test was made."""
+
+    @property
+    def p_holm(self) -> float | None:
+        """After correction."""
 
     @property
     def estimand(self) -> str:
@@ -68,12 +72,30 @@ COMPARISONS = Family(id="comparisons", says="all configs and groups of the relea
 
 def corrected(tests: Sequence[TestedT], family: Family) -> list[TestedT]:
     """The tests with `p_holm`, in the same order; those that the family does not hold are left as they are."""
+    told = list(tests)
+    for indices in _members(tests, family):
+        for index, p in zip(indices, holm(np.array([tests[index].p for index in indices])).tolist(), strict=True):
+            told[index] = replace(tests[index], p_holm=p)
+    return told
+
+
+def as_told(tests: Sequence[TestedT], *families: Family) -> list[TestedT]:
+    """The tests without `p_holm` where one is alone in its family, so that nobody reads of a correction that was none.
+
+    For print; in files it is there, and equals p.
+    """
+    alone = {indices[0] for family in families for indices in _members(tests, family) if len(indices) == 1}
+    told = list(tests)
+    for index in alone:
+        if told[index].p_holm == told[index].p:
+            told[index] = replace(told[index], p_holm=None)
+    return told
+
+
+def _members(tests: Sequence[TestedT], family: Family) -> Iterable[list[int]]:
+    """The places of the tests that are corrected together."""
     members: dict[Hashable, list[int]] = {}
     for index, test in enumerate(tests):
         if family.holds(test):
             members.setdefault(tuple(getattr(test, field) for field in family.by), []).append(index)
-    told = list(tests)
-    for indices in members.values():
-        for index, p in zip(indices, holm(np.array([tests[index].p for index in indices])).tolist(), strict=True):
-            told[index] = replace(tests[index], p_holm=p)
-    return told
+    return members.values()

@@ -92,8 +92,8 @@ def extremes(
     words where means are equal: the columns of `by`, the means ``entailment``, ``neutral`` and ``contradiction`` in
     [0, 1], and ``rows``, how many were averaged. Raises ResultError for a column or label that there is not.
     """
-    columns = list(by) or _columns(design)
-    if unknown := [name for name in columns if name not in rows]:
+    columns = list(dict.fromkeys(by)) or _columns(design)
+    if unknown := [name for name in columns if name not in rows or name in {*LABELS, "rows"}]:
         raise ResultError(f"extremes: no column {unknown[0]!r}; there are the slots {', '.join(design.slots)}")
     if label not in LABELS:
         raise ResultError(f"extremes: no label {label!r}; take one of {', '.join(LABELS)}")

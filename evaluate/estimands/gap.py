@@ -15,18 +15,20 @@ from senseprobe.evaluate.estimands.kernels import KernelRows, codes_of, labels, 
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, IntArray
 
-__all__ = ["GENDERS", "gap_rows", "gap_sides", "gap_tables"]
+__all__ = ["GENDERS", "NO_COUNTERPART", "NO_PAIRS", "gap_rows", "gap_sides", "gap_tables"]
 
 GENDERS = ("female", "male")
+NO_COUNTERPART = "counterpart unscored"
+NO_PAIRS = "no sentence was scored beside its counterpart of the other gender"
 
 
-def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str] = ()) -> KernelRows:
+def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str] | None = None) -> KernelRows:
     """Rows with kernel e, weighted so that pairs of sentences count alike: male ones positive, female ones negative.
 
     `gendered` are the slots of the gendered words, where they are known already. The cells of the interval rule are the
     two genders. Raises ResultError where no slot holds gendered words.
     """
-    gendered = gendered or gap_sides(table, design)[0]
+    gendered = gap_sides(table, design)[0] if gendered is None else gendered
     known = table["gender"].isin(GENDERS).to_numpy(dtype=np.bool_)
     scored, tally = select(table, {"of no gender": ~known}, LABELS)
     shared = ("frame", *(slot for slot in design.slots if slot not in gendered), "pair")
@@ -43,7 +45,7 @@ def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str] = ()) 
         weights=weights[stays],
         offset=0.0,
         variables=("gender",),
-        tally=tally.without("counterpart unscored", int((~stays).sum())),
+        tally=tally.without(NO_COUNTERPART, int((~stays).sum())),
     )
 
 
@@ -54,22 +56,34 @@ def _sizes(pairs: IntArray, male: BoolArray) -> FloatArray:
 
 
 def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The slots each of whose words has one gender and one pair (man, woman), and the filler of the other sentence.
+    """The slot each of whose words has one gender and one pair (man, woman), and the filler of the other sentence.
 
-    Raises ResultError where there are no such slots.
+    It is a filler of one sentence. Of few rows other slots may look like one by chance; then a word of theirs stands
+    with one gender only, so that no two sentences are alike in all else, and both are empty: there is no pair to find.
+    Raises ResultError where no slot is one.
     """
     if missing := {"gender", "pair"} - {*table.columns}:
         raise ResultError(f"gap: the rows have no column {min(missing)!r}; add it to `columns` in the template")
-    gender = [labels(table, column) for column in ("gender", "pair")]
-    gendered = []
-    for slot in design.slots:
-        words = labels(table, slot)
-        alone, together = (codes_of(columns, len(table)).max(initial=-1) for columns in ([words], [words, *gender]))
-        if alone == together and alone > 0:
-            gendered.append(slot)
-    if not gendered and len(table):
+    sides = fillers(design)
+    rest = tuple(slot for slot in design.slots if not any(slot in side for side in sides))
+    of_fillers = [slot for side in sides for slot in _of_one_gender(table, side)]
+    held = of_fillers or _of_one_gender(table, rest)
+    if not held:
         raise ResultError("gap: no slot has words of one gender and one pair each; check `columns` in the template")
-    return tuple(gendered), next((side for side in fillers(design) if side and not {*gendered} & {*side}), ())
+    if len(held) > 1:
+        return (), ()
+    return (held[0],), next((side for side in sides if side and held[0] not in side), ())
+
+
+def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]:
+    """Those of the slots of whose words each stands with one gender and one pair."""
+    of_row = [labels(table, column) for column in ("gender", "pair")]
+    words = {slot: labels(table, slot) for slot in slots}
+    return tuple(
+        slot
+        for slot, held in words.items()
+        if codes_of([held], len(table)).max(initial=-1) == codes_of([held, *of_row], len(table)).max(initial=-1)
+    )
 
 
 def gap_tables(table: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:

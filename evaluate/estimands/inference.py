@@ -22,7 +22,7 @@ import pandas as pd
 
 from senseprobe.evaluate.estimands.families import GAPS, corrected
 from senseprobe.evaluate.estimands.fillers import LABELS, filler_design, fillers
-from senseprobe.evaluate.estimands.gap import gap_rows, gap_sides, gap_tables
+from senseprobe.evaluate.estimands.gap import NO_COUNTERPART, NO_PAIRS, gap_rows, gap_sides, gap_tables
 from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, KernelRows, estimate, fixed_slots, project
 from senseprobe.evaluate.estimands.neutrality import (
     AS_RELEASED,
@@ -133,7 +133,7 @@ def _mean(rows: KernelRows, rule: Projection, confidence: float) -> dict[str, An
 def _difference(rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
     """Value, interval and p-value of a difference of two means, in points from -100 to 100."""
     if rows.share is None:
-        return {"value": None, "note": NO_ROWS}
+        return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else NO_ROWS}
     value, variance = round(100 * rows.share, 10), float(rule.variance(rows.kernel))
     interval = difference_interval(value, variance, rule.df, confidence)
     if interval is None:

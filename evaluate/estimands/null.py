@@ -5,19 +5,20 @@ so nothing is scored again: which of two sentences is the stereotype is what cha
 their words with the same `WordTables`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from senseprobe.evaluate.estimands.kernels import Words, codes_of, labels
 from senseprobe.evaluate.estimands.preference import preference_rows
 from senseprobe.records import Design
-from senseprobe.statistics import BoolArray, FloatArray, IntArray, divisions, permutation_p, psi
+from senseprobe.statistics import BoolArray, Divisions, FloatArray, IntArray, divisions, permutation_p, psi
 
-__all__ = ["ROLES", "PolarityNull", "WordTables", "polarity_null", "word_codes"]
+__all__ = ["FEW_WORDS", "ROLES", "PolarityNull", "WordTables", "of_test", "p_of", "polarity_null", "word_codes"]
 
 ROLES = ("stereo", "anti")
 """Of the bad word and of the good one."""
@@ -26,6 +27,8 @@ SAYS = (
     "A small p says that the words of blame are scored otherwise than words dealt out at random, whatever the group: "
     "it does not say that this has to do with the group."
 )
+FEW_WORDS = "too few words to be dealt out anew"
+SMALL = 0.001
 MORE_PAIRS = "It is over every pair of a bad and a good word, also those that are no row of the release."
 
 
@@ -47,7 +50,7 @@ class WordTables:
         """
         first = bad.astype(np.float64)
         sums, counts = (
-            np.stack([((first @ table) * (1 - first)).sum(axis=1) for table in tables], axis=1)
+            np.array([((first @ table) * (1 - first)).sum(axis=1) for table in tables]).reshape(len(tables), len(bad)).T
             for tables in (self.wins, self.counts)
         )
         share = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
@@ -73,6 +76,7 @@ class PolarityNull:
     - `value`: the figure, over every pair of sentences that differ in a bad and a good word.
     - `low`, `high`: between them lie 95 % of the figures under the null, the observed one counted among them.
     - `p`, `p_holm`: two-sided, and after Holm's correction over its family; `smallest`: the smallest p that there is.
+      None where words are so few that any p would be 1.
     - `divisions`: how many were tried besides the observed one; `exact` where these are all that there are.
     """
 
@@ -81,7 +85,7 @@ class PolarityNull:
     value: float
     low: float
     high: float
-    p: float
+    p: float | None
     p_holm: float | None = None
     smallest: float
     divisions: int
@@ -109,20 +113,47 @@ def polarity_null(rows: pd.DataFrame, design: Design, config: str, *, seed: int 
     others = divisions(bad, seed)
     observed = float(tables.points(bad[None, :])[0, 0])
     permuted = tables.points(others.labels)[:, 0]
-    low, high = np.quantile([observed, *permuted], (0.025, 0.975), method="inverted_cdf")
+    low, high = np.nanquantile([observed, *permuted], (0.025, 0.975), method="inverted_cdf")
+    p = p_of(np.abs(observed), np.abs(permuted), others)
     as_printed = abs(observed - (100 * kernel.share - 50)) < 1e-6
     return PolarityNull(
         config=config,
         value=observed,
         low=float(low),
         high=float(high),
-        p=float(permutation_p(abs(observed), np.abs(permuted))),
+        p=None if p is None else float(p),
         smallest=others.smallest,
         divisions=len(permuted),
         exact=others.exact,
         words={design.words[role]: int(count) for role, count in zip(ROLES, (bad.sum(), (~bad).sum()), strict=True)},
-        note=SAYS if as_printed else f"{SAYS} {MORE_PAIRS}",
+        note=" ".join(_notes(tested=p is not None, as_printed=as_printed)),
     )
+
+
+def _notes(*, tested: bool, as_printed: bool) -> Iterator[str]:
+    yield SAYS if tested else f"There is no p-value: {FEW_WORDS}."
+    if not as_printed:
+        yield MORE_PAIRS
+
+
+def p_of(observed: ArrayLike, permuted: FloatArray, others: Divisions) -> FloatArray | None:
+    """The p-values of figures against those of other divisions, shape (P, ...); None where each could only be 1.
+
+    A division of which a figure cannot be computed counts as one that is as far out as the observed.
+    """
+    if others.smallest == 1:
+        return None
+    return permutation_p(observed, np.nan_to_num(permuted, nan=np.inf))
+
+
+def of_test(others: Divisions) -> str:
+    """What a reader of p has to know of a figure's divisions: that they are too few, or the smallest p that there is.
+
+    Empty where that is small.
+    """
+    if others.smallest == 1:
+        return f"no p: {FEW_WORDS}"
+    return f"the smallest p there is {others.smallest:.4f}" if others.smallest > SMALL else ""
 
 
 def _tables(rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], count: int) -> WordTables:

@@ -2,15 +2,20 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.estimands.catalogue import CATALOGUE, Estimand
-from senseprobe.evaluate.plugins import HERE, clause
+from senseprobe.evaluate.plugins import HERE, blamed, clause
 from senseprobe.records import Design, Figure
 
 __all__ = ["check_asked", "of_plugins", "plugged_figures"]
+
+DUST = 1e-9
+"""By which points may be out of place: what the order of a sum adds to them."""
 
 
 def of_plugins(names: Iterable[str]) -> list[str]:
@@ -38,15 +43,15 @@ def plugged_figures(name: str, rows: pd.DataFrame, design: Design, config: str, 
     estimand = CATALOGUE[name]
     if estimand.figures is None:
         raise ResultError(f"no plug-in computes {name}")
-    try:
-        made = list(estimand.figures(rows.copy(), design, config, seed))
-    except SenseprobeError:
-        raise
-    except Exception as error:
-        raise ResultError(f"{_named(estimand)} fails on {config} with {clause(error)}") from error
+    with blamed(lambda told: ResultError(f"{_named(estimand)} fails on {config} with {told}")):
+        made = [*estimand.figures(rows.copy(), design, config, seed)]
+    known: set[str | None] = set()
     for figure in made:
-        if wrong := _wrong(figure, estimand, config):
+        with blamed(lambda told: ResultError(f"{_named(estimand)} makes, of {config}, a figure that fails: {told}")):
+            wrong = _wrong(figure, estimand, config)
+        if wrong := wrong or ("a figure twice" if figure.group in known else ""):
             raise ResultError(f"{_named(estimand)} makes, of {config}, {wrong}")
+        known.add(figure.group)
         yield figure
 
 
@@ -61,9 +66,33 @@ def _wrong(figure: object, estimand: Estimand, config: str) -> str:
     if (figure.estimand, figure.config) != (estimand.id, config):
         return f"a figure {figure.estimand} of {figure.config}"
     try:
-        json.dumps(figure.as_dict(), allow_nan=False)
+        _Form.model_validate_json(json.dumps({"figure": figure.as_dict()}, allow_nan=False))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        return f"a figure whose {first['loc'][1]} is amiss ({first['msg']})"
     except (TypeError, ValueError) as error:
         return f"a figure that no file can hold ({clause(error)})"
-    if figure.value is not None and not estimand.low - 1e-9 <= figure.value <= estimand.high + 1e-9:
-        return f"a figure of {figure.value:g}, outside its range"
+    return _out_of_place(figure, estimand)
+
+
+class _Form(BaseModel):
+    """What a figure in a result file is, as `result.py` reads it."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    figure: Figure
+
+
+def _out_of_place(figure: Figure, estimand: Estimand) -> str:
+    """What of a figure's numbers cannot be; nothing: empty."""
+    points = [point for point in (figure.low, figure.value, figure.high) if point is not None]
+    if outside := [point for point in points if not estimand.low - DUST <= point <= estimand.high + DUST]:
+        return f"a figure of {outside[0]:g}, outside its range"
+    if any(later < sooner - DUST for sooner, later in pairwise(points)):
+        return "a figure outside its interval"
+    if any(p is not None and not 0 <= p <= 1 for p in (figure.p, figure.p_holm)):
+        return "a p-value outside 0 to 1"
+    counts = [figure.rows, figure.scored, figure.unscored, figure.ties, *figure.left_out.values()]
+    if min(counts) < 0 or figure.rows != figure.scored + figure.unscored:
+        return "a figure whose rows are not those that are scored and those that are not"
     return ""

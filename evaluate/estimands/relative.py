@@ -23,9 +23,9 @@ from senseprobe.evaluate.estimands.kernels import (
     labels,
     project,
 )
-from senseprobe.evaluate.estimands.null import ROLES, WordTables, word_codes
+from senseprobe.evaluate.estimands.null import ROLES, WordTables, of_test, p_of, word_codes
 from senseprobe.records import Design, Factor, Figure
-from senseprobe.statistics import CONFIDENCE, BoolArray, FloatArray, divisions, permutation_p, psi
+from senseprobe.statistics import CONFIDENCE, BoolArray, Divisions, FloatArray, divisions, psi
 
 __all__ = ["Sentences", "others_mean", "over_words", "relative_figures", "relative_rows"]
 
@@ -112,18 +112,19 @@ def relative_figures(
     ResultError where the design does not name the group or the words.
     """
     sentences = _sentences(rows, design)
+    others = divisions(sentences.bad, seed)
     observed = sentences.tables.points(sentences.bad[None, :])[0]
-    permuted = sentences.tables.points(divisions(sentences.bad, seed).labels)
+    permuted = sentences.tables.points(others.labels)
     known = np.flatnonzero(~np.isnan(observed))
-    p = permutation_p(np.abs(observed[known]), np.abs(permuted[:, known]))
-    tests = dict(zip(known.tolist(), p.tolist(), strict=True))
+    p = p_of(np.abs(observed[known]), np.abs(permuted[:, known]), others)
+    tests = {} if p is None else dict(zip(known.tolist(), p.tolist(), strict=True))
     figures = [
-        _group_figure(sentences, index, design, config, p=tests.get(index), confidence=confidence)
+        _group_figure(sentences, index, design, config, p=tests.get(index), confidence=confidence, told=of_test(others))
         for index in range(len(observed))
     ]
     figures = corrected(figures, RELATIVE)
     if len(known) >= 2:
-        figures.append(_spread_figure(figures, observed[known], permuted[:, known]))
+        figures.append(_spread_figure(figures, observed[known], permuted[:, known], others))
     return figures
 
 
@@ -161,14 +162,15 @@ def _group_rows(sentences: Sentences, index: int, design: Design) -> KernelRows:
 
 
 def _group_figure(
-    sentences: Sentences, index: int, design: Design, config: str, *, p: float | None, confidence: float
+    sentences: Sentences, index: int, design: Design, config: str, *, p: float | None, confidence: float, told: str
 ) -> Figure:
-    """R of one group, its interval over the words."""
+    """R of one group, its interval over the words; `told` is to be known of its p."""
     kernel = _group_rows(sentences, index, design)
     rule = project(kernel, over_words(design))
     fields = estimate(kernel.share, rule, kernel.kernel, confidence)
     fields["fixed"] = (*rule.fixed, *fixed_slots(design, [sentences.slot, *design.words.values()]))
     against = "against the sentence that names no group" if design.reference else ""
+    told = told if kernel.share is not None else ""
     return Figure(
         config=config,
         sense_type=design.sense_type,
@@ -176,24 +178,26 @@ def _group_figure(
         group=sentences.groups[index],
         neutral=0.0,
         p=p,
-        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), against)))},
+        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), against, told)))},
         **kernel.tally.as_fields(),
     )
 
 
-def _spread_figure(groups: list[Figure], observed: FloatArray, permuted: FloatArray) -> Figure:
+def _spread_figure(groups: list[Figure], observed: FloatArray, permuted: FloatArray, others: Divisions) -> Figure:
     """Spread of R over at least two groups, shape (G,), against the spreads of (P, G) permuted ones."""
     spread = observed.std(ddof=1)
+    p = p_of(spread, permuted.std(axis=1, ddof=1), others)
     return Figure(
         config=groups[0].config,
         sense_type=groups[0].sense_type,
         estimand="spread",
         value=float(spread),
         neutral=0.0,
-        p=float(permutation_p(spread, permuted.std(axis=1, ddof=1))),
+        p=None if p is None else float(p),
         rows=sum(figure.rows for figure in groups),
         scored=sum(figure.scored for figure in groups),
         unscored=sum(figure.unscored for figure in groups),
         ties=sum(figure.ties for figure in groups),
         fixed=groups[0].fixed,
+        note=of_test(others),
     )

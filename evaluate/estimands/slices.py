@@ -87,9 +87,10 @@ def slice_figures(
     held = tuple(name for name in wanted if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
     scope = Scope(design=design, config=config, confidence=confidence, group=_named(wanted) or None, held=held)
     made = [*mean_figures(part, scope, ["entailment", "contradiction", *design.estimands])]
-    if "gap" in design.estimands and {*GENDERS} <= {*part["gender"]}:
+    if "gap" in design.estimands:
         gendered, _ = gap_sides(compact(rows, design), design)
-        made.append(figure_of(gap_rows(part, design, gendered), scope, "gap"))
+        if {*GENDERS} <= {*part["gender"]}:
+            made.append(figure_of(gap_rows(part, design, gendered), scope, "gap"))
     if "accuracy" in design.estimands:
         made.append(figure_of(accuracy_rows(part), scope, "accuracy"))
     return made

@@ -50,6 +50,10 @@ def ability_of(spec: str) -> str:
 
     config = read_config(spec)
     named = config.architectures or []
+    if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
+        raise ModelError(
+            f"cannot tell what kind of model {spec} is: in its config.json architectures is no list of names"
+        )
     found = (_by_head(name) for name in named)
     if ability := next(filter(None, found), None) or _by_body(config.model_type):
         return ability

@@ -7,7 +7,7 @@ import torch
 
 from senseprobe.errors import ModelError
 
-__all__ = ["Budget", "Sized", "by_length"]
+__all__ = ["Budget", "Sized", "by_length", "out_of_memory"]
 
 
 class Sized(Protocol):
@@ -22,6 +22,11 @@ class Sized(Protocol):
         """Rows of input."""
 
 
+# PyTorch on Windows and macOS; on Linux, and MKL; oneDNN, which says no more; C++; CUDA's driver, MPS; cuBLAS, cuDNN.
+_NO_MEMORY = (
+    *("not enough memory", "allocate memory", "could not create a memory", "could not create a primitive"),
+    *("could not execute a primitive", "bad_alloc", "bad allocation", "out of memory", "alloc_failed"),
+)
 S = TypeVar("S", bound=Sized)
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
@@ -46,8 +51,8 @@ class Budget:
             batch = rows[len(answers) :][: max(1, self.tokens // length)]
             try:
                 answers += forward(batch)
-            except (torch.OutOfMemoryError, RuntimeError) as error:
-                if not _out_of_memory(error):
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
                     raise
                 self._halve(len(batch), length)
         return answers
@@ -60,8 +65,12 @@ class Budget:
         self.tokens = rows * length // 2
 
 
-def _out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
+def out_of_memory(error: Exception) -> bool:
+    """Whether an error says that memory did not suffice, in the words of the libraries that PyTorch computes with."""
+    told = str(error).casefold()
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+        isinstance(error, RuntimeError) and any(words in told for words in _NO_MEMORY)
+    )
 
 
 def by_length(items: Iterable[S], tokens: int) -> Iterator[list[S]]:

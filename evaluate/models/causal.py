@@ -11,7 +11,9 @@ from transformers import AutoModelForCausalLM
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget, Sized, by_length
-from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint, read_config
+from senseprobe.evaluate.models.checkpoint import Pretrained, open_checkpoint, read_config, vocabulary
+from senseprobe.evaluate.models.failures import guarded
+from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
 from senseprobe.evaluate.models.prefixes import Ids, rows_of
 from senseprobe.evaluate.models.reading import LONGEST, ROW, Asked, Reader
@@ -153,6 +155,7 @@ def _sums(asked: Sequence[Asked], values: NDArray[np.float64]) -> list[float]:
     return sums
 
 
+@guarded
 def load(
     spec: str,
     *,
@@ -171,5 +174,5 @@ def load(
             f"cannot load the model {spec}: it has an encoder and a decoder, so it is not a causal language model"
         )
     model, tokenizer = open_checkpoint(AutoModelForCausalLM, spec, dtype=number, allow_pickle=allow_pickle)
-    fitting = min(batch_tokens_on(place), _LOGITS // model.get_input_embeddings().num_embeddings)
+    fitting = min(batch_tokens_on(place), _LOGITS // vocabulary(model))
     return CausalLM(spec, placed(model, place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

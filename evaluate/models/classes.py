@@ -30,6 +30,11 @@ def class_columns(spec: str, names: Mapping[int, str], stated: str | None = None
             f"cannot use the model {spec} for inference: it has {len(found)} classes ({', '.join(found)}), where"
             " entailment, neutral and contradiction are needed"
         )
+    if sorted(names) != [*range(len(CLASSES))]:
+        raise ModelError(
+            f"cannot use the model {spec} for inference: its config.json numbers its classes"
+            f" {', '.join(map(str, sorted(names)))}, where a model's outputs are 0, 1 and 2"
+        )
     known = [_class_of(name) for name in found]
     order = _stated(spec, stated) if stated is not None else known
     if any(name not in (None, order[i]) for i, name in enumerate(known)):

@@ -11,8 +11,10 @@ from transformers import AutoModelForSequenceClassification
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget
-from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint
+from senseprobe.evaluate.models.checkpoint import Pretrained, open_checkpoint
 from senseprobe.evaluate.models.classes import CLASSES, class_columns
+from senseprobe.evaluate.models.failures import guarded
+from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.joining import Joiner, Pair
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
 
@@ -64,7 +66,9 @@ class Classifier:
         inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
         if batch[0].types is not None:
             inputs["token_type_ids"] = self._tensor([pair.types for pair in batch])
-        logits = self._model(**inputs).logits
+        logits = getattr(self._model(**inputs), "logits", None)
+        if logits is None:
+            raise ModelError(f"the model {self.name} gives no logits")
         if tuple(logits.shape) != (len(batch), len(CLASSES)):
             raise ModelError(
                 f"the model {self.name} gives logits of shape {tuple(logits.shape)} for {len(batch)} pairs"
@@ -75,6 +79,7 @@ class Classifier:
         return torch.from_numpy(np.array(values, dtype=np.int64)).to(self._model.device)
 
 
+@guarded
 def load(
     spec: str,
     *,

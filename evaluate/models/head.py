@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.agreement import agree
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 
 __all__ = ["Head", "own_log_probabilities"]
@@ -79,12 +80,9 @@ class Head:
             alone, _ = self.run(inputs, torch.tensor([1], device=ids.device))
         except (ModelError, RuntimeError):  # what comes out of the head is given a shape that three rows would have
             return False
-        if whole.shape[:2] != ids.shape or alone.shape[1:] != whole.shape[2:]:
+        if whole.shape[:2] != ids.shape:
             return False
-        bound = _SAME.get(whole.dtype, _SAME_IN_HALF) * float(whole[0, 1].abs().max())
-        if not np.isfinite(bound):  # weights that are no numbers: nothing can be told from them
-            return False
-        return bool(torch.allclose(alone[0].cpu().double(), whole[0, 1].cpu().double(), rtol=0, atol=bound))
+        return agree(whole[0, 1], alone[0], _SAME.get(whole.dtype, _SAME_IN_HALF))
 
 
 def own_log_probabilities(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> NDArray[np.float64]:

@@ -12,8 +12,10 @@ from transformers import AutoModelForMaskedLM
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.attention import attention_received, observed
 from senseprobe.evaluate.models.batching import Budget
-from senseprobe.evaluate.models.checkpoint import Pretrained, fingerprint, open_checkpoint
+from senseprobe.evaluate.models.checkpoint import Pretrained, open_checkpoint, vocabulary
+from senseprobe.evaluate.models.failures import guarded
 from senseprobe.evaluate.models.head import Head, own_log_probabilities
+from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
 
 __all__ = ["Encoding", "MaskedLM", "Query", "load"]
@@ -173,6 +175,7 @@ def _per_query(rows: Sequence[Sequence[Query]], values: NDArray[np.float64]) -> 
     return [[next(parts) for _ in queries] for queries in rows]
 
 
+@guarded
 def load(
     spec: str,
     *,
@@ -195,5 +198,5 @@ def load(
         )
     if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
         raise ModelError(f"cannot load the model {spec}: its tokenizer has no mask token")
-    fitting = min(batch_tokens_on(place), _LOGITS // model.config.vocab_size)
+    fitting = min(batch_tokens_on(place), _LOGITS // vocabulary(model))
     return MaskedLM(spec, placed(model, place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

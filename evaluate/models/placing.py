@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.checkpoint import Pretrained
+from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 from senseprobe.evaluate.models.packing import pack
 
 __all__ = ["batch_tokens_on", "device_of", "dtype_of", "longest_input", "placed"]
@@ -32,10 +32,13 @@ def dtype_of(name: str) -> torch.dtype:
 def device_of(name: str) -> torch.device:
     """The device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU. Raises ModelError."""
     try:
-        place = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
-        torch.empty(0, device=place)
+        with quiet():
+            place = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+            torch.empty(0, device=place)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(f"cannot use the device {name}: {str(error).strip().splitlines()[0]}") from error
+    if place.type == "meta":
+        raise ModelError(f"cannot use the device {name}: it holds shapes and no numbers")
     return place
 
 
@@ -59,5 +62,5 @@ def longest_input(model: Pretrained, tokenizer: Pretrained) -> int:
     # RoBERTa and its kin count positions from the padding id on, so that the first rows of the table are never used.
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(module.num_embeddings) - int(module.padding_idx) - 1
+            return int(module.weight.shape[0]) - int(module.padding_idx) - 1
     return declared

@@ -1,20 +1,24 @@
 """Families of models that plug-ins bring: which of them claims a model, and models that are looked at when opened."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.families import Family
-from senseprobe.evaluate.plugins import HERE, Unfit, clause, tell
+from senseprobe.evaluate.plugins import HERE, Unfit, blamed, each_blamed, tell
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
 
-__all__ = ["admit", "claiming", "open_plugged", "raw_config"]
+__all__ = ["admit", "answers_of", "claiming", "open_plugged", "raw_config"]
+
+A = TypeVar("A")
 
 PARTS = ("weights", "config", "tokenizer", "dtype")
+TAKEN = {"name", "planted"}
+"""What a result says of a model besides its identity."""
 
 
 def admit(family: Family) -> Family:
@@ -40,10 +44,11 @@ def claiming(spec: str, families: Iterable[Family], ability: str | None = None) 
 
 def _claims(family: Family, spec: str, config: Mapping[str, Any]) -> bool:
     try:
-        return bool(family.claims and family.claims(spec, config))
-    except Exception as error:  # noqa: BLE001 - somebody else's code, which models of other families do not need
+        with blamed(Unfit):
+            return bool(family.claims and family.claims(spec, config))
+    except (Unfit, SenseprobeError) as told:  # models of other families do not need it
         named = f"the family of models {family.id} of {family.origin or HERE}"
-        tell(f"{named} is left out: asked for {spec} it fails with {clause(error)}")
+        tell(f"{named} is left out: asked for {spec} it fails with {told}")
         return False
 
 
@@ -74,13 +79,10 @@ def open_plugged(family: Family, spec: str, **how: object) -> "Model":
     Raises ModelError, which names the plug-in, where it fails or its model lacks what scores are kept and replayed by.
     """
     failed = f"cannot load the model {spec}: {family.id} of {family.origin or HERE}"
-    try:
+    with blamed(lambda told: ModelError(f"{failed} fails with {told}")):
         model: Any = family.load(spec, **how) if family.load else None
         wrong = _wrong(model, family)
-    except SenseprobeError:
-        raise
-    except Exception as error:
-        raise ModelError(f"{failed} fails with {clause(error)}") from error
+        model.name = spec
     if wrong:
         raise ModelError(f"{failed} {wrong}")
     return cast("Model", model)
@@ -90,9 +92,25 @@ def _wrong(model: Any, family: Family) -> str:  # noqa: ANN401 - whatever somebo
     """What a model lacks; nothing: empty, and its identity says the family."""
     if model.ability != family.ability:
         return f"makes one with the ability {model.ability}, not {family.ability}"
-    if missing := [part for part in PARTS if not isinstance(model.identity[part], str)]:
-        return f"tells a {missing[0]} that is no text"
+    told = {**dict.fromkeys(PARTS), **model.identity}
+    if odd := [part for part, text in told.items() if not _is_plain(text)]:
+        return f"tells a {odd[0]} that is no text, or not one in a line without |"
+    if taken := TAKEN & {*told}:
+        return f"tells a {min(taken)}, which a model's identity has not"
     model.identity["family"] = family.id
     return (
         "" if model.identity.get("family") == family.id else "makes its identity anew each time, instead of keeping it"
     )
+
+
+def _is_plain(text: object) -> bool:
+    """Whether a text can stand in a signature."""
+    return isinstance(text, str) and text.isprintable() and "|" not in text
+
+
+def answers_of(model: "Model", answers: Iterable[A]) -> Iterator[A]:
+    """What a scorer makes of a model; ModelError, which names the family, where a plug-in's model makes it fail."""
+    if "family" not in model.identity:
+        return iter(answers)
+    failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, fails with"
+    return each_blamed(lambda told: ModelError(f"{failed} {told}"), lambda: answers)

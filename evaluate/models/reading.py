@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
+from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, vocabulary
 from senseprobe.evaluate.models.head import Head, own_log_probabilities
 from senseprobe.evaluate.models.prefixes import Forest, Ids, Numbers
 
@@ -41,7 +41,7 @@ class Reader:
         self._model = model
         self._head = Head(name, model)
         self._longest = longest
-        self._vocabulary: int = model.get_input_embeddings().num_embeddings
+        self._vocabulary = vocabulary(model)
         takes_cache = "use_cache" in inspect.signature(model.forward).parameters
         self._always = {"use_cache": False} if takes_cache else {}
 

@@ -68,7 +68,10 @@ def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
         raise ResultError("a report is of results on one release")
     found, missing = _release(read[about[0]], release)
     controls = [read[path] for path in read if path not in about]
-    return [_evidence(path, read[path], found, controls, missing) for path in about]
+    made = [_evidence(path, read[path], found, controls, missing) for path in about]
+    if controls and not any(each.kind == "inference" for each in made):
+        raise ResultError("results on the control go with those of a model of inference, and there is none here")
+    return made
 
 
 def _release(result: Result, where: str | None) -> tuple[Release | None, list[str]]:

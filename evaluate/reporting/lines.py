@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from senseprobe.evaluate.estimands.families import CONTRASTS, corrected
+from senseprobe.evaluate.estimands.families import CONTRASTS, GAPS, RELATIVE, as_told, corrected
 from senseprobe.evaluate.reporting import plots, words
 from senseprobe.evaluate.reporting.account import Cell, Plot, Section, Table
 from senseprobe.evaluate.reporting.evidence import Evidence
@@ -57,7 +57,8 @@ def side_by_side(results: Sequence[Iterable[Figure]]) -> list[Line]:
 
 def lines_of(evidence: Sequence[Evidence]) -> list[Line]:
     """The lines of results; p-values of contrasts are corrected over all of a result."""
-    return side_by_side([corrected(each.result.figures, CONTRASTS) for each in evidence])
+    results = (corrected(each.result.figures, CONTRASTS) for each in evidence)
+    return side_by_side([as_told(figures, CONTRASTS, RELATIVE, GAPS) for figures in results])
 
 
 def figure_cell(figure: Figure | None) -> Cell:

@@ -13,6 +13,11 @@ from senseprobe.evaluate.reporting.plots import colour
 __all__ = ["html", "markdown"]
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
+# What GitHub makes links, mentions, emoji and formulas of, even where it is escaped.
+# What follows the @ of NAME@VERSION ends in a number, which no address does.
+_MADE_MORE_OF = re.compile(r"\$|(?<!\w)@(?=\w)|@(?![\d.]+(?!\w))|:(?=[/\w+-])|(?<=www)\.", re.IGNORECASE)
+# A list, or a rule, where it stands at the beginning of a line: the escape goes behind this.
+_BEGINS = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|--))")
 
 
 def html(account: Account) -> str:
@@ -46,7 +51,13 @@ def _source(name: str) -> str:
 @jinja2.pass_eval_context
 def _plain(context: jinja2.nodes.EvalContext, value: object) -> object:
     """A value that Markdown takes for nothing but text, in one line; of HTML, as it is."""
-    return value if context.autoescape else _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
+    return value if context.autoescape else _text(str(value))
+
+
+def _text(found: str) -> str:
+    """Text for Markdown as GitHub has it."""
+    escaped = _SPECIAL.sub(r"\\\1", " ".join(found.split()))
+    return _BEGINS.sub(r"\g<0>\\", _MADE_MORE_OF.sub(r"<span>\g<0></span>", escaped), count=1)
 
 
 def _drawn(plot: Plot) -> Markup:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import pandas as pd
@@ -67,4 +68,11 @@ def _largest(
     rows: pd.DataFrame, design: Design, label: str, by: tuple[str, ...], count: int
 ) -> Iterator[dict[str, Any]]:
     for row in extremes(rows, design, label, by=by, count=count).to_dict("records"):
-        yield {str(name): value if isinstance(value, str | float) else int(value) for name, value in row.items()}
+        yield {str(name): _plain(value) for name, value in row.items()}
+
+
+def _plain(value: object) -> object:
+    """A word, a mean or a count as JSON has it; None for a word that is not there."""
+    if isinstance(value, float):
+        return None if isnan(value) else value
+    return value if value is None or isinstance(value, str | int) else str(value)

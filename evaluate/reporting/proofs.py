@@ -14,7 +14,7 @@ from senseprobe.evaluate.estimands.equivalence import (
     equivalence,
     equivalences,
 )
-from senseprobe.evaluate.estimands.families import NULLS, corrected
+from senseprobe.evaluate.estimands.families import COMPARISONS, NULLS, as_told, corrected
 from senseprobe.evaluate.estimands.null import PolarityNull, polarity_null
 from senseprobe.evaluate.reporting import words
 from senseprobe.evaluate.reporting.account import Cell, Section, Table
@@ -102,7 +102,7 @@ def polarity(evidence: Sequence[Evidence]) -> Section:
     """`preference-half` against the same with its words dealt out anew into bad and good ones."""
     found: dict[str, list[PolarityNull | None]] = {}
     for number, each in enumerate(evidence):
-        for null in nulls(each):
+        for null in as_told(nulls(each), NULLS):
             found.setdefault(null.config, [None] * len(evidence))[number] = null
     notes = dict.fromkeys(null.note for cells in found.values() for null in cells if null is not None)
     rows = tuple(
@@ -166,7 +166,8 @@ def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
     told = (
         "The first model's figure less the second's, over the rows that both scored: what words do to both alike "
         "cancels. The interval and p are over all factors at once; a factor's own p says what is left if only its "
-        "levels were a sample. p-values are corrected over all configs and groups for one figure, and not for how many "
+        "levels were a sample. Where rows are independent, p is of another test, named beside it, and can disagree "
+        "with the interval. p-values are corrected over all configs and groups for one figure, and not for how many "
         "pairs of models there are."
     )
     tables = tuple(table for each in found for table in _difference_tables(each, labels))
@@ -175,9 +176,10 @@ def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
 
 def _difference_tables(found: Difference, labels: Sequence[str]) -> Iterator[Table]:
     """The figures of whole configs, and on demand those of groups."""
+    comparisons = as_told(found.comparisons, COMPARISONS)
     for grouped in (False, True):
         named = ("config", "figure", "group") if grouped else ("config", "figure")
-        rows = tuple(_compared(each) for each in found.comparisons if (each.group is not None) == grouped)
+        rows = tuple(_compared(each) for each in comparisons if (each.group is not None) == grouped)
         if rows:
             yield Table(
                 caption=f"{labels[found.a - 1]} less {labels[found.b - 1]}{', by group' if grouped else ''}",

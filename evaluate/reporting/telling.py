@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate import coarse
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting.account import Account, Cell, Section, Table
 from senseprobe.evaluate.reporting.differences import Difference
@@ -87,6 +88,7 @@ def _measured(evidence: Sequence[Evidence], card: Mapping[str, Any]) -> Section:
         for each in evidence
         if each.result.limit is not None
     ]
+    told += [f"{each.label}: {counted}." for each in evidence if (counted := coarse.told(each.result))]
     told += [_planted(each) for each in evidence if "planted" in each.result.model]
     missing: dict[str, list[str]] = {}
     for each in evidence:

@@ -21,8 +21,12 @@ __all__ = [
     "p_value",
     "points",
     "remarks",
+    "shown_p",
     "zero",
 ]
+
+OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
+"""Of comparisons, those that are not the interval's, with their names."""
 
 
 def from_zero(estimand: str) -> bool:
@@ -66,11 +70,22 @@ def remarks(figure: Figure) -> str:
     return ", ".join(filter(None, told))
 
 
+def shown_p(p: float) -> str:
+    """A p-value with four decimals, which is never 0: ``p = 0.0123``, or ``p < 0.0001``."""
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
+
+
 def p_value(test: Figure | Comparison | PolarityNull) -> str:
-    """The p-value after correction, where there was one: ``p = 0.0123 after Holm``; empty where no test was made."""
-    if test.p_holm is not None:
-        return f"p = {test.p_holm:.4f} after Holm"
-    return "" if test.p is None else f"p = {test.p:.4f}"
+    """The p-value, after correction where there was one: ``p = 0.0123 after Holm``; empty where no test was made.
+
+    Where it is of another test than the interval, that is named.
+    """
+    p = test.p if test.p_holm is None else test.p_holm
+    if p is None:
+        return ""
+    after = "" if test.p_holm is None else " after Holm"
+    other = OTHER_TESTS.get(test.test) if isinstance(test, Comparison) else None
+    return f"{shown_p(p)}{after}{f' ({other}, rows independent)' if other else ''}"
 
 
 def zero(figure: Figure) -> str:
@@ -101,7 +116,8 @@ def basis(figure: Figure) -> str:
 def null(found: PolarityNull) -> str:
     """A figure beside what it would be if polarity meant nothing: ``+12.3, at random [-20.0, +20.0]``."""
     drawn = f"all {found.divisions} divisions" if found.exact else f"{found.divisions} divisions drawn"
-    return f"{points(found.value)}, at random {between(found.low, found.high)}, {p_value(found)} ({drawn})"
+    told = f"{p_value(found)}, the smallest there is {found.smallest:.4f}" if found.p is not None else "no p"
+    return f"{points(found.value)}, at random {between(found.low, found.high)}, {told} ({drawn})"
 
 
 def difference(found: Comparison) -> str:
@@ -113,8 +129,8 @@ def difference(found: Comparison) -> str:
 
 def factors(found: Comparison) -> Iterator[str]:
     """A line for each factor, as if only its levels were a sample; and the test where rows are independent."""
-    if found.test in {"mcnemar", "sign flips"}:
-        yield f"rows are independent ({found.only_a} only the first, {found.only_b} only the second): {found.test}"
+    if other := OTHER_TESTS.get(found.test):
+        yield f"rows are independent ({found.only_a} only the first, {found.only_b} only the second): {other}"
     for each in found.factors:
         least = f", the smallest there is {each.smallest:.4f}" if each.smallest > 0.001 else ""
-        yield f"only over {each.factor} ({each.levels} levels): p = {each.p:.4f}{least}"
+        yield f"only over {each.factor} ({each.levels} levels): {shown_p(each.p)}{least}"

@@ -61,9 +61,10 @@ demo: $(STAMP)
 label-studio: $(STAMP)
 	@$(VENV)/bin/python -P -m senseprobe.annotation.local --pins constraints-label-studio.txt
 
-# What was left out is counted by collecting it: pytest's own "deselected" does not tell the two kinds apart.
+# A worker for each core, each with the tests of a file; one thread each, since they have the cores between them. What was
+# left out is counted by collecting it: pytest's own "deselected" does not tell the two kinds apart.
 test: $(STAMP)
-	$(VENV)/bin/pytest -m 'not system and not soak'
+	OMP_NUM_THREADS=1 $(VENV)/bin/pytest -n auto --dist loadfile -m 'not system and not soak'
 	@count() { $(VENV)/bin/pytest tests --collect-only -q -m "$$1" | grep -c '::' || :; }; \
 	echo "left out: `count system` system tests (.ci/run has them), `count 'soak and not system'` soak tests (make soak)"
 

@@ -48,6 +48,8 @@ def read(raw: bytes, plan: Plan, name_of: NameOf) -> Received:
         raise AnnotationError("the export is no list of tasks: export the project as JSON")
     if any(isinstance(task, dict) and "data" not in task and set(_MIN) <= set(task) for task in tasks[:1]):
         raise AnnotationError("the export is JSON-MIN, which leaves out what was asked: export the project as JSON")
+    if tasks and not any(isinstance(task, dict) and "annotations" in task for task in tasks):
+        raise AnnotationError("the file has no annotations: it is what was sent, and not what came back")
     known = [*_known(tasks, plan, faults)]
     if tasks and not known:
         raise AnnotationError(f"none of {len(tasks):,} tasks is of this project: {'; '.join(map(str, faults))}")

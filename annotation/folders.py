@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from senseprobe.annotation.cells import csv_bytes
+from senseprobe.annotation.cells import csv_bytes, read_cells
 from senseprobe.annotation.deciding import Decision
 from senseprobe.annotation.interface import interface
 from senseprobe.annotation.plan import write_plan
@@ -24,6 +24,7 @@ __all__ = [
     "INTERFACE",
     "SHEETS",
     "TASKS",
+    "decided_before",
     "open_plan",
     "slug",
     "write_asked",
@@ -69,6 +70,18 @@ def write_decisions(folder: Path, decisions: Iterable[Decision]) -> Path:
     """Write what became of each row, in the order of the plan; the file. AnnotationError where it cannot be."""
     told = ([row[column] for column in _COLUMNS] for row in map(_row, decisions))
     return _write(folder / DECISIONS, csv_bytes([_COLUMNS, *told]))
+
+
+def decided_before(folder: Path) -> set[str]:
+    """The rows of which this project made verdicts the last time; AnnotationError where its list cannot be read."""
+    path = folder / DECISIONS
+    if not path.exists():
+        return set()
+    head, *lines = read_cells(path)
+    if head.cells != _COLUMNS:
+        raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
+    rows = (dict(zip(_COLUMNS, line.cells, strict=False)) for line in lines)
+    return {row["row"] for row in rows if row.get("state") in {"keep", "reject"}}
 
 
 def _row(decision: Decision) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Who reports a row as harmful to a group that is their own: a majority must not overrule them without a word."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from senseprobe.annotation.records import Annotation
@@ -9,6 +10,7 @@ __all__ = ["QUESTION", "belongs", "groups_of", "reported"]
 
 QUESTION = "withhold"
 HARMFUL = "yes"
+_NOT = {"no", "non", "not"}
 
 
 def groups_of(annotations: Iterable[Annotation]) -> dict[str, frozenset[str]]:
@@ -20,17 +22,30 @@ def groups_of(annotations: Iterable[Annotation]) -> dict[str, frozenset[str]]:
 
 
 def belongs(groups: Iterable[str], targets: Collection[str]) -> bool:
-    """Whether one of the groups is the target: its words hold all words of a target, in whatever case.
+    """Whether one of the groups is the target: its words hold all words of a target, in whatever case and number.
 
     >>> belongs(["Japanese American"], ["japanese"]), belongs(["Japan"], ["japanese"])
     (True, False)
+    >>> belongs(["women who cycle"], ["woman"]), belongs(["non-Japanese"], ["japanese"])
+    (True, False)
     """
     wanted = [words for words in map(_words, targets) if words]
-    return any(words <= _words(group) for group in groups for words in wanted)
+    return any(words <= held for held in map(_words, groups) if not held & _NOT for words in wanted)
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", text.casefold()))
+    """The words of a text, each in the form that stands for singular and plural."""
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+    return frozenset(map(_singular, words))
+
+
+def _singular(word: str) -> str:
+    """The word without the end of an English plural: of any word, so that both numbers become the same."""
+    if word.endswith("men"):
+        return f"{word[:-3]}man"
+    if word.endswith("ies") and len(word) > 4:
+        return f"{word[:-3]}y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
 def reported(answered: Mapping[str, Sequence[Annotation]], targets: Mapping[str, Collection[str]]) -> frozenset[str]:

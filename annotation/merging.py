@@ -11,17 +11,17 @@ __all__ = ["merged"]
 
 
 def merged(
-    there: Mapping[str, Verdict], new: Iterable[Verdict], asked: Collection[str], source: str, shown: str
+    there: Mapping[str, Verdict], new: Iterable[Verdict], decided: Collection[str], source: str, shown: str
 ) -> list[Verdict]:
     """The verdicts of a file after new ones were put to it, sorted by id.
 
     - `there`: what the file has, by id; `shown` is what messages call it.
-    - `asked`: the rows that the new ones are about: verdicts of the same `source` on them are replaced, also where
-      nothing is decided of them any more. Those of other sources stay.
+    - `decided`: the rows that this project decided before: verdicts of the same `source` on them are replaced, also
+      where nothing is decided of them any more. Those of other sources, and of other projects, stay.
 
-    Raises DeclarationError, with every line, where a verdict of another source says the opposite.
+    Raises DeclarationError, with every line, where one of those that stay says the opposite.
     """
-    kept = {name: each for name, each in there.items() if each.source != source or name not in asked}
+    kept = {name: each for name, each in there.items() if each.source != source or name not in decided}
     findings = []
     for each in new:
         before = kept.setdefault(each.id, each)

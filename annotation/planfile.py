@@ -62,7 +62,7 @@ class _Plan(_Strict):
     release: _Release
     content: Sha256
     kind: Literal["contrast", "inference", "association"]
-    seed: int
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
     overlap: Annotated[int, Field(ge=1, le=MAX_OVERLAP)]
     strata: _Few
     where: _Text

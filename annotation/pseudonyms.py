@@ -19,8 +19,9 @@ from senseprobe.release.form import printable
 __all__ = ["IGNORED", "SECRET", "pseudonym", "pseudonyms", "read_secret"]
 
 SECRET = "secret"  # noqa: S105 - the name of the file
-IGNORED = (SECRET, "groups.csv", "exports/")
-"""What git is told to leave out of a project's folder: raw exports hold accounts, and groups beside answers."""
+IGNORED = (SECRET, "groups.csv", "exports/", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
+"""What git is told to leave out of a project's folder: raw exports hold accounts, and groups beside answers; single
+answers, and figures for each annotator, can tell who is of a group that reported a row."""
 
 _KEY = re.compile(rb"[0-9a-f]{64}\n?")
 _DIGITS = 12

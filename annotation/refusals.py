@@ -104,6 +104,8 @@ def refused(status: int | None, body: object, url: str, key: str) -> str:
     said = clean(_said(body), key)
     if status == 401:
         return _unknown(said, key)
+    if status is not None and 300 <= status < 400:
+        return f"{_ADVICE[405]} (HTTP {status})"
     if status is None or status < 400 or (status in (404, 405) and _is_page(body)):
         return _OTHER.format(clean(url, key))
     advice = _BROKEN if status >= 500 else _ADVICE.get(status, "Label Studio refuses it")

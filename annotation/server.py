@@ -87,7 +87,9 @@ def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[
         raise AnnotationError(f"Label Studio is asked through its own client: {INSTALL}") from None
     waits = {**_SECONDS, **(seconds or {})}
     with _explained("ask Label Studio", place, key, waits["ask"]):
-        client = LabelStudio(base_url=place, api_key=key, timeout=waits["ask"], max_retries=1)
+        # A redirect would take the token elsewhere: a personal one is in the body that asks for an access token.
+        how = {"timeout": waits["ask"], "max_retries": 1, "follow_redirects": False}
+        client = LabelStudio(base_url=place, api_key=key, **how)
     server = Server(client, place, key, waits)
     server.whoami()
     return server
@@ -211,7 +213,7 @@ def _explained(doing: str, url: str, key: str, seconds: float, project: int | No
         away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
         lost = Unreachable if away else Unanswered
         raise lost(f"cannot {doing}: {unreachable(name, clean(url, key), seconds)}") from None
-    except (ValueError, LookupError, AttributeError, TypeError, OSError, ImportError):
+    except (ValueError, LookupError, AttributeError, TypeError, OSError, ImportError, RecursionError):
         # What the client stumbles over where another page than expected is given, or a proxy's address is none.
         raise AnnotationError(f"cannot {doing}: {refused(None, None, url, key)}") from None
 

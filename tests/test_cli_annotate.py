@@ -173,6 +173,43 @@ def test_applying_again_replaces_its_own_verdicts(typed: Typed, folder: Path, tm
     ]
 
 
+def test_another_project_on_the_same_release_overrules_nothing(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """One answer each in a second project, on the same rows: what contradicts is named, and nothing is written."""
+    _answered(typed, folder)
+    typed("annotate", "apply", "First check")
+    path = tmp_path / "templates" / "tiny" / "verdicts.csv"
+    before = path.read_bytes()
+    second = [*EXPORT]
+    second[second.index("First check")] = "Second check"
+    typed(*second)
+    place = folder.with_name("second-check")
+    sheet = fill(place, PEOPLE[0], lambda who, item: {})  # who finds nothing wrong with any row
+    typed("annotate", "import", "Second check", str(sheet))
+    told = typed("annotate", "apply", "Second check", "--least", "1")
+    assert (told.code, told.out) == (1, "")
+    assert f"E202 {RUDE} is reject by" in told.err
+    assert path.read_bytes() == before
+
+
+def test_what_was_sent_is_not_what_came_back(typed: Typed, folder: Path) -> None:
+    """Our own tasks.json, taken for an export, would delete all answers."""
+    _answered(typed, folder)
+    before = (folder / "answers.csv").read_bytes()
+    told = typed("annotate", "import", "First check", str(folder / "tasks.json"))
+    assert (told.code, told.out) == (2, "")
+    assert "it is what was sent, and not what came back" in told.err
+    assert (folder / "answers.csv").read_bytes() == before
+
+
+def test_too_few_annotators_leave_no_plan_behind(typed: Typed, folder: Path) -> None:
+    """The corrected command must not meet the plan of the wrong one."""
+    wrong = [*EXPORT]
+    wrong[wrong.index("3")] = "2"
+    told = typed(*wrong)
+    assert (told.code, told.err.strip()) == (2, "2 annotators cannot give 3 answers to each item")
+    assert not folder.exists()
+
+
 def test_agreement_is_told_with_intervals(typed: Typed, folder: Path) -> None:
     """By question and in all; nothing of groups of fewer than five."""
     _answered(typed, folder)

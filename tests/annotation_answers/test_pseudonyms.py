@@ -30,6 +30,9 @@ def test_names_stay_from_pull_to_pull_and_differ_from_project_to_project(tmp_pat
     assert first == again != other
 
 
+KEPT = ["secret", "groups.csv", "exports/", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json"]
+
+
 def test_the_key_is_for_its_owner_only_and_kept_from_git(tmp_path: Path) -> None:
     """Whatever the umask; `.gitignore` keeps what it had."""
     (tmp_path / ".gitignore").write_text("mine")
@@ -39,9 +42,9 @@ def test_the_key_is_for_its_owner_only_and_kept_from_git(tmp_path: Path) -> None
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
-    assert (tmp_path / ".gitignore").read_text() == "mine\nsecret\ngroups.csv\nexports/\n"
+    assert (tmp_path / ".gitignore").read_text() == "\n".join(["mine", *KEPT, ""])
     read_secret(tmp_path)
-    assert (tmp_path / ".gitignore").read_text() == "mine\nsecret\ngroups.csv\nexports/\n"
+    assert (tmp_path / ".gitignore").read_text() == "\n".join(["mine", *KEPT, ""])
     assert sorted(path.name for path in tmp_path.iterdir()) == [".gitignore", "secret"]
 
 

@@ -243,14 +243,20 @@ def test_groups_named_once_hold_for_all_rows() -> None:
         (["japanese"], ["Japanese"], True),
         (["Japanese American"], ["Japanese"], True),
         (["Japan"], ["Japanese"], False),
-        (["women"], ["woman"], False),
+        (["women"], ["woman"], True),
+        (["hikers"], ["hiker"], True),
+        (["Filipinas, ladies"], ["Filipina"], True),
+        (["Que\u0301be\u0301cois"], ["Qu\u00e9b\u00e9cois"], True),
+        (["non-Japanese"], ["Japanese"], False),
+        (["not Japanese"], ["Japanese"], False),
+        (["boss"], ["bos"], False),
         ([], ["Japanese"], False),
         (["anything"], [""], False),
         (["STRASSE"], ["Straße"], True),
     ],
 )
 def test_who_belongs_to_a_group(groups: list[str], targets: list[str], inside: bool) -> None:
-    """All words of the target, in whatever case, and no empty target that everybody would belong to."""
+    """All words of the target, in whatever case and number, and no empty target that everybody would belong to."""
     assert belongs(groups, targets) is inside
 
 

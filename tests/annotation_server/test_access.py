@@ -1,5 +1,7 @@
 """Both kinds of token, those that are refused, and servers that are none; no token is ever shown."""
 
+import base64
+import json
 import time
 from collections.abc import Callable
 
@@ -38,6 +40,23 @@ def test_a_personal_access_token_and_where_only_that_is_taken(
             client.ask("connect", studio.url, wrong)
         assert "eyJ" not in str(told.value).replace("eyJ…", "")
     studio.stop()
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_does_not_take_the_token_along(status: int, client: Client, proxy: Proxy) -> None:
+    """A personal token is in the body of a request: who followed a redirect would send it to another host."""
+    parts = ({"alg": "HS256", "typ": "JWT"}, {"token_type": "refresh", "exp": 9_999_999_999, "user_id": 1})
+    coded = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+    personal = ".".join([*coded, "a" * 43])
+    asked: list[str] = []
+    elsewhere = Proxy(proxy.target)
+    elsewhere.behave = lambda request: asked.append(request.path)
+    proxy.behave = lambda request: (status, {"location": f"{elsewhere.url}{request.path}"}, b"")
+    with pytest.raises(Refused, match="the address is redirected") as told:
+        client.ask("connect", proxy.url, personal)
+    assert personal not in str(told.value)
+    assert asked == []
+    elsewhere.stop()
 
 
 @pytest.mark.parametrize(

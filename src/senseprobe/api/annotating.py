@@ -143,6 +143,8 @@ def export(
     from senseprobe.annotation.folders import INTERFACE, TASKS, write_sheets
     from senseprobe.annotation.planfile import NAME
 
+    if 0 < annotators < asked.overlap:  # before there is a plan, which stays
+        raise AnnotationError(f"{annotators} annotators cannot give {asked.overlap} answers to each item")
     plan, place = draw(release, project, asked, folder)
     sheets = write_sheets(place, plan, annotators) if annotators else []
     return plan, [*(place / name for name in (NAME, INTERFACE, TASKS)), *sheets]
@@ -164,6 +166,9 @@ def project_of(project: str, folder: Path | None = None) -> tuple[Plan, Path]:
     from senseprobe.annotation.folders import open_plan
 
     place = folder_of(project, folder)
+    if folder is None and not place.exists():
+        there = ", ".join(sorted(path.name for path in place.parent.glob("*/"))) or "none"
+        raise AnnotationError(f"no annotation project {project}: there is {there}")
     return open_plan(place, project), place
 
 

@@ -63,11 +63,12 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     """Make verdicts of answers, in the dataset's `verdicts.csv`, with `annotation.json` beside it.
 
     `release` is where the release of the plan is, if not in the project. Raises AnnotationError where it is another,
-    DeclarationError where another source's verdict says the opposite (nothing is written then), and ReleaseError.
+    DeclarationError where a verdict of another source or project says the opposite (nothing is written then), and
+    ReleaseError.
     """
     from senseprobe.annotation.claims import claims_of
     from senseprobe.annotation.deciding import decide, verdicts_of
-    from senseprobe.annotation.folders import write_decisions
+    from senseprobe.annotation.folders import decided_before, write_decisions
     from senseprobe.annotation.importing import platform_of
     from senseprobe.annotation.merging import merged
     from senseprobe.annotation.publishing import is_pseudonym
@@ -91,8 +92,8 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
         agreement=_agreement_facts(agree(project, folder)),
     )
     home, why = _home(opened, place)
-    path, asked = home / VERDICTS, {item.row for item in plan.items}
-    verdicts = merged(read_verdicts(path), verdicts_of(decisions, plan, rule), asked, plan.release, show(path))
+    path, before = home / VERDICTS, decided_before(place)
+    verdicts = merged(read_verdicts(path), verdicts_of(decisions, plan, rule), before, plan.release, show(path))
     read_annotation(home / ANNOTATION)  # what cannot be read is told before anything is written
     write_verdicts(path, verdicts)
     write_annotation(home / ANNOTATION, facts)

@@ -29,7 +29,7 @@ Count = Annotated[
     int | None, typer.Option("--n", "-n", min=1, help="How many rows.", show_default="500; all that --where finds")
 ]
 Overlap = Annotated[int, typer.Option(min=1, help="How many people shall answer each row.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the sample, and of the order of sentences.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the sample, and of the order of sentences.")]
 Strata = Annotated[str, typer.Option(metavar="COLUMN,...", help="Each level of these gets its share: config,target.")]
 Where = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only such rows; may be repeated.", show_default=False)

@@ -26,8 +26,9 @@ _STYLE = """
 """
 
 _CONSENT = (
-    "If you like: which groups do you belong to, that these sentences may be about? What you write is kept apart from "
-    "your answers, to see whether people of a group see what others do not. Once is enough."
+    "If you like: which groups do you belong to, that these sentences may be about? It tells whether people of a group "
+    "see what others do not. On a shared server other annotators may see what you write; afterwards it is kept apart "
+    "from your answers. Once is enough."
 )
 _AGREE = "I agree that the groups that I name here are kept for that"
 

@@ -171,7 +171,7 @@ def test_rows_that_are_not_here(tmp_path: Path) -> None:
     empty = nothing.assign(**{label: pd.Series(dtype=float) for label in ("entailment", "neutral", "contradiction")})
     path = result(release, empty, scorer="nli", figures=()).write(tmp_path)
     (one,) = gather([path], str(release.folder))
-    assert "are not here: `senseprobe restore nli-religion@1.0.0` makes them." in one.missing[0]
+    assert "are not here: `senseprobe restore nli-religion@1.0.0` makes them" in one.missing[0]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ def slice_result(
         return
     for part in found:
         _tell(part)
+    if evidence.result.limit is not None:
+        print_line(f"a first look: only {evidence.result.limit} rows of the release were drawn, and these are of them")
     print_line(evidence.result.signature)
 
 
@@ -76,3 +78,4 @@ def _tell_largest(largest: Sequence[dict[str, object]]) -> None:
     columns = {name: "right" if name in numbers else "left" for name in largest[0]}
     rows = [[f"{value:.3f}" if isinstance(value, float) else value for value in row.values()] for row in largest]
     print_table(columns, rows, title="\nlargest means")
+    print_line("the largest of many look extreme for that alone, and the fewer their rows, the more so")

@@ -91,9 +91,8 @@ def _release(result: Result, where: str | None) -> tuple[Release | None, list[st
         )
         return None, [told]
     if away := [config for config in release.configs if not all(path.exists() for path in release.files(config))]:
-        return release, [
-            f"The rows of {', '.join(away)} are not here: `senseprobe restore {name}` makes them, and --release PATH says where they are."
-        ]
+        hint = f"`senseprobe restore {name}` makes them, and --release PATH says where they are."
+        return release, [f"The rows of {', '.join(away)} are not here: {hint}"]
     if findings := verify_release(folder)[1]:
         if where is not None:
             raise DamagedRelease(findings)

@@ -283,8 +283,8 @@ ACCURACY = Estimand(
     title="Right answers",
     low=0,
     high=100,
-    direction="above 33: better than a guess among the three labels; where all pairs are entailed or contradicted, as on "
-    "nli-control, above 50: better than a guess that never says neutral",
+    direction="above 33: better than a guess among the three labels; on nli-control, where all pairs are entailed or "
+    "contradicted, above 50: better than a guess that never says neutral",
     source="senseprobe",
     says="The share of pairs whose gold label is the most probable; among k that are most probable, 1 / k. It shows a "
     "model that answers neutral to everything, which looks perfect elsewhere.",

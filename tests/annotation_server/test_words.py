@@ -76,7 +76,7 @@ def test_an_unknown_token_is_explained(key: str, body: object, words: list[str])
     ("status", "body", "word"),
     [
         (200, "<html><title>Router</title>", "no Label Studio"),
-        (302, "", "no Label Studio"),
+        (302, "", "the address is redirected"),
         (404, "<html>" * 40_000, "no Label Studio"),
         (404, {"detail": "Not found."}, "HTTP 404: Not found."),
         (403, {"detail": "You do not have permission"}, "one who may"),

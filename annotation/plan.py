@@ -11,12 +11,13 @@ from senseprobe.annotation.planfile import MAX_OVERLAP, NAME, check_project, dum
 from senseprobe.annotation.queries import Query
 from senseprobe.annotation.questions import ROLES, asked, keys, plan_keys, question_of, questions_for
 from senseprobe.annotation.records import Item, Plan, Sentence
-from senseprobe.annotation.sampling import Drawn, draw, kind_of, lot
+from senseprobe.annotation.sampling import Drawn, draw, kind_of
 from senseprobe.errors import AnnotationError, LexiconError
 from senseprobe.files import write_whole
 from senseprobe.lexicon import Lexicon
 from senseprobe.release.form import listed, printable
 from senseprobe.release.reading import Release
+from senseprobe.statistics.lots import lot
 
 __all__ = ["make_plan", "read_plan", "write_plan"]
 

@@ -16,7 +16,7 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain, write_whole
 from senseprobe.release.form import printable
 
-__all__ = ["IGNORED", "SECRET", "pseudonym", "pseudonyms", "read_secret"]
+__all__ = ["IGNORED", "SECRET", "is_pseudonym", "pseudonym", "pseudonyms", "read_secret"]
 
 SECRET = "secret"  # noqa: S105 - the name of the file
 IGNORED = (SECRET, "groups.csv", "exports/", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
@@ -25,6 +25,7 @@ answers, and figures for each annotator, can tell who is of a group that reporte
 
 _KEY = re.compile(rb"[0-9a-f]{64}\n?")
 _DIGITS = 12
+_FORM = re.compile(rf"p-[0-9a-f]{{{_DIGITS}}}")
 
 
 def pseudonym(secret: bytes, who: str) -> str:
@@ -34,6 +35,11 @@ def pseudonym(secret: bytes, who: str) -> str:
     'p-306e9426d794'
     """
     return f"p-{hmac.digest(secret, who.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:_DIGITS]}"
+
+
+def is_pseudonym(name: str) -> bool:
+    """Whether a name has the form of a pseudonym."""
+    return bool(_FORM.fullmatch(name))
 
 
 def pseudonyms(folder: Path) -> Callable[[str], str]:

@@ -1,6 +1,5 @@
 """All single answers as they may be published: under pseudonyms, without who is of which group, or anybody's words."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +8,16 @@ from pathlib import Path
 from senseprobe.annotation.cells import csv_bytes
 from senseprobe.annotation.harm import QUESTION
 from senseprobe.annotation.planfile import NAME, dump
+from senseprobe.annotation.pseudonyms import is_pseudonym
 from senseprobe.annotation.questions import QUESTIONS, asked
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.summary import group_counts
 from senseprobe.errors import AnnotationError
 from senseprobe.files import whole_folder
 from senseprobe.release.form import printable
+from senseprobe.release.markdown import prose
 
-__all__ = ["Published", "is_pseudonym", "publish"]
+__all__ = ["Published", "publish"]
 
 _COLUMNS: Mapping[str, str] = {
     "row": "the row's id in the release",
@@ -27,8 +28,6 @@ _COLUMNS: Mapping[str, str] = {
     "value": "the answer",
 }
 
-_PSEUDONYM = re.compile(r"p-[0-9a-f]{12}")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Published:
@@ -38,11 +37,6 @@ class Published:
     answers: int
     annotators: int
     left_out: Mapping[str, int]
-
-
-def is_pseudonym(name: str) -> bool:
-    """Whether a name has the form of a pseudonym."""
-    return bool(_PSEUDONYM.fullmatch(name))
 
 
 def publish(
@@ -102,7 +96,7 @@ def _page(
 ) -> Iterator[str]:
     yield f"# What people said of {plan.release}\n"
     rows = len({each.row for each in annotations})
-    yield f"Project {_plain(plan.project)}: answers of {people} annotators on {rows} of {len(plan.items)} rows, all of"
+    yield f"Project {prose(plan.project)}: answers of {people} annotators on {rows} of {len(plan.items)} rows, all of"
     yield "them single. The sentences state stereotypes, which are wrong and hurtful.\n"
     yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
     yield "in which order.\n"
@@ -112,7 +106,7 @@ def _page(
     if left_out:
         yield f"Left out: {'; '.join(f'{count} {what}' for what, count in left_out.items())}.\n"
     if groups := group_counts(annotations):
-        told = ", ".join(f"{_plain(group)} ({count})" for group, count in groups.items())
+        told = ", ".join(f"{prose(group)} ({count})" for group, count in groups.items())
         yield f"Groups that five annotators or more said to belong to: {told}.\n"
     yield "Pseudonyms are not anonymity: do not try to find out who is who."
 
@@ -120,13 +114,8 @@ def _page(
 def _table(first: str, second: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield f"| {first} | {second} |"
     yield "|---|---|"
-    yield from (f"| `{name}` | {_plain(text)} |" for name, text in rows)
+    yield from (f"| `{name}` | {prose(text)} |" for name, text in rows)
     yield ""
-
-
-def _plain(text: str) -> str:
-    """A text of somebody in Markdown: in one line, and without what Markdown has a meaning for."""
-    return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", printable(text))
 
 
 def _write(out: Path, files: Mapping[str, bytes]) -> None:

@@ -4,7 +4,6 @@ Chance is a hash of seed, config and id, so that it depends neither on the order
 Rows are read twice, in batches: once to count the strata and draw, once to fetch what was drawn.
 """
 
-import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,8 +18,9 @@ from senseprobe.errors import AnnotationError
 from senseprobe.release.form import printable
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
+from senseprobe.statistics.lots import lot
 
-__all__ = ["MAX_ITEMS", "Drawn", "allot", "draw", "kind_of", "lot"]
+__all__ = ["MAX_ITEMS", "Drawn", "allot", "draw", "kind_of"]
 
 MAX_ITEMS = 100_000
 """Rows of a sample: a platform takes a hundred seconds to take so many, and three people some years to answer."""
@@ -143,12 +143,6 @@ def _codes(known: dict[tuple[str, ...], int], columns: Sequence[pa.Array], rows:
 
 def _lots(seed: int, config: str, ids: Sequence[str]) -> NDArray[np.uint64]:
     return np.fromiter((lot(seed, "row", config, id_) for id_ in ids), np.uint64, len(ids))
-
-
-def lot(seed: int, *what: str) -> int:
-    """A number below 2**64 that depends on nothing but what it is asked for."""
-    told = "\0".join([str(seed), *what]).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest())
 
 
 def _chosen(scan: _Scan, n: int | None, seed: int) -> set[int]:

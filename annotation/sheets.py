@@ -13,10 +13,10 @@ from senseprobe.annotation.jsonform import MAX_TEXT, clean
 from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls, keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.annotation.regions import named_groups
-from senseprobe.annotation.sampling import lot
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Finding
 from senseprobe.release.form import listed, printable, shortened
+from senseprobe.statistics.lots import lot
 
 __all__ = ["Sheet", "read_sheet", "sheets"]
 

@@ -8,18 +8,16 @@ from math import inf
 from pathlib import Path
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.neutrality import PROBES
 from senseprobe.evaluate.result import Result, read_result
 
-__all__ = ["DATASET", "PROBES", "RELEASE", "ROWS", "beside", "is_control", "is_probe", "rows_drawn", "same_model"]
+__all__ = ["DATASET", "RELEASE", "ROWS", "beside", "is_control", "is_probe", "rows_drawn", "same_model"]
 
 DATASET = "nli-control"
 RELEASE = "nli-control@1.0.1"
 
 ROWS = 2_000
 """That are drawn of it where nobody scored it whole: the accuracy is then known to some three points."""
-
-PROBES = ("nn", "fn", "t@0.5", "t@0.7")
-"""The figures that are 100 for a model that infers nothing."""
 
 MAX_FILES = 24
 _SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")

@@ -1,6 +1,5 @@
 """A part of a release that is like the whole: for a first look, or where a model is slow."""
 
-import hashlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.records import Design
+from senseprobe.statistics.lots import lot
 
 __all__ = ["CELLS", "cell_columns", "sample"]
 
@@ -50,15 +50,14 @@ def _keys(name: str, table: pd.DataFrame, columns: list[str], seed: int) -> NDAr
     """
     cells = table[[column for column in columns if column in table]].astype("string").fillna("").assign(config=name)
     number = cells.groupby([*cells], sort=False).ngroup().to_numpy()
-    own = np.array([_lot(seed, *cell) for cell in cells.drop_duplicates().itertuples(index=False)])
-    lots = np.array([_lot(seed, name, id_) for id_ in table["id"]])
+    own = np.array([_share(seed, *cell) for cell in cells.drop_duplicates().itertuples(index=False)])
+    lots = np.array([_share(seed, name, id_) for id_ in table["id"]])
     order, sizes = np.lexsort((lots, number)), np.bincount(number, minlength=len(own))
     ranks = np.empty(len(table))
     ranks[order] = np.arange(len(table)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.asarray((ranks + own[number]) / sizes[number], dtype=np.float64)
 
 
-def _lot(seed: int, *what: str) -> float:
-    """A number from 0 to 1 that depends on nothing but what it is asked for."""
-    told = "\0".join([str(seed), *what]).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(told, digest_size=6).digest()) / 2**48
+def _share(seed: int, *what: str) -> float:
+    """A lot from 0 to 1."""
+    return lot(seed, *what, size=6) / 2**48

@@ -4,9 +4,7 @@ An id stands for one row for ever: scores, verdicts and disputes name it. One th
 later release may have it.
 """
 
-import csv
-import io
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from senseprobe.generator import yamlfile
 from senseprobe.generator.wordlists import show
 from senseprobe.records import Finding
 from senseprobe.release.form import printable
+from senseprobe.release.idtable import id_lines
 
 __all__ = ["RETIRED", "Retired", "read_retired", "refusal"]
 
@@ -49,7 +48,7 @@ def read_retired(folder: Path) -> dict[str, Retired]:
         raise DeclarationError([Finding(path=shown, code="E100", message="is no plain file")])
     found: dict[str, Retired] = {}
     findings = []
-    for line, row in _lines(yamlfile.read_text(path, shown), shown):
+    for line, row in id_lines(yamlfile.read_text(path, shown), shown, _COLUMNS[:1], _COLUMNS[1:]):
         if wrong := _wrong(row["id"], found):
             message = f"{row['id']!r} {wrong}" if row["id"] else wrong
             findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
@@ -66,27 +65,6 @@ def _wrong(name: str, found: Container[str]) -> str | None:
     if name != name.strip():
         return "begins or ends with a blank, as no id does"
     return "is retired twice" if name in found else None
-
-
-def _lines(text: str, shown: str) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.reader(io.StringIO(text), strict=True)
-    try:
-        header = next(reader, [])
-        if "id" not in header or len(set(header)) < len(header) or not set(header) <= set(_COLUMNS):
-            message = f"columns are not id and, if you like, {' and '.join(_COLUMNS[1:])}"
-            raise DeclarationError([Finding(path=shown, line=1, column=1, code="E202", message=message)])
-        for cells in reader:
-            if len(cells) != len(header):
-                message = f"{len(cells)} cells, expected {len(header)}"
-                raise DeclarationError(
-                    [Finding(path=shown, line=reader.line_num, column=1, code="E202", message=message)]
-                )
-            yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        message = f"malformed CSV: {error}"
-        raise DeclarationError(
-            [Finding(path=shown, line=reader.line_num, column=1, code="E202", message=message)]
-        ) from None
 
 
 def refusal(retired: Mapping[str, Retired], folder: Path) -> Callable[[pa.RecordBatch], None]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from tests.annotation_asking import given
 from tests.annotation_deciding import world
-from tests.annotation_deciding.world import Typed, fill
+from tests.annotation_deciding.world import fill
+from tests.commands import Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation import server
@@ -32,7 +33,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
     api.build("tiny", "1.0.0")
-    return world.typing(monkeypatch, capfd)
+    return typing(monkeypatch, capfd)
 
 
 def _said(annotator: str, item: Item) -> dict[str, str]:

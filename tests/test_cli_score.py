@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,33 +18,15 @@ import pytest
 import torch
 from huggingface_hub import constants as hub_constants
 from rich.progress import Progress
+from tests.commands import Outcome, Typed, typing
 from transformers import BertForMaskedLM
 
 import senseprobe
-from senseprobe.cli import main
 from senseprobe.cli.console import Step
 from senseprobe.cli.score import _tell
 from senseprobe.evaluate import models
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
-
-Typed = Callable[..., "Outcome"]
-
-
-class Outcome:
-    """Exit code and what a command printed."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def message(self) -> str:
-        """The one message of a command that failed; checks that there is one, in one clause, and nothing else."""
-        assert self.out == ""
-        assert "Traceback" not in self.err
-        lines = [line for line in self.err.splitlines() if line.strip()]
-        assert len(lines) == 1, self.err
-        return lines[0]
 
 
 @pytest.fixture(scope="session")
@@ -70,19 +51,7 @@ def typed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
-
-    def run(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["senseprobe", *words])
-        capfd.readouterr()
-        code: object = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code
-        out, err = capfd.readouterr()
-        return Outcome(int(str(code or 0)), out, err)
-
-    return run
+    return typing(monkeypatch, capfd)
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
@@ -270,6 +239,7 @@ def test_unwritable_output(typed: Typed, tmp_path: Path) -> None:
 # The command line, with a model that, once it is loaded, answers so many times and then never again.
 INTERRUPTED = """
 import os, time
+from tests.commands import Outcome, Typed, typing
 from transformers import BertForMaskedLM
 from senseprobe.evaluate import models
 

@@ -1,15 +1,14 @@
 """`senseprobe slice`: figures of the rows with some words, and the words with the largest probabilities."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.commands import typing
 
 import senseprobe
-from senseprobe.cli import main
 from senseprobe.evaluate.result import Result
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -34,15 +33,13 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
     """Runs the command as typed: exit code, output, complaints."""
+    run = typing(monkeypatch, capfd)
 
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["senseprobe", "slice", *words])
-        with pytest.raises(SystemExit) as left:
-            main()
-        captured = capfd.readouterr()
-        return int(left.value.code or 0), captured.out, captured.err
+    def slice_typed(*words: str) -> tuple[int, str, str]:
+        done = run("slice", *words)
+        return done.code, done.out, done.err
 
-    return run
+    return slice_typed
 
 
 def test_a_slice_has_the_figures_of_its_rows_alone(answered: Path, typed: Typed) -> None:

@@ -27,6 +27,7 @@ from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, Kernel
 from senseprobe.evaluate.estimands.neutrality import (
     AS_RELEASED,
     MEANS,
+    PROBES,
     THRESHOLDS,
     accuracy_rows,
     compact,
@@ -38,7 +39,7 @@ from senseprobe.statistics import CONFIDENCE, Projection, difference_interval, d
 __all__ = ["Scope", "figure_of", "inference_figures", "mean_figures"]
 
 # What a model reads that answers neutral to everything.
-_BLIND = dict.fromkeys(("nn", "fn", "t@0.5", "t@0.7", *AS_RELEASED.values()), 100)
+_BLIND = dict.fromkeys((*PROBES, *AS_RELEASED.values()), 100)
 _BLIND |= dict.fromkeys(("gap", "entailment", "contradiction"), 0)
 
 

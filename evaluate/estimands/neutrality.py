@@ -15,7 +15,7 @@ from senseprobe.evaluate.estimands.kernels import KernelRows, labels, select
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray
 
-__all__ = ["AS_RELEASED", "MEANS", "THRESHOLDS", "accuracy_rows", "compact", "inference_rows"]
+__all__ = ["AS_RELEASED", "MEANS", "PROBES", "THRESHOLDS", "accuracy_rows", "compact", "inference_rows"]
 
 
 def _largest(p: FloatArray) -> BoolArray:
@@ -35,6 +35,9 @@ MEANS: Mapping[str, Callable[[FloatArray], FloatArray | BoolArray]] = {
     "t@0.7": partial(_above, threshold=0.7),
 }
 """Estimands that are means over rows, with what each makes of probabilities of shape (N, 3): values in [0, 1]."""
+
+PROBES = ("nn", "fn", "t@0.5", "t@0.7")
+"""The figures that are 100 for a model that infers nothing."""
 
 THRESHOLDS = {"t@0.5-filler": 0.5, "t@0.7-filler": 0.7}
 AS_RELEASED = {"nn": "nn-filler", "t@0.5": "t@0.5-filler", "t@0.7": "t@0.7-filler"}

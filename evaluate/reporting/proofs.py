@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
-from senseprobe.evaluate.control import DATASET, PROBES, RELEASE, is_probe
+from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figure
 from senseprobe.evaluate.estimands.comparing import Comparison
 from senseprobe.evaluate.estimands.equivalence import (
@@ -15,6 +15,7 @@ from senseprobe.evaluate.estimands.equivalence import (
     equivalences,
 )
 from senseprobe.evaluate.estimands.families import COMPARISONS, NULLS, as_told, corrected
+from senseprobe.evaluate.estimands.neutrality import PROBES
 from senseprobe.evaluate.estimands.null import PolarityNull, polarity_null
 from senseprobe.evaluate.reporting import words
 from senseprobe.evaluate.reporting.account import Cell, Section, Table

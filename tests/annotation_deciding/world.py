@@ -3,20 +3,17 @@
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.tiny import DATASET
 
 from senseprobe.annotation.planfile import read_plan
 from senseprobe.annotation.questions import controls, keys
 from senseprobe.annotation.records import Item, Plan
 from senseprobe.annotation.server import Project, Task
-from senseprobe.cli import main
 
 TEMPLATE = """---
 kind: contrast
@@ -58,21 +55,6 @@ Said = Callable[[str, Item], Mapping[str, str]]
 """From annotator and item to answers that differ from FINE; an empty answer is none."""
 
 
-class Outcome:
-    """Exit code and what a command printed."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def told(self) -> Any:  # noqa: ANN401 - JSON
-        """What --json printed."""
-        return json.loads(self.out)
-
-
-Typed = Callable[..., Outcome]
-
-
 def make(root: Path) -> None:
     """Write the project's files into a folder."""
     for folder in ("templates/tiny", "wordlists", "releases"):
@@ -87,23 +69,6 @@ def make(root: Path) -> None:
     for name, words in LISTS.items():
         lines = [f"{word},{word.strip('<b>/').lower()}" for word in words]
         (root / "wordlists" / f"{name}.csv").write_text("\n".join(["word,slug", *lines]) + "\n")
-
-
-def typing(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    """What runs a command line, as it is typed."""
-
-    def run(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["senseprobe", *words])
-        capfd.readouterr()
-        code: object = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = stop.code
-        out, err = capfd.readouterr()
-        return Outcome(int(str(code or 0)), out, err)
-
-    return run
 
 
 def fill(folder: Path, annotator: str, said: Said, groups: str = "") -> Path:

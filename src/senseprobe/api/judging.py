@@ -71,7 +71,7 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     from senseprobe.annotation.folders import decided_before, write_decisions
     from senseprobe.annotation.importing import platform_of
     from senseprobe.annotation.merging import merged
-    from senseprobe.annotation.publishing import is_pseudonym
+    from senseprobe.annotation.pseudonyms import is_pseudonym
     from senseprobe.annotation.summary import round_of
     from senseprobe.annotation.truth import posteriors, truths
     from senseprobe.generator.wordlists import show

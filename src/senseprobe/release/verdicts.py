@@ -7,7 +7,7 @@ import csv
 import errno
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Finding
 from senseprobe.release.form import VERSION, printable
+from senseprobe.release.idtable import id_lines
 
 __all__ = ["KEEP", "REJECT", "VERDICTS", "Judged", "Verdict", "grouped", "read_verdicts", "write_verdicts"]
 
@@ -90,7 +91,7 @@ def read_verdicts(path: Path, shown: str = "") -> dict[str, Verdict]:
         return {}
     found: dict[str, Verdict] = {}
     findings: list[Finding] = []
-    for line, row in _lines(_text(path, shown), shown):
+    for line, row in id_lines(_text(path, shown), shown, _COLUMNS[:4], _COLUMNS[4:]):
         if message := _wrong(row, found):
             findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
         found.setdefault(row["id"], Verdict(**row, line=line))
@@ -145,25 +146,6 @@ def _text(path: Path, shown: str) -> str:
         known = error.errno in (errno.EINVAL, errno.EFBIG)
         message = str(error.strerror) if known else f"cannot be read: {error.strerror}"
     raise DeclarationError([Finding(path=shown, code="E100", message=message)])
-
-
-def _lines(text: str, shown: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file, each with its line; DeclarationError (E202) where it has other columns or cells."""
-    reader = csv.reader(io.StringIO(text), strict=True)
-
-    def mistake(message: str) -> DeclarationError:
-        return DeclarationError([Finding(path=shown, line=reader.line_num, column=1, code="E202", message=message)])
-
-    try:
-        header = next(reader, [])
-        if not {*_COLUMNS[:4]} <= {*header} <= {*_COLUMNS} or len({*header}) < len(header):
-            raise mistake(f"columns are not {', '.join(_COLUMNS[:4])} and, if you like, reason")
-        for cells in reader:
-            if len(cells) != len(header):
-                raise mistake(f"{len(cells)} cells, expected {len(header)}")
-            yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise mistake(f"malformed CSV: {error}") from None
 
 
 def _wrong(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:

@@ -16,8 +16,8 @@ from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.tabulating import Table, tabulated
 from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
-from senseprobe.release.form import printable
 from senseprobe.statistics import DRAWS, Agreeing, IntArray, agreement_between, agreement_within
+from senseprobe.wording import printable
 
 __all__ = ["BY", "NAME", "SMALLEST_GROUP", "Agreement", "Figure", "FleissKappa", "agreement", "write_agreement"]
 

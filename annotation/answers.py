@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.annotation.cells import csv_bytes, read_cells
+from senseprobe.annotation.harm import groups_of
 from senseprobe.annotation.jsonform import time
-from senseprobe.annotation.records import Annotation
+from senseprobe.annotation.questions import keys, question_of
+from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
-from senseprobe.release.form import listed, printable, shortened
+from senseprobe.wording import listed, printable, shortened
 
-__all__ = ["ANSWERS", "GROUPS", "SKIPPED", "Changes", "changes", "read_answers", "write_answers"]
+__all__ = ["ANSWERS", "GROUPS", "SKIPPED", "Changes", "answers_to", "changes", "read_answers", "write_answers"]
 
 ANSWERS, SKIPPED, GROUPS = "answers.csv", "skipped.csv", "groups.csv"
 
@@ -79,6 +81,32 @@ def read_answers(folder: Path) -> list[Annotation]:
     if both := sorted(skipped.keys() & submitted.keys()):
         raise AnnotationError(f"annotation {printable(both[0])} is both in {SKIPPED} and in {ANSWERS}")
     return sorted([*skipped.values(), *submitted.values()], key=lambda each: (each.row, each.annotator, each.id))
+
+
+def answers_to(plan: Plan, folder: Path) -> list[Annotation]:
+    """What `read_answers` finds; AnnotationError where that is not what the plan asks: somebody wrote into it."""
+    found = read_answers(folder)
+    wanted = {item.row: keys(plan, item) for item in plan.items}
+    strange = [told for each in found for told in _strange(each, wanted)]
+    if strange:
+        place = printable(str(folder / ANSWERS))
+        raise AnnotationError(
+            f"{place}: {listed(strange)}; `annotate pull` or `annotate import` writes the table again"
+        )
+    return found
+
+
+def _strange(annotation: Annotation, wanted: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """What an annotation says that was not asked, or not offered."""
+    row = printable(shortened(annotation.row))
+    if annotation.row not in wanted:
+        yield f"the plan has no row {row}"
+        return
+    for key, value in annotation.answers.items():
+        if key not in wanted[annotation.row]:
+            yield f"{printable(shortened(key))} was not asked of {row}"
+        elif (choices := question_of(key).choices) and value not in choices:
+            yield f"{printable(shortened(value))} is no answer to {key} ({row})"
 
 
 _Lines = Iterable[tuple[str, Mapping[str, str]]]
@@ -154,17 +182,22 @@ def _annotation(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
-    """Ids of annotations that came, changed or went between two pulls, sorted."""
+    """Ids of annotations that came, changed or went between two pulls, sorted.
+
+    `regrouped`: annotators who said to belong to other groups than before, as when they took that back.
+    """
 
     new: tuple[str, ...]
     edited: tuple[str, ...]
     deleted: tuple[str, ...]
+    regrouped: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.new or self.edited or self.deleted)
+        return bool(self.new or self.edited or self.deleted or self.regrouped)
 
     def __str__(self) -> str:
-        told = (("new", self.new), ("edited", self.edited), ("deleted", self.deleted))
+        told = [("new", self.new), ("edited", self.edited), ("deleted", self.deleted)]
+        told += [("of other groups than before", self.regrouped)] if self.regrouped else []
         return ", ".join(
             f"{len(ids):,} {what}" + (f" ({listed(map(printable, ids))})" if ids and what != "new" else "")
             for what, ids in told
@@ -179,10 +212,12 @@ def changes(old: Iterable[Annotation], new: Iterable[Annotation]) -> Changes:
     0 new, 0 edited, 1 deleted (1)
     """
     before, now = ({each.id: each for each in annotations} for annotations in (old, new))
+    groups, named = groups_of(before.values()), groups_of(now.values())
     return Changes(
         new=_sorted(now.keys() - before.keys()),
         edited=_sorted(name for name in now.keys() & before.keys() if _said(now[name]) != _said(before[name])),
         deleted=_sorted(before.keys() - now.keys()),
+        regrouped=tuple(sorted(who for who, of in groups.items() if named.get(who, frozenset()) != of)),
     )
 
 

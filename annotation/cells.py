@@ -9,13 +9,15 @@ from pathlib import Path
 
 from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["Line", "csv_bytes", "read_cells"]
 
 MAX_BYTES = 64 * 2**20
 """A hundred thousand rows of some 600 bytes."""
 
+# A line of its own in which Excel says what stands between cells.
+_TOLD = re.compile(r"sep=([,;\t])\r?\n")
 _FIRST = re.compile(r"""\s*(?:"[^"]*"|[^",;\t\n]*)([,;\t])""")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -65,15 +67,18 @@ def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
 
 
 def _lines(text: str, shown: str) -> Iterator[Line]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
-    start = 1
+    told = _TOLD.match(text)
+    above = 1 if told else 0
+    rows = io.StringIO(text[told.end() :] if told else text, newline="")
+    reader = csv.reader(rows, delimiter=told[1] if told else _delimiter(text), strict=True)
+    start = above + 1
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 yield Line(start, tuple(map(_unguarded, cells)))
-            start = reader.line_num + 1
+            start = above + reader.line_num + 1
     except csv.Error as error:
-        raise AnnotationError(f"{shown}:{start}: malformed CSV: {error}") from None
+        raise AnnotationError(f"{shown}:{start}: malformed CSV: {printable(str(error))}") from None
 
 
 def _delimiter(text: str) -> str:

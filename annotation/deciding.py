@@ -12,8 +12,9 @@ from senseprobe.annotation.questions import keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan
 from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior
 from senseprobe.release.verdicts import Verdict
+from senseprobe.wording import counted
 
-__all__ = ["STATES", "Decision", "Posteriors", "by_row", "counted", "decide", "verdicts_of"]
+__all__ = ["STATES", "Decision", "Posteriors", "by_row", "decide", "states", "verdicts_of"]
 
 STATES = ("reject", "keep", "undecided", "changed", "unanswered")
 """What becomes of a row; ``changed``: the answers are to other words than those of the release."""
@@ -123,7 +124,7 @@ def _decision(row: str, annotations: Sequence[Annotation], judging: _Judging, ha
     return Decision(
         row=row,
         state=state,
-        reason="; ".join(reasons) or f"{len(annotations)} answer{'s' * (len(annotations) != 1)}",
+        reason="; ".join(reasons) or counted(len(annotations), "answer"),
         answers=len(annotations),
         reported=is_reported,
         contested=contested,
@@ -135,7 +136,7 @@ def _state(against: Sequence[str], left: Sequence[str], rule: Rule, *, is_report
     told = [_REPORTED] if is_reported else []
     if against or (is_reported and not rule.keep_reported):
         return "reject", [*told, *against]
-    kept = [f"{_REPORTED}, and kept because --keep-reported was asked for"] if is_reported else []
+    kept = [f"{_REPORTED}, and not rejected because --keep-reported was asked for"] if is_reported else []
     return ("undecided", [*kept, *left]) if left else ("keep", kept)
 
 
@@ -146,7 +147,7 @@ def verdicts_of(decisions: Iterable[Decision], plan: Plan, rule: Rule) -> Iterat
             yield Verdict(id=each.row, verdict=each.state, rule=rule.name, source=plan.release, reason=each.reason)
 
 
-def counted(decisions: Iterable[Decision]) -> dict[str, int]:
+def states(decisions: Iterable[Decision]) -> dict[str, int]:
     """How many rows are in each state."""
     counts = Counter(each.state for each in decisions)
     return {state: counts[state] for state in STATES}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from senseprobe.release.form import SHOWN, listed, printable, shortened
+from senseprobe.wording import SHOWN, listed, printable, shortened
 
 __all__ = ["KINDS", "Fault", "Faults"]
 
@@ -24,6 +24,7 @@ KINDS = {
     "malformed": "values of a wrong kind: left out",
     "cut": "answers longer than 10,000 characters: cut",
     "consent": "groups without consent: left out",
+    "groups": "groups behind the first 20 of an annotation: left out",
     "unfinished": "annotations that leave out a question which must be answered: kept",
     "draft": "drafts, which were not submitted: left out",
 }

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["BY", "Figure", "FleissKappa"]
 

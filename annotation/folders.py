@@ -17,7 +17,8 @@ from senseprobe.annotation.sheets import sheets
 from senseprobe.annotation.tasks import tasks
 from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
-from senseprobe.release.form import printable
+from senseprobe.release import manifest
+from senseprobe.wording import printable
 
 __all__ = [
     "DECISIONS",
@@ -49,7 +50,12 @@ def slug(project: str) -> str:
 
 
 def write_asked(folder: Path, plan: Plan) -> None:
-    """Write plan, interface and tasks; AnnotationError where the folder has another plan, or cannot be written."""
+    """Write plan, interface and tasks.
+
+    AnnotationError where the folder has another plan or is a release, or cannot be written.
+    """
+    if (folder / manifest.NAME).exists():
+        raise AnnotationError(f"{printable(str(folder))} is a release, to which nothing is added: take another folder")
     write_plan(folder, plan)
     told = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     _write(folder / INTERFACE, interface(plan).encode())

@@ -12,7 +12,7 @@ from pathlib import Path
 from senseprobe.annotation.cells import Line, read_cells
 from senseprobe.annotation.questions import Question
 from senseprobe.errors import AnnotationError
-from senseprobe.release.form import listed, printable, shortened
+from senseprobe.wording import listed, printable, shortened
 
 __all__ = ["Gold", "read_gold"]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from senseprobe.annotation.records import Annotation
 
-__all__ = ["QUESTION", "belongs", "groups_of", "reported"]
+__all__ = ["QUESTION", "belongs", "groups_of", "reported", "unmatched"]
 
 QUESTION = "withhold"
 HARMFUL = "yes"
@@ -31,6 +31,15 @@ def belongs(groups: Iterable[str], targets: Collection[str]) -> bool:
     """
     wanted = [words for words in map(_words, targets) if words]
     return any(words <= held for held in map(_words, groups) if not held & _NOT for words in wanted)
+
+
+def unmatched(answered: Mapping[str, Sequence[Annotation]], targets: Mapping[str, Collection[str]]) -> list[str]:
+    """The groups, as annotators who object to rows name them, that no row is about; as in `reported`."""
+    groups = groups_of(each for annotations in answered.values() for each in annotations)
+    told = {each.annotator for said in answered.values() for each in said if each.answers.get(QUESTION) == HARMFUL}
+    everybody = {word for words in targets.values() for word in words}
+    named = {group for who in told for group in groups[who]}
+    return sorted(group for group in named if not belongs([group], everybody))
 
 
 def _words(text: str) -> frozenset[str]:

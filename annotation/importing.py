@@ -1,27 +1,32 @@
 """Answers that come as files: exports of Label Studio, and sheets that annotators filled in."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
-from senseprobe.annotation.exports import NameOf, read
+from senseprobe.annotation.exports import NameOf, Received, read
 from senseprobe.annotation.faults import Fault
 from senseprobe.annotation.jsonform import MAX_BYTES
 from senseprobe.annotation.keeping import keep
+from senseprobe.annotation.pseudonyms import SHEET
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.sheets import read_sheet
 from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["Taken", "platform_of", "take", "take_files"]
 
 
 Faulty = Sequence[Fault | Finding] | Sequence[Fault]
+
+_TELLING = 8
+"""Items from which two sheets are not alike by chance: each has an order of its own."""
 
 _USUAL = {"draft", "duplicate", "empty", "unfinished"}
 
@@ -57,40 +62,63 @@ def take(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> Taken:
     """
     received = read(raw, plan, name_of)
     old = read_answers(folder)
-    own = [each for each in old if _of_sheet(each)]
+    own = [each for each in old if each.of_sheet]
     return _written(folder, old, [*own, *received.annotations], received.faults)
 
 
-def take_files(folder: Path, plan: Plan, files: Sequence[Path], name_of: NameOf) -> Taken:
+def take_files(folder: Path, plan: Plan, files: Sequence[Path], own: NameOf, *, names: bool = False) -> Taken:
     """Take files: ``.csv`` is a sheet, of the annotator after whom it is named; anything else an export.
 
-    A sheet has the place of what the same annotator's sheet said before. All files are read before anything is written;
-    AnnotationError where one cannot be.
+    `own` gives pseudonyms, which annotators have but with `names`. A sheet has the place of what the same annotator's
+    sheet said before, under whichever name. All files are read before anything is written; AnnotationError where one
+    cannot be.
     """
+    name_of = (lambda who: who.removeprefix(SHEET)) if names else own
     exports = [path for path in files if path.suffix.lower() != ".csv"]
     sheets = [path for path in files if path not in exports]
     if len(exports) > 1:
         raise AnnotationError("an export has the place of the one before: import one at a time")
-    names = [path.stem for path in sheets]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise AnnotationError(f"two sheets are called {printable(twice)}: sheets are named after their annotators")
+    _check_names(sheets)
     old = read_answers(folder)
-    received = [read(_read(path), plan, name_of) for path in exports]
-    filled = [read_sheet(plan, path, name_of(path.stem)) for path in sheets]
-    people = {name_of(name) for name in names}
-    kept = [each for each in old if not (each.annotator in people if _of_sheet(each) else exports)]
+    received = [_received(path, plan, name_of) for path in exports]
+    filled = [read_sheet(plan, path, name_of(f"{SHEET}{path.stem}")) for path in sheets]
+    people = {name for path in sheets for name in (path.stem, own(f"{SHEET}{path.stem}"))}
+    kept = [each for each in old if not (each.annotator in people if each.of_sheet else exports)]
     new = [each for told in received for each in told.annotations]
     new += [each for sheet in filled for each in sheet.annotations]
     faults: list[Fault | Finding] = [fault for told in received for fault in told.faults]
     faults += [fault for sheet in filled for fault in sheet.faults]
+    faults += _copies(path for path, sheet in zip(sheets, filled, strict=True) if len(sheet.annotations) >= _TELLING)
     for path in files:
         keep(folder, _read(path), "json" if path in exports else "csv")
     return _written(folder, old, [*kept, *new], faults)
 
 
-def _of_sheet(annotation: Annotation) -> bool:
-    """Whether an annotation came in a sheet: its id is made of annotator and row."""
-    return annotation.id == f"{annotation.annotator}/{annotation.row}"
+def _check_names(sheets: Sequence[Path]) -> None:
+    """AnnotationError where sheets are not named so that each can be an annotator's."""
+    names = [path.stem for path in sheets]
+    if strange := next((name for name in names if not name.isprintable()), None):
+        raise AnnotationError(f"{strange!a} is no annotator's name: sheets are named after their annotators")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
+
+
+def _copies(sheets: Iterable[Path]) -> Iterator[Finding]:
+    """Sheets with the bytes of another one: one person's, under two names."""
+    seen: dict[bytes, Path] = {}
+    for path in sheets:
+        first = seen.setdefault(sha256(_read(path)).digest(), path)
+        if first is not path:
+            message = f"is the same file as {first}: if one person filled it in, these answers count twice"
+            yield Finding(path=printable(str(path)), code="A107", message=printable(message))
+
+
+def _received(path: Path, plan: Plan, name_of: NameOf) -> Received:
+    """What an export holds; AnnotationError, with its name, where it is none of this project."""
+    try:
+        return read(_read(path), plan, name_of)
+    except AnnotationError as error:
+        raise AnnotationError(f"{printable(str(path))}: {error}") from None
 
 
 def _read(path: Path) -> bytes:
@@ -110,5 +138,5 @@ def _written(folder: Path, old: Iterable[Annotation], new: Sequence[Annotation],
 
 def platform_of(annotations: Iterable[Annotation]) -> str:
     """With what people were asked."""
-    kinds = {"CSV files" if _of_sheet(each) else "Label Studio" for each in annotations}
+    kinds = {"CSV files" if each.of_sheet else "Label Studio" for each in annotations}
     return ", ".join(sorted(kinds, reverse=True)) or "Label Studio"

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked
 from senseprobe.annotation.records import Plan
-from senseprobe.release.form import printable, shortened
+from senseprobe.wording import printable, shortened
 
 __all__ = ["SENSE", "interface", "what_differs"]
 

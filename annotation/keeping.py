@@ -6,7 +6,7 @@ from pathlib import Path
 
 from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["EXPORTS", "keep"]
 

@@ -23,6 +23,8 @@ __all__ = ["main"]
 
 EMAIL = "admin@example.com"
 
+_SETTINGS = "environment"
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Install Label Studio and serve it until interrupted; exit code 0, or 2 where that fails."""
@@ -52,6 +54,7 @@ def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
     with _held(data / "lock") as lock:
         if lock is None:
             _say(f"Label Studio runs already: {(data / 'lock').read_text() or 'it is just starting'}")
+            _tell_how(_login(data / "login.json"), data)
             return
         if not is_installed(environment):
             _say(f"installing Label Studio {VERSION} into {environment}: about 280 MB to load, 1 GB there")
@@ -70,11 +73,15 @@ def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
 
 
 def _tell(url: str, login: Login, data: Path) -> None:
-    settings = data / "environment"
-    _private(settings, f"export LABEL_STUDIO_URL={url}\nexport LABEL_STUDIO_API_KEY={login.token}\n")
-    _say(f"\nLabel Studio: {url}\nlog in as     {login.email}, password {login.password}")
-    _say(f"for senseprobe, in another terminal: . {settings}")
+    _private(data / _SETTINGS, f"export LABEL_STUDIO_URL={url}\nexport LABEL_STUDIO_API_KEY={login.token}\n")
+    _say(f"\nLabel Studio: {url}")
+    _tell_how(login, data)
     _say("Ctrl-C stops it; what was annotated is kept in " + str(data))
+
+
+def _tell_how(login: Login, data: Path) -> None:
+    _say(f"log in as     {login.email}, password {login.password}")
+    _say(f"for senseprobe, in another terminal: . {data / _SETTINGS}")
 
 
 def _login(path: Path) -> Login:

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
 from senseprobe.release.verdicts import Verdict
+from senseprobe.wording import printable
 
-__all__ = ["merged"]
+__all__ = ["differing", "merged"]
 
 
 def merged(
@@ -30,6 +30,16 @@ def merged(
     if findings:
         raise DeclarationError(findings)
     return sorted(kept.values(), key=lambda each: each.id)
+
+
+def differing(before: Mapping[str, Verdict], after: Iterable[Verdict]) -> dict[str, int]:
+    """How many verdicts are ``new``, ``turned`` round and ``gone`` between two states of a file."""
+    now = {each.id: each.verdict for each in after}
+    return {
+        "new": len(now.keys() - before.keys()),
+        "turned": sum(before[name].verdict != now[name] for name in now.keys() & before.keys()),
+        "gone": len(before.keys() - now.keys()),
+    }
 
 
 def _conflict(before: Verdict, now: Verdict, shown: str) -> Finding:

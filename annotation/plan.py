@@ -1,7 +1,7 @@
 """A plan: what is asked of which rows, drawn from a release; kept as `plan.json`, by which answers are read later."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ from senseprobe.annotation.sampling import Drawn, draw, kind_of
 from senseprobe.errors import AnnotationError, LexiconError
 from senseprobe.files import write_whole
 from senseprobe.lexicon import Lexicon
-from senseprobe.release.form import listed, printable
 from senseprobe.release.reading import Release
 from senseprobe.statistics.lots import lot
+from senseprobe.wording import listed, printable, shortened
 
 __all__ = ["make_plan", "read_plan", "write_plan"]
 
@@ -70,7 +70,7 @@ def make_plan(
     known = _read_gold(gold, plan)
     drawn = draw(release, n=n, seed=seed, strata=plan.strata, where=where, config=config, also=known)
     _check_gold(known, drawn, release)
-    return _with_items(plan, drawn, known, gloss or _wordnet())
+    return _with_items(plan, drawn, known, gloss or _wordnet(), chosen="sense" in questions)
 
 
 def _questions(kind: str, chosen: Sequence[str]) -> tuple[str, ...]:
@@ -94,13 +94,16 @@ def _check_gold(known: Mapping[str, Gold], drawn: Sequence[Drawn], release: Rele
         raise AnnotationError(f"{listed(missing)} in {release.manifest.name}")
 
 
-def _with_items(plan: Plan, drawn: Sequence[Drawn], known: Mapping[str, Gold], gloss: Gloss) -> Plan:
+def _with_items(plan: Plan, drawn: Sequence[Drawn], known: Mapping[str, Gold], gloss: Gloss, *, chosen: bool) -> Plan:
+    """The plan with its items; without a question of the sense where no row has a gloss, unless that was `chosen`."""
     wanted = any(question.id == "sense" for question in asked(plan))
     items = tuple(_item(plan, each, known.get(each.row["id"]), gloss if wanted else None) for each in drawn)
     if len({item.row for item in items}) < len(items):
         raise AnnotationError(f"two rows of {plan.release} have one id: `senseprobe verify` says which")
     made = replace(plan, items=items)
     if wanted and not any(item.gloss for item in items):
+        if chosen:
+            raise AnnotationError("no row has a sense that the lexicon has a gloss of: leave out the question `sense`")
         made = replace(made, questions=tuple(id_ for id_ in plan.questions if id_ != "sense"))
     for item in items:
         if strange := set(item.gold) - set(keys(made, item)):
@@ -170,14 +173,25 @@ def _wordnet() -> Gloss:
     return gloss
 
 
+def _differs(there: Plan, plan: Plan) -> str:
+    """In what a plan differs from the one that is there: its options, or else its rows; empty where it does not."""
+    other = [each.name for each in fields(plan) if getattr(there, each.name) != getattr(plan, each.name)]
+    told = [
+        f"{name} {printable(shortened(getattr(there, name)))}" for name in other if name not in {"items", "content"}
+    ]
+    return f"it has {', '.join(told)}" if told else "its rows are others" if other else ""
+
+
 def write_plan(folder: Path, plan: Plan) -> Path:
     """Write `plan.json` into a folder, once: AnnotationError where another plan is there, or it cannot be written."""
     path = folder / NAME
     data = dump(plan)
     try:
         if path.is_symlink() or path.exists():
-            if read_plan(folder) != plan:
-                raise AnnotationError(f"{path} is another plan: take another project, or remove that folder")
+            if differs := _differs(read_plan(folder), plan):
+                raise AnnotationError(
+                    f"{printable(str(path))} is another plan: {differs}; ask as it was asked, or take another project"
+                )
             return path
         write_whole(path, data)
     except OSError as error:

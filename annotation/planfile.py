@@ -13,7 +13,8 @@ from senseprobe.annotation.questions import ROLES, asked, keys, question_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain
-from senseprobe.release.form import Name, Sha256, printable
+from senseprobe.release.form import Name, Sha256
+from senseprobe.wording import printable
 
 __all__ = ["MAX_OVERLAP", "NAME", "check_project", "dump", "read_plan", "shown_hash"]
 
@@ -29,6 +30,7 @@ _Short = Annotated[str, StringConstraints(max_length=1_000)]
 _Text = Annotated[str, StringConstraints(max_length=100_000)]
 _Row = Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
 _Release = Annotated[str, StringConstraints(pattern=r"^[^@]+@[0-9.]+$", max_length=200)]
+_Column = Annotated[str, StringConstraints(pattern=r"^\S(?:.*\S)?$", max_length=200)]
 _Few = Annotated[tuple[_Short, ...], Field(max_length=100)]
 _Answers = Annotated[dict[_Short, _Short], Field(max_length=100)]
 
@@ -64,7 +66,7 @@ class _Plan(_Strict):
     kind: Literal["contrast", "inference", "association"]
     seed: Annotated[int, Field(ge=0, lt=2**63)]
     overlap: Annotated[int, Field(ge=1, le=MAX_OVERLAP)]
-    strata: _Few
+    strata: Annotated[tuple[_Column, ...], Field(max_length=50)]
     where: _Text
     questions: _Few
     prefill: bool

@@ -14,14 +14,17 @@ from pathlib import Path
 
 from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain, write_whole
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
-__all__ = ["IGNORED", "SECRET", "is_pseudonym", "pseudonym", "pseudonyms", "read_secret"]
+__all__ = ["IGNORED", "SECRET", "SHEET", "is_pseudonym", "pseudonym", "pseudonyms", "read_secret"]
 
 SECRET = "secret"  # noqa: S105 - the name of the file
 IGNORED = (SECRET, "groups.csv", "exports/", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
 """What git is told to leave out of a project's folder: raw exports hold accounts, and groups beside answers; single
 answers, and figures for each annotator, can tell who is of a group that reported a row."""
+
+SHEET = "sheet:"
+"""Stands before the name of a sheet where it is somebody's identity: ``1.csv`` is not user 1 of Label Studio."""
 
 _KEY = re.compile(rb"[0-9a-f]{64}\n?")
 _DIGITS = 12

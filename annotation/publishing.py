@@ -8,14 +8,14 @@ from pathlib import Path
 from senseprobe.annotation.cells import csv_bytes
 from senseprobe.annotation.harm import QUESTION
 from senseprobe.annotation.planfile import NAME, dump
-from senseprobe.annotation.pseudonyms import is_pseudonym
+from senseprobe.annotation.pseudonyms import SHEET, is_pseudonym
 from senseprobe.annotation.questions import QUESTIONS, asked
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.summary import group_counts
 from senseprobe.errors import AnnotationError
 from senseprobe.files import whole_folder
-from senseprobe.release.form import printable
 from senseprobe.release.markdown import prose
+from senseprobe.wording import printable
 
 __all__ = ["Published", "publish"]
 
@@ -24,7 +24,7 @@ _COLUMNS: Mapping[str, str] = {
     "content": "sha256 of what was shown of it",
     "question": "what was asked: see below",
     "role": "of which sentence of the row; empty where the question is of the row",
-    "annotator": "a pseudonym: a keyed hash, whose key is not published",
+    "annotator": "a pseudonym, a keyed hash whose key is not published; empty where the row was reported",
     "value": "the answer",
 }
 
@@ -51,8 +51,8 @@ def publish(
 ) -> Published:
     """Write `answers.csv`, `plan.json` and a README into the folder `out`, which must not exist.
 
-    - `reported`: rows that annotators of the targeted group reported: who would rather not have them used is left out,
-      since beside the verdict it would tell who is of that group.
+    - `reported`: rows that annotators of the targeted group reported, as verdicts say. Who answered them is not told;
+      where there are any, `withhold` is left out of all rows, as who minds another row is not of that row's group.
     - `name_of`: gives a pseudonym to annotators who are still under their names.
     - `free_text`: whether answers in words of one's own are published.
 
@@ -61,33 +61,37 @@ def publish(
     submitted = [each for each in annotations if each.status == "submitted"]
     if not submitted:
         raise AnnotationError("nobody has answered yet: there is nothing to release")
-    told = [line for each in submitted for line in _lines(each, name_of)]
-    reasons = [_reason(line, reported, free_text=free_text) for line in told]
+    told = [line for each in submitted for line in _lines(each, "" if each.row in reported else _who(each, name_of))]
+    reasons = [_reason(line[2], any_reported=bool(reported), free_text=free_text) for line in told]
     kept = [line for line, reason in zip(told, reasons, strict=True) if not reason]
     left_out = dict(sorted(Counter(filter(None, reasons)).items()))
-    people = {line[4] for line in kept}
+    people = {_who(each, name_of) for each in submitted}
     page = "\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n"
     files = {"answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(kept)]), NAME: dump(plan), "README.md": page.encode()}
     _write(out, files)
     return Published(folder=out, answers=len(kept), annotators=len(people), left_out=left_out)
 
 
-def _lines(annotation: Annotation, name_of: Callable[[str], str]) -> Iterator[tuple[str, ...]]:
-    who = annotation.annotator if is_pseudonym(annotation.annotator) else name_of(annotation.annotator)
+def _who(annotation: Annotation, name_of: Callable[[str], str]) -> str:
+    """The pseudonym of an annotator, also of one who was taken in by name."""
+    name = annotation.annotator
+    return name if is_pseudonym(name) else name_of(f"{SHEET}{name}" if annotation.of_sheet else name)
+
+
+def _lines(annotation: Annotation, who: str) -> Iterator[tuple[str, ...]]:
     for key, value in annotation.answers.items():
         question, _, role = key.partition(".")
         yield annotation.row, annotation.content, question, role, who, value
 
 
-def _reason(line: Sequence[str], reported: Collection[str], *, free_text: bool) -> str:
+def _reason(question: str, *, any_reported: bool, free_text: bool) -> str:
     """Why an answer is not published; empty where it is."""
-    row, question = line[0], line[2]
     if question not in QUESTIONS:
         return "answers to what is no question"
     if not QUESTIONS[question].choices and not free_text:
         return "answers in words of one's own"
-    if question == QUESTION and row in reported:
-        return f"answers to `{QUESTION}` of rows that the targeted group reported"
+    if question == QUESTION and any_reported:
+        return f"answers to `{QUESTION}`, as the targeted group reported rows"
     return ""
 
 

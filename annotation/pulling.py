@@ -10,7 +10,7 @@ from senseprobe.annotation.pushing import find
 from senseprobe.annotation.records import Plan
 from senseprobe.annotation.server import NoProject, Project, Server
 from senseprobe.errors import AnnotationError
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["Pulled", "pull", "wanted"]
 

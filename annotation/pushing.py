@@ -15,9 +15,15 @@ from senseprobe.annotation.sending import SETTLE, Progress, Sending
 from senseprobe.annotation.server import Project, Server, Unanswered
 from senseprobe.annotation.tasks import MODEL_VERSION, tasks
 from senseprobe.errors import AnnotationError
-from senseprobe.release.form import listed, printable
+from senseprobe.wording import listed, printable
 
-__all__ = ["Pushed", "find", "push"]
+__all__ = ["Pushed", "find", "fitting", "push"]
+
+_INSTRUCTION = (
+    "<p>The sentences state stereotypes, which are wrong and can hurt. They are here so that language models can be "
+    "tested for them, and you are asked whether they are fit for that: nobody asks whether you agree.</p>"
+    "<p>You may skip any task, say of any that it had better not be used, and stop whenever you like.</p>"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,18 +90,23 @@ def find(server: Server, plan: Plan) -> Project | None:
     return server.project(found[0]) if found else None
 
 
-def _project(server: Server, plan: Plan) -> tuple[Project, bool]:
-    """The plan's project, and whether it was made; AnnotationError where there is one that asks other things."""
-    check_project(plan.project)
-    wanted, project = interface(plan), find(server, plan)
-    if project is None:
-        return _made(server, plan, wanted), True
-    if differs := what_differs(wanted, project.interface):
+def fitting(server: Server, plan: Plan) -> Project | None:
+    """As `find`; AnnotationError where the project asks other things."""
+    project = find(server, plan)
+    if project and (differs := what_differs(interface(plan), project.interface)):
         raise AnnotationError(
             f"project {plan.project!r} has another interface on the server ({differs}); nothing was changed: push with "
             "the options that it was made with, or as another --project"
         )
-    return project, False
+    return project
+
+
+def _project(server: Server, plan: Plan) -> tuple[Project, bool]:
+    """The plan's project, and whether it was made."""
+    check_project(plan.project)
+    if project := fitting(server, plan):
+        return project, False
+    return _made(server, plan, interface(plan)), True
 
 
 def _made(server: Server, plan: Plan, wanted: str) -> Project:
@@ -106,6 +117,8 @@ def _made(server: Server, plan: Plan, wanted: str) -> Project:
         "sampling": "Uniform sampling",  # everybody has an order of their own
         "show_skip_button": True,
         "enable_empty_annotation": False,
+        "expert_instruction": _INSTRUCTION,
+        "show_instruction": True,
         "show_collab_predictions": plan.prefill,
         **({"model_version": MODEL_VERSION} if plan.prefill else {}),  # of no chosen one no predictions are shown
     }

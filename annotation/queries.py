@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import AnnotationError
-from senseprobe.release.form import listed, printable, shortened
+from senseprobe.wording import listed, printable, shortened
 
 __all__ = ["CONFIG", "Query", "as_text", "check_column"]
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from senseprobe.annotation.records import Item, Plan
 from senseprobe.errors import AnnotationError
-from senseprobe.release.form import listed, printable
+from senseprobe.wording import listed, printable
 
 __all__ = [
     "CONSENT",

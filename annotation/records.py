@@ -86,3 +86,8 @@ class Annotation:
     created: str = ""
     updated: str = ""
     seconds: float | None = None
+
+    @property
+    def of_sheet(self) -> bool:
+        """Whether it came in a sheet: its id is made of annotator and row."""
+        return self.id == f"{self.annotator}/{self.row}"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote, urlsplit
 
 from senseprobe.errors import AnnotationError
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["address", "checked_key", "clean", "kind_of", "refused", "unreachable"]
 

@@ -9,10 +9,10 @@ from senseprobe.annotation.jsonform import MAX_TEXT, clean
 from senseprobe.annotation.questions import CONSENT, GROUPS, asked, controls, keys, question_of
 from senseprobe.annotation.records import Item, Plan
 
-__all__ = ["Reader", "Said", "named_groups"]
+__all__ = ["MOST_GROUPS", "Reader", "Said", "named_groups"]
 
 MOST_GROUPS = 20
-"""That somebody may name of themselves."""
+"""That somebody may name of themselves in one annotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def named_groups(text: str) -> tuple[str, ...]:
     ('japanese american', 'women')
     """
     parts = (" ".join(part.split()).casefold()[:100] for part in text.replace(";", ",").replace("\n", ",").split(","))
-    return tuple(sorted({part for part in parts if part})[:MOST_GROUPS])
+    return tuple(sorted({part for part in parts if part}))
 
 
 class Reader:
@@ -109,7 +109,10 @@ class Reader:
         if groups and consent != ["yes"]:
             self.faults.note("consent", place)
             return ()
-        return named_groups(",".join(groups))
+        named = named_groups(",".join(groups))
+        if len(named) > MOST_GROUPS:
+            self.faults.note("groups", place, len(named) - MOST_GROUPS)
+        return named[:MOST_GROUPS]
 
 
 def _texts(value: Any, kind: str) -> list[str] | None:  # noqa: ANN401 - whatever JSON holds

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from senseprobe.annotation.queries import CONFIG, Query, as_text, check_column
 from senseprobe.errors import AnnotationError
-from senseprobe.release.form import printable
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
 from senseprobe.statistics.lots import lot
+from senseprobe.wording import printable
 
 __all__ = ["MAX_ITEMS", "Drawn", "allot", "draw", "kind_of"]
 

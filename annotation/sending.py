@@ -16,7 +16,7 @@ from typing import Any
 from senseprobe.annotation.server import Server, Task, Unanswered
 from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain, write_whole
-from senseprobe.release.form import listed, printable
+from senseprobe.wording import listed, printable
 
 __all__ = ["NOTE", "SETTLE", "Progress", "Sending"]
 

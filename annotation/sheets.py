@@ -12,11 +12,11 @@ from senseprobe.annotation.cells import Line, csv_bytes, read_cells
 from senseprobe.annotation.jsonform import MAX_TEXT, clean
 from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls, keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
-from senseprobe.annotation.regions import named_groups
+from senseprobe.annotation.regions import MOST_GROUPS, named_groups
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Finding
-from senseprobe.release.form import listed, printable, shortened
 from senseprobe.statistics.lots import lot
+from senseprobe.wording import listed, printable, shortened
 
 __all__ = ["Sheet", "read_sheet", "sheets"]
 
@@ -138,7 +138,17 @@ def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
             reading.tell(line, reading.columns[_ITEM], "A104", message)
         elif made:
             found[made.row] = made
+    if not found:
+        _tell_nothing(reading, len(lines) - 1)
     return Sheet(tuple(found.values()), tuple(reading.faults))
+
+
+def _tell_nothing(reading: _Reading, items: int) -> None:
+    """A fault where nobody answered; AnnotationError where no item of a sheet is as the plan has it."""
+    if items and sum(fault.code in {"A101", "A102"} for fault in reading.faults) == items:
+        raise AnnotationError(f"{reading.shown}: none of {items} items is as this project shows it: is it another's?")
+    if not reading.faults:
+        reading.faults.append(Finding(path=reading.shown, code="A106", message="has no answers yet"))
 
 
 def _columns(plan: Plan, header: Line, shown: str) -> dict[str, int]:
@@ -211,4 +221,9 @@ def _groups(reading: _Reading, line: Line) -> tuple[str, ...]:
     if line.cell(reading.columns[CONSENT]).lower() != "yes":
         reading.tell(line, reading.columns[CONSENT], "A105", "groups are named without consent: they are not read")
         return ()
-    return named_groups(text)
+    named = named_groups(text)
+    if len(named) > MOST_GROUPS:
+        reading.tell(
+            line, reading.columns[GROUPS], "A105", f"{len(named)} groups: the first {MOST_GROUPS} of them are read"
+        )
+    return named[:MOST_GROUPS]

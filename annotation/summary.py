@@ -3,24 +3,23 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from senseprobe.annotation.deciding import Decision, counted
+from senseprobe.annotation.deciding import Decision, states
 from senseprobe.annotation.questions import asked
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.rules import Rule
 from senseprobe.release.annotated import (
     FEWEST_IN_GROUP,
+    REPORTED,
+    STAYED,
     AgreementFact,
     AnnotatorFacts,
     Protocol,
     QuestionFact,
     Round,
 )
-from senseprobe.release.form import shortened
+from senseprobe.wording import printable, shortened
 
-__all__ = ["REPORTED", "group_counts", "round_of"]
-
-REPORTED = "reported by the targeted group"
-KEPT = "reported by the targeted group, and kept"
+__all__ = ["group_counts", "round_of"]
 
 
 def round_of(
@@ -61,8 +60,8 @@ def _protocol(plan: Plan, rule: Rule) -> Protocol:
         overlap=plan.overlap,
         gold=sum(bool(item.gold) for item in plan.items),
         seed=plan.seed,
-        strata=list(plan.strata),
-        where=shortened(plan.where),
+        strata=list(map(printable, plan.strata)),
+        where=printable(shortened(plan.where)).strip(),
         prefill=plan.prefill,
         rule=str(rule),
         thresholds=rule.numbers(),
@@ -73,12 +72,9 @@ def _verdicts(decisions: Iterable[Decision]) -> dict[str, int]:
     """How many rows became what; those that the targeted group reported are counted again, under their own names."""
     told = [*decisions]
     reported = [each for each in told if each.reported]
-    counts = {state: count for state, count in counted(told).items() if count or state in {"reject", "keep"}}
-    if reported:
-        counts[REPORTED] = len(reported)
-    if kept := sum(each.state == "keep" for each in reported):
-        counts[KEPT] = kept
-    return counts
+    counts = {state: count for state, count in states(told).items() if count or state in {"reject", "keep"}}
+    again = {REPORTED: len(reported), STAYED: sum(each.state != "reject" for each in reported)}
+    return counts | {what: count for what, count in again.items() if count}
 
 
 def group_counts(annotations: Iterable[Annotation]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Between rows and units: what is asked of a scorer, each distinct unit once, and what it answered."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -71,6 +71,18 @@ class Asked:
     def tables(self) -> dict[str, pd.DataFrame]:
         """The tables with a column for each number: ``stereo_score``, or ``entailment`` where a row has one unit."""
         return {name: table.assign(**self._scores(name)) for name, table in self._tables.items()}
+
+    def gaps(self) -> Iterator[tuple[str, Unit]]:
+        """The id, and the first unit without a finite number, of each row that has one: in the order of the rows."""
+        lacks = ~np.isfinite(self._numbers).all(axis=1)
+        if not lacks.any():
+            return
+        units = list(self._index)
+        for name, table in self._tables.items():
+            places = np.stack([self._places[name, role] for role in self._roles[name]])
+            gone, ids = lacks[places], table["id"].to_numpy()
+            for row in np.flatnonzero(gone.any(axis=0)):
+                yield str(ids[row]), units[places[gone[:, row].argmax(), row]]
 
     @property
     def columns(self) -> list[str]:

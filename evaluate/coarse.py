@@ -14,6 +14,7 @@ from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scores import kind_of
 from senseprobe.statistics.projecting import psi
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
@@ -67,6 +68,7 @@ def told(result: Result) -> str:
     """What was counted, in a sentence; empty where nothing was."""
     if result.coarse is None:
         return ""
-    of, what = ("rows", "largest label") if kind_of(result) == "inference" else ("pairs", "sign")
-    share = f"{result.coarse['flipped']} of {result.coarse['rows']} {of} drawn"
-    return f"{share} have another {what} in float32 than in {result.model['dtype']}"
+    of, what = ("row", "largest label") if kind_of(result) == "inference" else ("pair", "sign")
+    flipped = result.coarse["flipped"]
+    share = f"{flipped} of {counted(result.coarse['rows'], of)} drawn {'has' if flipped == 1 else 'have'}"
+    return f"{share} another {what} in float32 than in {result.model['dtype']}"

@@ -18,9 +18,9 @@ import pandas as pd
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.estimands.preference import preference_rows
 from senseprobe.files import whole_folder
-from senseprobe.release.form import printable
 from senseprobe.release.reading import Release
 from senseprobe.release.yamltext import Value, dump
+from senseprobe.wording import printable
 
 __all__ = ["Exported", "Task", "export"]
 

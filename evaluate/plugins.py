@@ -20,6 +20,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from senseprobe.errors import SenseprobeError
+from senseprobe.wording import offered
 
 __all__ = [
     "HERE",
@@ -166,7 +167,7 @@ class Catalogue(MutableMapping[str, D]):
             return self._own[name]
         found = self._plugged(name)
         if found is None:
-            raise SenseprobeError(f"unknown {self._noun} {name}: take one of {', '.join(self)}")
+            raise SenseprobeError(f"unknown {self._noun} {name}: {offered(name, self)}")
         if isinstance(found, str):
             raise SenseprobeError(found)
         return found

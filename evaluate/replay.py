@@ -13,6 +13,7 @@ from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import Opening, open_model
+from senseprobe.wording import counted
 
 __all__ = ["Replay", "again", "compare", "opening_of"]
 
@@ -136,5 +137,5 @@ def _rows(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[str], float]:
         f"row {before['id'].iloc[row]}, {scores[column]}: {was[row, column]:.9g} -> {now[row, column]:.9g}"
         for row, column in wrong[:SHOWN]
     ]
-    more = [f"and {len(wrong) - SHOWN} other scores"] if len(wrong) > SHOWN else []
+    more = [f"and {counted(len(wrong) - SHOWN, 'other score')}"] if len(wrong) > SHOWN else []
     return told + more, float(np.nanmax(apart, initial=0.0))

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from senseprobe.errors import ResultError
 from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Figure
+from senseprobe.wording import SHOWN, counted
 
 __all__ = ["SCHEMA", "Result", "check_writable", "folder_of", "json_schema", "read_result"]
 
@@ -29,6 +30,7 @@ MAX_BYTES = 32 * 2**20
 
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
+MAX_REASONS = 20
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -45,6 +47,8 @@ class Result:
     - `limit`: so many rows were drawn by `seed`; None: all.
     - `coarse`: where `dtype` is coarser than float32, of how many ``rows`` drawn how many are ``flipped``: have another
       sign, or largest label, in float32 (evaluate/coarse.py); None: not counted.
+    - `unscored`: by reason how many ``rows`` have no number, and the ids of the ``first``
+      (evaluate/unscored.py); empty also in results that are older than this.
     - `estimands` come from `figures`; `rows` is the table of scores per row, kept beside the result.
     """
 
@@ -57,6 +61,7 @@ class Result:
     limit: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
     coarse: Mapping[str, int] | None = None
+    unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
 
     @property
@@ -96,6 +101,7 @@ class Result:
             "seed": self.seed,
             "limit": self.limit,
             **({} if self.coarse is None else {"coarse": dict(self.coarse)}),
+            **({"unscored": {reason: dict(told) for reason, told in self.unscored.items()}} if self.unscored else {}),
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
@@ -203,6 +209,13 @@ class _Coarse(BaseModel):
         return self
 
 
+class _Unscored(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    rows: Annotated[int, Field(ge=1)]
+    first: Annotated[list[str], Field(max_length=SHOWN)]
+
+
 class _Form(BaseModel):
     """What a result file holds; whoever wrote it may have meant harm, so nothing is taken on trust."""
 
@@ -218,6 +231,7 @@ class _Form(BaseModel):
     seed: Annotated[int, Field(ge=0)]
     limit: Annotated[int | None, Field(ge=1)]
     coarse: _Coarse | None = None
+    unscored: Annotated[dict[str, _Unscored], Field(max_length=MAX_REASONS)] = {}
     figures: tuple[Figure, ...]
 
 
@@ -259,13 +273,16 @@ def read_result(path: Path) -> Result:
         seed=form.seed,
         limit=form.limit,
         coarse=None if form.coarse is None else form.coarse.model_dump(),
+        unscored={reason: told.model_dump() for reason, told in form.unscored.items()},
         figures=form.figures,
     )
 
 
 def _check_size(path: Path, form: _Form) -> None:
     names = [name for each in form.figures for name in (each.config, each.estimand, each.group, each.sense_type)]
-    told = [*names, form.scorer, *form.model.model_dump().values()]
+    unscored = [text for reason, told in form.unscored.items() for text in (reason, *told.first)]
+    told = [*names, *unscored, form.scorer, *form.model.model_dump().values()]
     longest = max((len(name) for name in told if isinstance(name, str)), default=0)
     if longest > MAX_NAME or len(form.figures) > MAX_FIGURES:
-        raise ResultError(f"{path} has {len(form.figures)} figures and a name of {longest} characters: too many")
+        held = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
+        raise ResultError(f"{path} has {held}: too many")

@@ -18,6 +18,7 @@ from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.sampling import sample
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.units import scores_unrelated
+from senseprobe.evaluate.unscored import unscored
 from senseprobe.records import Design, Figure
 from senseprobe.release.reading import Release
 
@@ -106,7 +107,8 @@ class Job:
         ModelError where the scorer asks for another ability.
         """
         asked = self.ask(model, scorer, store=store, progress=progress)
-        return self.result(asked, scorer, {"name": model.name, **model.identity})
+        result = self.result(asked, scorer, {"name": model.name, **model.identity})
+        return replace(result, unscored=unscored(asked, get(scorer), model))
 
     def ask(
         self, model: "Model", scorer: str, *, store: "Store | None" = None, progress: Progress | None = None

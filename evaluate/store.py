@@ -152,20 +152,27 @@ class Store:
         if db.execute("SELECT text FROM key").fetchall() != [(self._key,)]:
             raise _NotOurs("is of other weights or another scorer")
 
-    def _use(self, act: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """What `act` makes of the open file; `otherwise` where there is none, or it turns out to be of no use."""
+    def _use(self, act: Callable[[sqlite3.Connection], T], otherwise: T, *, again: bool = True) -> T:
+        """What `act` makes of the open file, or the new one where it is set aside; `otherwise` where there is none."""
         if self._db is None:
             return otherwise
         try:
             return act(self._db)
         except _NotOurs as error:
             self._set_aside(str(error))
+        except UnicodeDecodeError:  # a damaged name, perhaps in what SQLite says of the damage
+            self._set_aside("is damaged")
         except sqlite3.Error as error:
-            if (getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF) in _DAMAGE:
+            if self._is_damage(error):
                 self._set_aside(f"is damaged ({error})")
             else:
                 self._give_up(error)
-        return otherwise
+        return self._use(act, otherwise, again=False) if again else otherwise
+
+    def _is_damage(self, error: sqlite3.Error) -> bool:
+        """Whether an error is of what the file holds: its header, too, can say that it is not to be written."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        return code in _DAMAGE or (code == sqlite3.SQLITE_READONLY and os.access(self._path, os.W_OK))
 
     def _set_aside(self, reason: str) -> None:
         """Give the file another name, and begin a new one."""

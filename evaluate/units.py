@@ -7,7 +7,22 @@ import pandas as pd
 
 from senseprobe.records import Design
 
-__all__ = ["OF_UNRELATED", "ROLES", "UNRELATED", "Unit", "scores_unrelated", "units_of"]
+__all__ = [
+    "EMPTY",
+    "NOT_FINITE",
+    "OF_UNRELATED",
+    "ROLES",
+    "TOO_LONG",
+    "UNRELATED",
+    "Unit",
+    "scores_unrelated",
+    "units_of",
+]
+
+TOO_LONG = "too long for the model"
+EMPTY = "no token to score"
+NOT_FINITE = "no finite number"
+"""Why a unit has no number, whatever the scorer; some have reasons of their own."""
 
 ROLES: Mapping[str, Mapping[str, str]] = {
     "contrast": {"stereo": "anti", "anti": "stereo"},

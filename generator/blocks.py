@@ -1,6 +1,5 @@
 """Templates resolved against word lists: slots are words, bindings are slots or rows, frames are segments."""
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
@@ -10,7 +9,7 @@ from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.generator.wordlists import Word
 from senseprobe.release.schema import Kind
 
-__all__ = ["Bound", "Config", "ResolvedBlock", "ResolvedFrame", "nearest", "reference"]
+__all__ = ["Bound", "Config", "ResolvedBlock", "ResolvedFrame", "reference"]
 
 Bound = str | Word
 """What a role puts in the place of a name: a slot's word, by the slot's name, or always the same word."""
@@ -95,10 +94,3 @@ def reference(text: str | None, slots: Iterable[str]) -> tuple[str, str] | None:
     """``slot.column`` of a declared slot as its two parts; None where the text is a literal."""
     slot, dot, column = (text or "").partition(".")
     return (slot, column) if dot and slot in slots else None
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint: the known name that is most like `name`, or all of them."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"there is {', '.join(names[:20]) or 'none'}"

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 
-from senseprobe.generator.blocks import ResolvedBlock, nearest, reference
+from senseprobe.generator.blocks import ResolvedBlock, reference
 from senseprobe.generator.declarations import AssociationFront, Condition, ContrastFront, InferenceFront
 from senseprobe.generator.segments import Mistake
 from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.records import Finding
 from senseprobe.release.schema import KINDS, row_schema
+from senseprobe.wording import nearest
 
 __all__ = ["Complaints", "check_names", "check_references"]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import jinja2
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.blocks import Bound, Config, ResolvedBlock, ResolvedFrame, nearest, reference
+from senseprobe.generator.blocks import Bound, Config, ResolvedBlock, ResolvedFrame, reference
 from senseprobe.generator.declarations import Binding, Fixed, Slot, Text
 from senseprobe.generator.references import Complaints, check_names, check_references
 from senseprobe.generator.segments import CompiledFrame, Mistake, Segment, compile_frame
@@ -17,6 +17,7 @@ from senseprobe.generator.templates import Frame, Template
 from senseprobe.generator.wordlists import Word, WordLists
 from senseprobe.records import Finding
 from senseprobe.release.schema import FULL
+from senseprobe.wording import nearest
 
 __all__ = ["resolve"]
 

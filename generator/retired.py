@@ -15,8 +15,8 @@ from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.generator import yamlfile
 from senseprobe.generator.wordlists import show
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
 from senseprobe.release.idtable import id_lines
+from senseprobe.wording import printable
 
 __all__ = ["RETIRED", "Retired", "read_retired", "refusal"]
 

@@ -12,7 +12,6 @@ from senseprobe.generator.retired import RETIRED, read_retired
 from senseprobe.records import Finding
 from senseprobe.release.changelog import entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
-from senseprobe.release.form import printable
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import Rows
 from senseprobe.release.reading import Release, open_release
@@ -21,6 +20,7 @@ from senseprobe.release.restoring import difference, recipe_damage
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 from senseprobe.release.versions import lower
+from senseprobe.wording import printable
 
 __all__ = ["approve", "changes"]
 

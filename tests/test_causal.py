@@ -449,6 +449,15 @@ def test_scores_that_are_no_numbers_are_unscored(folders: dict[str, Path], tmp_p
     assert np.isnan(get("ll").numbers(load(str(folder), device="cpu"), UNITS)).all()
 
 
+@pytest.mark.parametrize(("name", "alone"), [("ll", "no finite number"), ("ll-no-start", "no token to score")])
+def test_why_there_is_no_number(name: str, alone: str, gpt2: CausalLM) -> None:
+    """Without a start token one token is none to score; of 400 words there are too many for 96 positions."""
+    said = get(name).why
+    assert said is not None
+    units = [Unit(""), Unit("a"), Unit("kind " * 400)]
+    assert [*said(gpt2, units)] == ["no token to score", alone, "too long for the model"]
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if "no-start" not in name])
 def test_a_model_without_a_start_token_is_refused_one(name: str, folders: dict[str, Path]) -> None:
     """No start token is made up: the user is told which scorers do without."""

@@ -351,6 +351,15 @@ def test_probabilities_that_are_not_finite_are_nan(bert: Path) -> None:
     assert lost.all(axis=1).tolist() == lost.any(axis=1).tolist() == ["Norwegian" in a + b for a, b in PAIRS]
 
 
+def test_why_there_is_no_number(bert: Path) -> None:
+    """A pair needs a token on both sides, and has room for 96; else it is the number that is not."""
+    said = get("nli").why
+    assert said is not None
+    units = [Unit("", "kind"), Unit("kind", ""), Unit("kind " * 60, "kind " * 60), Unit("kind", "kind")]
+    reasons = ["no token to score", "no token to score", "too long for the model", "no finite number"]
+    assert [*said(load(str(bert)), units)] == reasons
+
+
 def test_memory_that_does_not_suffice_halves_the_budget(bert: Path, expected: dict[str, Array]) -> None:
     """A pass that is too large is tried again in halves, and the numbers stay."""
     model, sizes = load(str(bert), dtype="float64", batch_tokens=4096), []

@@ -83,7 +83,7 @@ def test_another_plan_in_the_same_project_is_refused(typed: Typed, folder: Path)
     typed(*EXPORT)
     told = typed(*EXPORT, "--seed", "1")
     assert (told.code, told.out) == (2, "")
-    assert "plan.json is another plan: take another project, or remove that folder" in told.err
+    assert "plan.json is another plan: it has seed 0; ask as it was asked, or take another project" in told.err
 
 
 def test_a_filled_sheet_is_not_overwritten(typed: Typed, folder: Path) -> None:
@@ -101,7 +101,8 @@ def test_from_answers_to_the_next_release(typed: Typed, folder: Path, tmp_path: 
     _answered(typed, folder)
     applied = typed("annotate", "apply", "First check")
     assert (applied.code, applied.err) == (0, "")
-    assert "reject 2, keep 5, undecided 1, reported by the targeted group 1" in applied.out
+    assert "keep 5, reject 2, undecided 1 (of these, reported by the targeted group: 1)" in applied.out
+    assert "templates/tiny/verdicts.csv (7 new), annotation.json beside it" in applied.out
     assert f"  {RUDE}: natural.anti: no, not natural English (2 of 3)" in applied.out
     assert applied.out.count(f"  {LAZY}: reported as harmful by annotators of the targeted group") == 2
     assert f"  {SEEM}: stereotype.stereo: a tie: neither 1, stereotype 1, unsure 1" in applied.out
@@ -121,7 +122,7 @@ def test_from_answers_to_the_next_release(typed: Typed, folder: Path, tmp_path: 
     assert RUDE in diff
     assert LAZY in diff
     card = (tmp_path / "releases/tiny/2.0.0/README.md").read_text()
-    assert "reported by the targeted group 1" in card
+    assert "reported by the targeted group: 1" in card
     assert api.verify("tiny@2.0.0", rebuild=True) == []
 
 
@@ -145,12 +146,12 @@ def test_a_reported_row_may_be_kept_and_that_is_said(typed: Typed, folder: Path,
     """`--keep-reported` leaves it to the rule, in the verdict's own words, and counts it apart."""
     _answered(typed, folder)
     told = typed("annotate", "apply", "First check", "--keep-reported")
-    assert "reject 1, keep 6, undecided 1, reported by the targeted group 1" in told.out
-    assert "reported by the targeted group, and kept 1" in told.out
+    reported = "reported by the targeted group: 1, reported by the targeted group, and not rejected: 1"
+    assert f"keep 6, reject 1, undecided 1 (of these, {reported})" in told.out
     lines = csv.DictReader(io.StringIO((tmp_path / "templates/tiny/verdicts.csv").read_text()))
     (kept,) = [line for line in lines if line["id"] == LAZY]
     assert kept["verdict"] == "keep"
-    assert kept["reason"].endswith("of the targeted group, and kept because --keep-reported was asked for")
+    assert kept["reason"].endswith("of the targeted group, and not rejected because --keep-reported was asked for")
 
 
 def test_applying_again_replaces_its_own_verdicts(typed: Typed, folder: Path, tmp_path: Path) -> None:
@@ -168,6 +169,7 @@ def test_applying_again_replaces_its_own_verdicts(typed: Typed, folder: Path, tm
     assert not (tmp_path / "templates/tiny/annotation.json").exists()
     strict = typed("annotate", "apply", "First check", "--least", "4")
     assert strict.code == 0
+    assert "(1 new), annotation.json" in strict.out
     assert [line["id"] for line in csv.DictReader(io.StringIO(path.read_text()))] == [
         "people.are.french.nice.rude",
         LAZY,  # a report needs no majority
@@ -217,7 +219,7 @@ def test_agreement_is_told_with_intervals(typed: Typed, folder: Path) -> None:
     told = typed("annotate", "agree", "First check")
     assert (told.code, told.err) == (0, "")
     assert "alpha" in told.out
-    assert "groups have fewer than 5 annotators" in told.out
+    assert "no figures are told of 3 groups with fewer than 5 annotators" in told.out
     assert "women" not in (folder / "agreement.json").read_text().casefold()
     figures = typed("annotate", "agree", "First check", "--json").told["figures"]
     # By hand: 48 answers to `natural` (8 rows, 2 sentences, 3 people), 2 of them no, on one unit: of 48 pairs 2 differ.
@@ -241,14 +243,14 @@ def test_answers_are_released_without_who_is_who(typed: Typed, folder: Path, tmp
     typed("annotate", "apply", "First check")
     told = typed("annotate", "release", "First check", "out")
     assert (told.code, told.err) == (0, "")
-    # By hand: 24 annotations of 5 answers; the three to `withhold` of the reported row are left out.
-    assert told.out.splitlines()[0] == "117 answers of 3 annotators in out"
-    assert "left out: 3 answers to `withhold` of rows that the targeted group reported" in told.out
+    # By hand: 24 annotations of 5 answers, one of them to `withhold`, which is left out as one row was reported.
+    assert told.out.splitlines()[0] == "96 answers of 3 annotators in out"
+    assert "left out: 24 answers to `withhold`, as the targeted group reported rows" in told.out
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "answers.csv", "plan.json"]
     lines = list(csv.DictReader(io.StringIO((tmp_path / "out/answers.csv").read_text("utf-8-sig"))))
-    assert len(lines) == 117
-    assert {line["annotator"][:2] for line in lines} == {"p-"}
-    assert [line for line in lines if (line["row"], line["question"]) == (LAZY, "withhold")] == []
+    assert len(lines) == 96
+    assert {line["annotator"][:2] for line in lines if line["row"] != LAZY} == {"p-"}
+    assert [line["annotator"] for line in lines if line["row"] == LAZY] == [""] * 12  # 3 people, 4 answers
     everything = "".join(path.read_text() for path in (tmp_path / "out").iterdir())
     assert "women" not in everything.casefold()
     assert (folder / "secret").read_text().strip() not in everything
@@ -272,9 +274,9 @@ def test_sheets_come_one_by_one_and_again(typed: Typed, folder: Path) -> None:
     typed(*EXPORT)
     first, second = (fill(folder, name, _said) for name in PEOPLE[:2])
     assert typed("annotate", "import", "First check", str(first)).out.startswith(
-        "8 annotations by 1 people, 0 skipped: 8 new"
+        "8 annotations by 1 annotator, 0 skipped: 8 new"
     )
-    assert typed("annotate", "import", "First check", str(second)).out.startswith("16 annotations by 2 people")
+    assert typed("annotate", "import", "First check", str(second)).out.startswith("16 annotations by 2 annotators")
     fill(folder, PEOPLE[0], lambda who, item: {"natural.stereo": "no"})
     told = typed("annotate", "import", "First check", str(first), "--json").told
     assert (told["submitted"], len(told["changes"]["edited"]), told["changes"]["deleted"]) == (16, 8, [])
@@ -286,7 +288,7 @@ def test_odd_cells_are_counted_and_named(typed: Typed, folder: Path) -> None:
     sheet = fill(folder, PEOPLE[0], lambda who, item: {"natural.stereo": "perhaps"} if item.row == RUDE else {})
     told = typed("annotate", "import", "First check", str(sheet))
     assert told.code == 1
-    assert told.out.splitlines()[0].startswith("8 annotations by 1 people")
+    assert told.out.splitlines()[0].startswith("8 annotations by 1 annotator,")
     assert "'perhaps' is no answer to natural-" in told.out
 
 
@@ -300,7 +302,7 @@ def test_an_export_of_label_studio_comes_in_too(typed: Typed, folder: Path, tmp_
     export.write_text(json.dumps(world.label_studio(read_plan(folder), said, tasks)))
     told = typed("annotate", "import", "First check", str(export))
     assert (told.code, told.err) == (0, "")
-    assert told.out.splitlines()[0].startswith("24 annotations by 3 people, 0 skipped: 24 new")
+    assert told.out.splitlines()[0].startswith("24 annotations by 3 annotators, 0 skipped: 24 new")
     kept = [path.name for path in (folder / "exports").iterdir()]
     assert len(kept) == 1
     assert kept[0].startswith("0001-")
@@ -357,7 +359,7 @@ def test_rows_of_another_build_are_not_decided(typed: Typed, folder: Path, tmp_p
     told = typed("annotate", "apply", "First check", "--release", str(other))
     assert told.code == 1
     assert "reads otherwise in the release than people saw it" in told.out
-    assert "reject 0, keep 0, changed 8" in told.out
+    assert "changed 8, keep 0, reject 0" in told.out
 
 
 def test_a_missing_project_is_one_message(typed: Typed) -> None:
@@ -422,12 +424,21 @@ def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
 PUSH = ("annotate", "push", "tiny@1.0.0", "--project", "First check", "--n", "8", "--groups")
 
 
+def test_a_refused_push_leaves_no_plan_behind(typed: Typed, studio: world.Studio, folder: Path) -> None:
+    """Somebody has a project of that name with an interface of their own: the next name must not meet this plan."""
+    studio.create("First check", "<View/>", maximum_annotations=1)
+    told = typed(*PUSH)
+    assert (told.code, told.out) == (2, "")
+    assert "has another interface on the server" in told.err
+    assert not folder.exists()
+
+
 def test_pushed_twice_adds_nothing(typed: Typed, studio: world.Studio) -> None:
     """The second time says that all was there; another plan under the name is refused before the server is asked."""
     first, second = typed(*PUSH), typed(*PUSH)
     assert (first.code, first.err, second.code) == (0, "", 0)
-    assert first.out.splitlines()[-1] == "8 tasks sent, 0 were there already: http://127.0.0.1:1/projects/1/"
-    assert second.out.splitlines()[-1] == "0 tasks sent, 8 were there already: http://127.0.0.1:1/projects/1/"
+    assert first.out.splitlines()[-1] == "8 tasks sent, 0 there already: http://127.0.0.1:1/projects/1/"
+    assert second.out.splitlines()[-1] == "0 tasks sent, 8 there already: http://127.0.0.1:1/projects/1/"
     assert typed(*PUSH, "--overlap", "2").code == 2
     assert len(studio.held[1]) == 8
 
@@ -443,11 +454,11 @@ def test_answers_are_pulled_under_pseudonyms(typed: Typed, studio: world.Studio,
     assert "maria@example.com" in status.out
     pulled = typed("annotate", "pull", "First check")
     assert (pulled.code, pulled.err) == (0, "")
-    assert pulled.out.splitlines()[-1] == "24 annotations by 3 people, 0 skipped: 24 new, 0 edited, 0 deleted"
+    assert pulled.out.splitlines()[-1] == "24 annotations by 3 annotators, 0 skipped: 24 new, 0 edited, 0 deleted"
     assert "maria" not in (folder / "answers.csv").read_text()
     assert "maria" not in pulled.out
     again = typed("annotate", "pull", "First check", "--json").told
-    assert (again["new"], again["changes"]) == (False, {"new": [], "edited": [], "deleted": []})
+    assert (again["new"], again["changes"]) == (False, {"new": [], "edited": [], "deleted": [], "regrouped": []})
     named = typed("annotate", "pull", "First check", "--names")
     assert named.code == 0
     assert "maria@example.com" in (folder / "answers.csv").read_text()
@@ -465,7 +476,7 @@ def test_an_edit_after_a_pull_is_told(typed: Typed, studio: world.Studio, folder
     first["annotations"][0]["result"][0]["value"]["choices"] = ["unsure"]
     second["annotations"] = []
     told = typed("annotate", "pull", "First check")
-    assert told.out.splitlines()[-1] == "7 annotations by 1 people, 0 skipped: 0 new, 1 edited (1), 1 deleted (2)"
+    assert told.out.splitlines()[-1] == "7 annotations by 1 annotator, 0 skipped: 0 new, 1 edited (1), 1 deleted (2)"
 
 
 def test_inference_is_held_against_gold_and_the_marked_word() -> None:

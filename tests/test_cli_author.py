@@ -301,7 +301,7 @@ def test_a_template_that_renders_10_megabytes_is_one_message(project: Path, run:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("count", "sssbb"), "no dataset 'sssbb': there is "),
+        (("count", "sssbb"), "no dataset 'sssbb': did you mean 'sssb'? there is "),
         (("count", "x/y"), "x has no config 'y': there is x"),
         (("build", "y", "1.0.0"), "no dataset 'y': there is "),
         (("build", "x", "1.0"), "'1.0' is no version: expected MAJOR.MINOR.PATCH"),

@@ -16,12 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+import typer
 from huggingface_hub import constants as hub_constants
 from rich.progress import Progress
 from tests.commands import Outcome, Typed, typing
-from transformers import BertForMaskedLM
+from transformers import AutoTokenizer, BertForMaskedLM
+from typer.core import TyperOption
 
 import senseprobe
+from senseprobe.cli import app
 from senseprobe.cli.console import Step
 from senseprobe.cli.score import _tell
 from senseprobe.evaluate import models
@@ -78,6 +81,37 @@ def test_score(typed: Typed, tmp_path: Path) -> None:
     assert [(row[1], row[-2]) for row in rows] == [("preference", "108/108"), ("preference-half", "108/108")] * 2
     assert all("none known" in " ".join(row) for row in rows)
     assert str(tmp_path) not in done.out
+
+
+def test_rows_that_could_not_be_scored(typed: Typed, tmp_path: Path) -> None:
+    """Each is counted with its reason, and the first are named: here in a model that takes few tokens, by a count.
+
+    The second run has its numbers from the first, and says the same; so does the report.
+    """
+    folder = tmp_path / "bert"
+    config = json.loads((folder / "config.json").read_bytes())
+    tokens = AutoTokenizer.from_pretrained(folder)
+    table = senseprobe.load("sssb@1.0.0").table("race")
+    lengths = {text: len(tokens(text)["input_ids"]) for text in (*table["stereo"], *table["anti"])}
+    most = sorted(lengths.values())[len(lengths) // 2]
+    model = BertForMaskedLM.from_pretrained(folder)
+    model.bert.embeddings.position_embeddings = torch.nn.Embedding(most, config["hidden_size"])
+    model.bert.embeddings.position_ids = torch.arange(most)[None]
+    model.bert.embeddings.token_type_ids = torch.zeros((1, most), dtype=torch.long)
+    model.config.max_position_embeddings = most
+    model.save_pretrained(folder)
+    long = [row["id"] for row in table.to_dict("records") if max(lengths[row["stereo"]], lengths[row["anti"]]) > most]
+    assert 3 < len(long) < 108, "or else this test shows little"
+    for _ in range(2):
+        done = typed("score", "bert", "sssb@1.0.0:race")
+        assert (done.code, done.err.strip()) == (0, "")
+        told = f"{len(long)} too long for the model ({', '.join(long[:3])} and {len(long) - 3} more)"
+        assert f"{len(long)} rows have no number: {told}\n" in done.out
+        path = tmp_path / "results/sssb@1.0.0/bert/aul.race.json"
+        (reason,) = json.loads(path.read_bytes())["unscored"].items()
+        assert reason == ("too long for the model", {"rows": len(long), "first": long[:3]})
+    assert typed("report", str(path), "-o", "page.md").code == 0
+    assert f"{len(long)} rows have no number: {len(long)} too long" in (tmp_path / "page.md").read_text()
 
 
 def test_score_on_all_configs(typed: Typed) -> None:
@@ -162,13 +196,24 @@ def test_name_with_markup(typed: Typed, tmp_path: Path) -> None:
     assert "aul of [bold]bert[/italic]" in done.out
 
 
+@pytest.mark.parametrize("command", ["score", "report", "compare", "slice", "replay", "plant"])
+def test_each_option_says_what_it_takes(command: str) -> None:
+    """FILE, DIR, NAME or the like, and not only that it is text; flags take nothing."""
+    found = typer.main.get_group(app).commands[command].params
+    options = [each for each in found if isinstance(each, TyperOption) and not each.is_flag and each.name != "help"]
+    assert options
+    assert [option.name for option in options if not option.metavar] == []
+
+
 # --- bad input ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("score bert sssb@1.0.0 -m bleu", "unknown scorer bleu: take one of aul, "),
+        ("score bert sssb@1.0.0 -m bleu", "unknown scorer bleu: there is aul, "),
+        ("score bert sssb@1.0.0 -m ppl", "unknown scorer ppl: did you mean 'pll'? there is aul, "),
+        ("score bert sssb@1.0.0 -e tie", "unknown estimand tie: there is "),
         ("score bert association@1.0.0", "association@1.0.0: no scorer takes association rows yet"),
         (
             "score bert nli-control@1.0.0:nationality",
@@ -179,7 +224,9 @@ def test_name_with_markup(typed: Typed, tmp_path: Path) -> None:
         ("replay nothing.json", "nothing.json cannot be read: No such file or directory"),
         ("replay bert/config.json", "bert/config.json is no result of senseprobe"),
         ("score bert sssb@1.0.0:people", "sssb@1.0.0:people has no config 'people': there is nationality, language,"),
-        ("score bert sssb@9.9.9", "no release 'sssb@9.9.9': there is association@1.0.0"),
+        ("score bert sssb@9.9.9", "no release 'sssb@9.9.9': did you mean 'sssb@1.0.1'? there is association@1.0.0"),
+        ("score bert ssbs@1.0.0", "no release 'ssbs@1.0.0': did you mean 'sssb@1.0.0'? there is association@1.0.0"),
+        ("score bert sssb@1.0.0:rase", "sssb@1.0.0:rase has no config 'rase': did you mean 'race'? there is nation"),
         ("score bert nowhere/at/all", "no release folder 'nowhere/at/all'"),
         ("score nobody/nothing sssb@1.0.0:race", "cannot load the model nobody/nothing: "),
         ("score releases sssb@1.0.0:race", "cannot load the model releases: "),
@@ -239,7 +286,6 @@ def test_unwritable_output(typed: Typed, tmp_path: Path) -> None:
 # The command line, with a model that, once it is loaded, answers so many times and then never again.
 INTERRUPTED = """
 import os, time
-from tests.commands import Outcome, Typed, typing
 from transformers import BertForMaskedLM
 from senseprobe.evaluate import models
 
@@ -757,7 +803,7 @@ def test_results_in_a_folder_called_like_the_release(typed: Typed, tmp_path: Pat
     assert typed("verify", "sssb@1.0.0").out == "sssb@1.0.0: as it was frozen\n"
     assert typed("verify", "sssb@1.0.0:race").out == "sssb@1.0.0:race: as it was frozen\n"
     (tmp_path / "sssb@9.9.9").mkdir()
-    assert typed("verify", "sssb@9.9.9").message.startswith("no release 'sssb@9.9.9': there is ")
+    assert typed("verify", "sssb@9.9.9").message.startswith("no release 'sssb@9.9.9': did you mean ")
     assert "release.json" in typed("score", "bert", "bert").message
     # A folder that holds a release is one, whatever it is called.
     shutil.copytree(tmp_path / "releases/sssb/1.0.0", tmp_path / "mine@2")

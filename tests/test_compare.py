@@ -166,7 +166,7 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     assert b.rows is not None
     told = refused([a, replace(b, rows=b.rows[:-1])], tmp_path / "rows")
     assert told == "the two results are not of the same rows: score both models on one release"
-    assert refused([a], tmp_path / "one") == f"1 results on the release: a comparison is of 2 to {MAX_MODELS}"
+    assert refused([a], tmp_path / "one") == f"1 result on the release: a comparison is of 2 to {MAX_MODELS}"
     many = [result(sssb, f"m{number}", first(number)) for number in range(MAX_MODELS + 1)]
     assert refused(many, tmp_path / "many").startswith(f"{MAX_MODELS + 1} results on the release")
 

@@ -587,10 +587,10 @@ def test_slices_of_gendered_words_and_of_controls() -> None:
         (["quality="], "write slot=word"),
         (
             ["qualty=rude"],
-            "by 'qualty': take one of quality, demonym, verb, object, polarity, frame, gold",
+            "by 'qualty': did you mean 'quality'? there is quality, demonym, verb, object, polarity, frame, gold",
         ),
         (["neutral=0.5"], "cannot slice by 'neutral'"),
-        (["quality=ruder"], "no row has quality=ruder: did you mean rude?"),
+        (["quality=ruder"], "no row has quality=ruder: did you mean 'rude'?"),
         (["quality=zzz"], "no row has quality=zzz$"),
         (["verb=ate", "object=car"], "no row has verb=ate, object=car"),
     ],

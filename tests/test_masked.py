@@ -311,7 +311,7 @@ def test_no_texts_give_no_scores(tiny_models: dict[str, Path]) -> None:
 
 def test_unknown_scorer_is_refused_with_the_known_ones() -> None:
     """An unknown scorer is refused in one clause that lists the known ones."""
-    with pytest.raises(SenseprobeError, match=r"unknown scorer crows: take one of aul, aula, .*pll, .*cps"):
+    with pytest.raises(SenseprobeError, match=r"unknown scorer crows: there is aul, aula, .*pll, .*cps"):
         get("crows")
 
 

@@ -114,6 +114,27 @@ def test_what_cannot_be_scored_is_unscored() -> None:
     assert unscored["log-odds"] == {nothing, long, shorter, *same, apart, itself, untold}
 
 
+def test_why_there_is_no_number(loaded: dict[str, MaskedLM]) -> None:
+    """Each unit that is unscored has its reason: of the text first, then of the pair, then of the number."""
+    texts = [unit.text for unit in UNITS]
+    nothing, apart = Unit("", "kind"), UNITS[texts.index("kind")]
+    long, shorter = max(UNITS, key=lambda unit: len(unit.text)), UNITS[texts.index("people are kind")]
+    for name in NAMES:
+        reasons = why(name, loaded["bert"], [nothing, long, Unit("he is kind", "she is kind")])
+        assert reasons[:2] == ["no token to score", "too long for the model"], name
+        # A word that both share and one that differs are there, but no target: else it is the number that is not.
+        assert reasons[2] == ("no target, or no other token differs" if name == "log-odds" else "no finite number")
+    assert why("cps", loaded["bert"], [apart]) == why("cps-rounded", loaded["bert"], [apart]) == ["no shared token"]
+    assert why("sss", loaded["bert"], [shorter]) == why("sss-prob", loaded["bert"], [shorter]) == ["no token differs"]
+
+
+def why(name: str, model: MaskedLM, units: Sequence[Unit]) -> list[str]:
+    """What a scorer says of units without a number."""
+    said = get(name).why
+    assert said is not None
+    return [*said(model, units)]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_numbers_lie_in_the_declared_range(name: str) -> None:
     """Every number of every model lies in the range that the scorer declares."""

@@ -110,7 +110,7 @@ def test_list(typed: Typed) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("aull",), "no metric 'aull': did you mean aul?"),
+        (("aull",), "no metric 'aull': did you mean 'aul'?"),
         (("%%",), "no metric '%%': `senseprobe metrics` lists all"),
         (("--json", "--markdown"), "--markdown and --json: only one of them"),
     ],

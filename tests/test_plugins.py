@@ -6,17 +6,18 @@ Distributions are made on the spot: a folder on the path with modules, and what 
 import json
 import logging
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from senseprobe import api
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
@@ -32,6 +33,7 @@ from senseprobe.records import Design
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "tests/fixtures/plugin"
+MASKED = ROOT / "tests/fixtures/plugin-masked"
 Install = Callable[..., None]
 
 SCORER = """
@@ -121,14 +123,18 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 # --- the example ------------------------------------------------------------------------------------------------------
 
 
+def installed(source: Path, folder: Path) -> Path:
+    """An example, installed into a folder."""
+    told = tomllib.loads((source / "pyproject.toml").read_text())["project"]
+    (module,) = source.glob("*.py")
+    write_distribution(folder, told["name"], told["entry-points"], {module.name: module.read_text()})
+    return folder
+
+
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example, installed into a folder."""
-    folder = tmp_path_factory.mktemp("installed")
-    told = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
-    write_distribution(folder, told["name"], told["entry-points"], {})
-    shutil.copy(EXAMPLE / "shortness.py", folder)
-    return folder
+    """The first example, installed."""
+    return installed(EXAMPLE, tmp_path_factory.mktemp("installed"))
 
 
 def run(folder: Path | None, where: Path, *arguments: str) -> str:
@@ -172,10 +178,50 @@ def test_the_example_of_the_docs(example: Path, tmp_path: Path) -> None:
     assert "ties" in (tmp_path / "page.md").read_text()
 
 
-def test_the_docs_show_the_example() -> None:
+def test_the_masked_example_of_the_docs(tiny_models: dict[str, Path], tmp_path: Path) -> None:
+    """Its numbers are those of transformers alone, a token at a time; what its figure leaves out is counted."""
+    folder = installed(MASKED, tmp_path)
+    words = ("--scorer", "rarest", "--estimand", "likelier", "--json")
+    (result,) = json.loads(run(folder, tmp_path, "score", str(tiny_models["bert"]), "sssb@1.0.1:noun", *words))
+    rows = api.load("sssb@1.0.1").table("noun")
+    found = {figure["estimand"]: figure for figure in result["figures"]}["likelier"]
+    # CHANGELOG and templates/sssb/README.md: 186 pairs, of which four are contested; all are labelled.
+    assert (found["rows"], found["scored"], found["left_out"]) == (182, 182, {"contested": 4, "unlabelled": 0})
+    least = _least(tiny_models["bert"], [*rows["stereo"], *rows["anti"]])
+    (written,) = (tmp_path / "results").rglob("*.parquet")
+    numbers = pd.read_parquet(written)
+    for role in ("stereo", "anti"):
+        np.testing.assert_allclose(numbers[f"{role}_score"], [least[text] for text in rows[role]], rtol=1e-5)
+    ahead = (numbers["stereo_score"] > numbers["anti_score"]).to_numpy()[~rows["contested"].to_numpy()]
+    assert found["value"] == pytest.approx(100 * ahead.sum() / 182)
+
+    model = str(tiny_models["bert"])
+    (result,) = json.loads(run(folder, tmp_path, "score", model, "sssb@1.0.1:race-groups", *words))
+    found = {figure["estimand"]: figure for figure in result["figures"]}["likelier"]
+    assert (found["rows"], found["left_out"]) == (108, {"contested": 0, "unlabelled": 432})
+
+
+def _least(folder: Path, texts: Iterable[str]) -> dict[str, float]:
+    """The lowest log-probability of a token, that token masked, of each text."""
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForMaskedLM.from_pretrained(folder).eval()
+    least = {}
+    for text in dict.fromkeys(texts):
+        ids = tokenizer(text, return_tensors="pt")["input_ids"][0]
+        places = torch.arange(1, len(ids) - 1)  # between [CLS] and [SEP]
+        masked = ids.repeat(len(places), 1)
+        masked[torch.arange(len(places)), places] = tokenizer.mask_token_id
+        with torch.inference_mode():
+            logits = model(input_ids=masked).logits.double()
+        told = logits.log_softmax(-1)[torch.arange(len(places)), places, ids[places]]
+        least[text] = float(told.min())
+    return least
+
+
+@pytest.mark.parametrize(("source", "name"), [(EXAMPLE, "shortness.py"), (MASKED, "rarest.py")])
+def test_the_docs_show_the_example(source: Path, name: str) -> None:
     """The blocks of the page are the files that the test installs, and the module has under 40 lines."""
     page = (ROOT / "docs/plugins.md").read_text()
-    module, project = ((EXAMPLE / name).read_text() for name in ("shortness.py", "pyproject.toml"))
+    module, project = ((source / file).read_text() for file in (name, "pyproject.toml"))
     assert f"```python\n{module}```" in page
     assert f"```toml\n{project}```" in page
     assert len(module.splitlines()) < 40
@@ -277,7 +323,7 @@ def test_an_unknown_name_lists_plug_ins_too(install: Install) -> None:
         {"own": "plugged_own:X"},
         {"plugged_own.py": f"{SCORER}\nX = Scorer(id='own', **COMMON)"},
     )
-    with pytest.raises(SenseprobeError, match=r"unknown scorer owm: take one of aul, .*, own$"):
+    with pytest.raises(SenseprobeError, match=r"unknown scorer owm: did you mean 'own'\? there is aul, .*, own$"):
         get("owm")
 
 

@@ -26,7 +26,7 @@ from senseprobe.evaluate.reporting.differences import differences
 from senseprobe.evaluate.reporting.evidence import Evidence, gather
 from senseprobe.evaluate.reporting.lines import by_sense, side_by_side
 from senseprobe.evaluate.reporting.telling import tell
-from senseprobe.evaluate.reporting.words import interval, p_value, zero
+from senseprobe.evaluate.reporting.words import basis, interval, p_value, remarks, zero
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
@@ -204,7 +204,7 @@ sys.stdout.buffer.write(html(account).encode())
 def test_every_figure(page: Page) -> None:
     """For every config and sense type there are value and interval, as `interval` prints them."""
     headings = [attributes for tag, attributes in page.elements if tag == "h2"]
-    assert len(headings) == 2 + 3 + 1 + 2, "two of what and how; three senses; contrasts; declared; signatures"
+    assert len(headings) == 1 + 2 + 3 + 1 + 2, "in short; what and how; three senses; contrasts; declared; signatures"
     assert page.row("nationality", "preference-half")[2] == "+7.5 [-10.5, +12.8]"
     assert page.row("nationality", "Japanese")[2] == "+31.2 [-10.5, +12.8] p = 0.0160 after Holm"
     assert page.row("nationality", "spread")[2] == "14.8 p = 0.0123"
@@ -303,6 +303,21 @@ def test_samples_and_truths() -> None:
     text = Page(render([replace(result(), limit=50, seed=3), truth])).text
     assert "aul · org/model: only 50 rows, drawn by seed 3." in text
     assert "planted is no score but the truth: the model was made to see 70 % of the stereotypes more often" in text
+
+
+def test_one_of_a_thing() -> None:
+    """One row is no rows; and thousands are told apart."""
+    one = figure("c", "preference-half", rows=1, scored=1, ties=1, levels={"nation": 1})
+    assert (basis(one), remarks(one)) == ("1 row; over nation (1)", "1 tie")
+    assert basis(replace(one, rows=102_400)) == "102,400 rows; over nation (1)"
+    text = Page(render([replace(result(figures=(one,)), limit=1, coarse={"rows": 1, "flipped": 1})])).text
+    assert "aul · org/model: only 1 row, drawn by seed 0." in text
+    assert "aul · org/model: 1 of 1 pair drawn has another sign in float32 than in float32." in text
+    reasons = {"too long for the model": {"rows": 1, "first": ["c.a"]}}
+    assert (
+        "1 row has no number: 1 too long for the model (c.a)."
+        in Page(render([replace(result(), unscored=reasons)])).text
+    )
 
 
 def test_scorers_are_explained(page: Page) -> None:

@@ -226,7 +226,7 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for module, bound, small, message in (
         (results, "MAX_BYTES", 100, "larger than"),
         (evidence, "MAX_RESULTS", 0, "1 results: expected 1 to 0"),
-        (results, "MAX_FIGURES", 0, "has 1 figures"),
+        (results, "MAX_FIGURES", 0, "has 1 figure and"),
         (results, "MAX_NAME", 5, "a name of 64 characters"),
         (scores, "MAX_ROWS", 24, "has 25 rows, more than 24"),
         (scores, "MAX_TABLE_BYTES", 100, "holds more than"),

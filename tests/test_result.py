@@ -535,6 +535,47 @@ def test_coarse_that_cannot_be(told: object, tmp_path: Path) -> None:
         read_result(path)
 
 
+def test_reasons_are_kept(tmp_path: Path) -> None:
+    """Why rows have no number is in the file, which follows the schema, and is read; else the key is not there."""
+    told = {"too long for the model": {"rows": 7, "first": ["race.a", "race.b", "noun.c"]}}
+    result = replace(RESULT, unscored=told, rows=None)
+    path = result.write(tmp_path)
+    data = json.loads(path.read_bytes())
+    assert data["unscored"] == told
+    VALIDATOR.validate(data)
+    assert read_result(path) == result
+    assert result.signature == RESULT.signature
+    assert "unscored" not in RESULT.as_dict()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"a": {"rows": 0, "first": []}},
+        {"a": {"rows": 1}},
+        {"a": {"rows": 9, "first": ["b"] * 6}},
+        {"a": {"rows": 1, "first": [1]}},
+        {f"{n}": {"rows": 1, "first": []} for n in range(21)},
+        7,
+    ],
+)
+def test_reasons_that_cannot_be(told: object, tmp_path: Path) -> None:
+    """No rows, no ids, or too many of them or of reasons are no result."""
+    path = tmp_path / "aul.json"
+    path.write_text(json.dumps({**RESULT.as_dict(), "unscored": told}))
+    with pytest.raises(ResultError, match="is no result of senseprobe"):
+        read_result(path)
+
+
+@pytest.mark.parametrize("told", [{"x" * 5000: {"rows": 1, "first": []}}, {"a": {"rows": 1, "first": ["x" * 5000]}}])
+def test_reasons_that_are_too_long(told: object, tmp_path: Path) -> None:
+    """A page would repeat them, as it does names."""
+    path = tmp_path / "aul.json"
+    path.write_text(json.dumps({**RESULT.as_dict(), "unscored": told}))
+    with pytest.raises(ResultError, match="a name of 5,000 characters: too many"):
+        read_result(path)
+
+
 def test_no_table_without_its_result(tmp_path: Path) -> None:
     """Where there is room for the table and not for the figures, neither is left."""
     table = len(bytes_of(replace(RESULT, figures=()), tmp_path)[1])

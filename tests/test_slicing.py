@@ -113,8 +113,8 @@ def test_a_table_for_people_says_how_sure(answered: Path, typed: Typed) -> None:
     ("words", "message"),
     [
         (["adherent:Jain"], "write slot=word, as in quality=rude"),
-        (["adherent=Jian"], "no row has adherent=Jian: did you mean Jain?"),
-        (["colour=red"], "cannot slice by 'colour': take one of verb, object, adherent, claim"),
+        (["adherent=Jian"], "no row has adherent=Jian: did you mean 'Jain'?"),
+        (["colour=red"], "cannot slice by 'colour': there is verb, object, adherent, claim"),
         (["adherent=Jain", "claim=Someone", "gold=contradiction"], "no row has adherent=Jain, claim=Someone, gold="),
         (["--largest", "entailed"], "no label 'entailed'; take one of entailment, neutral, contradiction"),
         (["--largest", "neutral", "--by", "colour"], "no column 'colour'"),

@@ -156,6 +156,18 @@ def test_flipped_bits(whole: Path, data: st.DataObject) -> None:
     content = bytearray(whole.read_bytes())
     for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=4)):
         content[place] ^= 1 << data.draw(st.integers(0, 7))
+    _check_flipped(whole, content)
+
+
+@pytest.mark.parametrize("place", range(100))
+def test_flipped_header(whole: Path, place: int) -> None:
+    """Byte 18 says which versions may write the file: a higher one makes it read-only."""
+    content = bytearray(whole.read_bytes())
+    content[place] ^= 4
+    _check_flipped(whole, content)
+
+
+def _check_flipped(whole: Path, content: bytearray) -> None:
     found, said, left = read(whole.name, bytes(content))
     assert found.items() <= KEPT.items()
     assert len(said) <= 1

@@ -138,7 +138,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 0, "columns are not id, verdict, rule, source and, if you like, reason"),
+        ("", 1, "columns are not id, verdict, rule, source and, if you like, reason"),
         ("id,verdict,rule\na,keep,r\n", 1, "columns are not id"),
         ("id,verdict,rule,source,id\n", 1, "columns are not id"),
         ("id,verdict,rule,source,why\n", 1, "columns are not id"),

@@ -1,7 +1,6 @@
 """Figures of a part of the rows, such as all that have rude and Iraqi (Dev et al. 2020, discussion)."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from senseprobe.evaluate.estimands.inference import Scope, figure_of, mean_figur
 from senseprobe.evaluate.estimands.neutrality import accuracy_rows, compact
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE, BoolArray
+from senseprobe.wording import meant, offered
 
 __all__ = ["parse_slice", "slice_figures", "slice_rows"]
 
@@ -46,7 +46,7 @@ def slice_rows(rows: pd.DataFrame, design: Design, wanted: Slice) -> pd.DataFram
         known = [*design.slots, *(name for name, _ in design.columns), "frame", "gold"]
         if column not in known or column not in rows:
             raise ResultError(
-                f"cannot slice by {column!r}: take one of {', '.join(name for name in known if name in rows)}"
+                f"cannot slice by {column!r}: {offered(column, [name for name in known if name in rows])}"
             )
         stays &= _holds(rows[column], column, words)
     if not stays.any():
@@ -66,8 +66,8 @@ def _levels(known: list[str], column: str, word: str) -> list[int]:
     exact = [code for code, level in enumerate(known) if level == word]
     if found := exact or [code for code, level in enumerate(known) if level.casefold() == word.casefold()]:
         return found
-    near = get_close_matches(word, known, n=1)
-    raise ResultError(f"no row has {column}={word}" + (f": did you mean {near[0]}?" if near else ""))
+    near = meant(word, known)
+    raise ResultError(f"no row has {column}={word}{f': {near}' if near else ''}")
 
 
 def _named(wanted: Slice) -> str:

@@ -18,6 +18,7 @@ from transformers.utils import logging as transformers_logging
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.failures import explained
 from senseprobe.evaluate.models.weights import INDEX, refuse_index, refuse_other_weights
+from senseprobe.wording import counted
 
 __all__ = ["Pretrained", "open_checkpoint", "quiet", "read_config", "vocabulary"]
 
@@ -164,7 +165,7 @@ def _place(spec: str) -> tuple[str, str | None]:
 def _refuse_random_weights(spec: str, info: dict[str, Any]) -> None:
     wrong_shape = {key for key, *_ in info["mismatched_keys"]}
     if random := sorted(set(info["missing_keys"]) | wrong_shape):
-        more = f" and {len(random) - 1} others" if len(random) > 1 else ""
+        more = f" and {counted(len(random) - 1, 'other')}" if len(random) > 1 else ""
         raise ModelError(
             f"cannot load the model {spec}: its checkpoint lacks {random[0]}{more}, which would be filled with random"
             " numbers; it was made for another kind of head"

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from senseprobe.errors import ModelError
+from senseprobe.wording import counted
 
 __all__ = ["CLASSES", "class_columns"]
 
@@ -27,8 +28,8 @@ def class_columns(spec: str, names: Mapping[int, str], stated: str | None = None
     found = [str(names[i]) for i in sorted(names)]
     if len(found) != len(CLASSES):
         raise ModelError(
-            f"cannot use the model {spec} for inference: it has {len(found)} classes ({', '.join(found)}), where"
-            " entailment, neutral and contradiction are needed"
+            f"cannot use the model {spec} for inference: it has {counted(len(found), 'class', 'classes')}"
+            f" ({', '.join(found)}), where entailment, neutral and contradiction are needed"
         )
     if sorted(names) != [*range(len(CLASSES))]:
         raise ModelError(

@@ -17,6 +17,8 @@ from senseprobe.evaluate.models.failures import guarded
 from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.joining import Joiner, Pair
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.units import EMPTY, TOO_LONG
+from senseprobe.wording import counted
 
 __all__ = ["Classifier", "load"]
 
@@ -49,7 +51,13 @@ class Classifier:
 
     def can_score(self, pair: Pair) -> bool:
         """Whether both texts have a token of their own and the pair is not too long for the model."""
-        return pair.whole and len(pair.ids) <= self.max_length
+        return not self.obstacle(pair)
+
+    def obstacle(self, pair: Pair) -> str:
+        """Why the pair cannot be scored, in a few words; empty where it can."""
+        if not pair.whole:
+            return EMPTY
+        return TOO_LONG if len(pair.ids) > self.max_length else ""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """The probabilities of entailment, neutral and contradiction: float64 of shape (pairs, 3), in order.
@@ -71,7 +79,7 @@ class Classifier:
             raise ModelError(f"the model {self.name} gives no logits")
         if tuple(logits.shape) != (len(batch), len(CLASSES)):
             raise ModelError(
-                f"the model {self.name} gives logits of shape {tuple(logits.shape)} for {len(batch)} pairs"
+                f"the model {self.name} gives logits of shape {tuple(logits.shape)} for {counted(len(batch), 'pair')}"
             )
         return list(logits.cpu().double().softmax(1)[:, self._columns].numpy())  # not every device has float64
 

@@ -17,6 +17,7 @@ from senseprobe.evaluate.models.failures import guarded
 from senseprobe.evaluate.models.head import Head, own_log_probabilities
 from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.units import EMPTY, TOO_LONG
 
 __all__ = ["Encoding", "MaskedLM", "Query", "load"]
 
@@ -98,7 +99,13 @@ class MaskedLM:
 
     def can_score(self, encoding: Encoding) -> bool:
         """Whether the text has a token of its own and is not too long for the model."""
-        return len(encoding.ids) <= self.max_length and not all(encoding.special)
+        return not self.obstacle(encoding)
+
+    def obstacle(self, encoding: Encoding) -> str:
+        """Why the text cannot be scored, in a few words; empty where it can."""
+        if all(encoding.special):
+            return EMPTY
+        return TOO_LONG if len(encoding.ids) > self.max_length else ""
 
     def log_probabilities(self, queries: Sequence[Query]) -> list[NDArray[np.float64]]:
         """Natural log-probabilities for each query in order, shape (positions,), at most 0.

@@ -9,6 +9,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.comparing import Comparison, compare_all
 from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.reporting.evidence import Evidence
+from senseprobe.wording import counted
 
 __all__ = ["MAX_MODELS", "Difference", "differences"]
 
@@ -36,7 +37,7 @@ def differences(evidence: Sequence[Evidence]) -> list[Difference]:
     the release or a table of scores is not at hand: figures alone do not say what words have in common.
     """
     if not 2 <= len(evidence) <= MAX_MODELS:
-        raise ResultError(f"{len(evidence)} results on the release: a comparison is of 2 to {MAX_MODELS}")
+        raise ResultError(f"{counted(len(evidence), 'result')} on the release: a comparison is of 2 to {MAX_MODELS}")
     _same(evidence)
     return [_difference(evidence, *pair) for pair in combinations(range(len(evidence)), 2)]
 

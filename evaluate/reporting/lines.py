@@ -8,8 +8,9 @@ from senseprobe.evaluate.reporting import plots, words
 from senseprobe.evaluate.reporting.account import Cell, Plot, Section, Table
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.records import Figure
+from senseprobe.wording import counted
 
-__all__ = ["Line", "by_bias", "by_sense", "contrasts", "lines_of", "overview", "side_by_side"]
+__all__ = ["Line", "by_bias", "by_sense", "contrasts", "headlines", "lines_of", "overview", "side_by_side"]
 
 OF_CONTRASTS = ("matched-contrast", "unmatched-difference")
 HEADLINES = ("preference-half", "preference", "nn", "accuracy")
@@ -143,7 +144,7 @@ def _groups(lines: Sequence[Line]) -> Iterator[Table]:
     """A table of the groups of each figure, on demand."""
     for (config, estimand), held in _by_config(lines).items():
         left = len(held) - MOST_GROUPS
-        note = f"{left} more groups are in the JSON." if left > 0 else ""
+        note = f"{counted(left, 'more group')} in the JSON." if left > 0 else ""
         rows = (
             (
                 Cell(text=line.config, kind="name"),
@@ -168,16 +169,22 @@ _GROUPED = {
 }
 
 
-def by_bias(lines: Sequence[Line], biases: Mapping[str, str]) -> Section:
-    """The first figure of each config, by the kind of bias that the release says it is about."""
+def headlines(lines: Sequence[Line]) -> list[Line]:
+    """The first figure of each config over all its rows."""
     firsts: dict[str, Line] = {}
     for estimand in HEADLINES:
         for line in lines:
-            if line.estimand == estimand and line.group is None and biases.get(line.config):
+            if line.estimand == estimand and line.group is None:
                 firsts.setdefault(line.config, line)
+    return list(firsts.values())
+
+
+def by_bias(lines: Sequence[Line], biases: Mapping[str, str]) -> Section:
+    """The first figure of each config, by the kind of bias that the release says it is about."""
+    firsts = [line for line in headlines(lines) if biases.get(line.config)]
     rows = tuple(
-        (Cell(text=biases[config], kind="name"), *_row(line)[:-1])
-        for config, line in sorted(firsts.items(), key=lambda item: biases[item[0]])
+        (Cell(text=biases[line.config], kind="name"), *_row(line)[:-1])
+        for line in sorted(firsts, key=lambda line: biases[line.config])
     )
     if not rows:
         return Section(title="By bias type")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand
 from senseprobe.evaluate.scorers import SCORERS, Scorer
+from senseprobe.wording import meant
 
 __all__ = ["declared", "entry", "find", "page", "shown_range"]
 
@@ -59,10 +59,7 @@ def find(name: str) -> list[dict[str, Any]]:
     found = [each for held in declared().values() for each in held if each["id"] == name]
     if not found:
         known = [each["id"] for held in declared().values() for each in held]
-        near = get_close_matches(name, known, n=1)
-        raise ResultError(
-            f"no metric {name!r}: " + (f"did you mean {near[0]}?" if near else "`senseprobe metrics` lists all")
-        )
+        raise ResultError(f"no metric {name!r}: {meant(name, known) or '`senseprobe metrics` lists all'}")
     return found
 
 

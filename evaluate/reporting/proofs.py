@@ -22,9 +22,9 @@ from senseprobe.evaluate.reporting.account import Cell, Section, Table
 from senseprobe.evaluate.reporting.differences import Difference
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.lines import figure_cell
-from senseprobe.records import Design
+from senseprobe.records import Design, Figure
 
-__all__ = ["answers", "control", "differing", "margin_of", "near_zero", "nulls", "polarity"]
+__all__ = ["answers", "control", "control_figures", "differing", "margin_of", "near_zero", "nulls", "polarity"]
 
 NEAR = "Shown to be near the neutral value?"
 POLARITY = "If polarity meant nothing"
@@ -49,7 +49,7 @@ def near_zero(evidence: Sequence[Evidence]) -> Section:
                 found.setdefault(key, [None] * len(evidence))[number] = answer
     told = (
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
-        f"lies within {margin.points:g} points of it. {margin.reason}"
+        f"lies within {margin.told} of it. {margin.reason}"
     )
     without = _without_neutral(evidence, {key[:2] for key in found})
     left = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
@@ -148,16 +148,19 @@ def control(evidence: Sequence[Evidence]) -> Section:
 
 
 def _control_rows(evidence: Evidence) -> Iterator[tuple[Cell, ...]]:
-    """The figures in question, then those of the control: its config of the same words, where one is named so."""
+    """The figures in question, then those of the control."""
     name = str(evidence.result.release["name"])
     shown = [(name, figure) for figure in evidence.result.figures if figure.estimand in PROBES]
-    of_control = [(str(each.release["name"]), figure) for each in evidence.controls for figure in each.figures]
-    same = [
-        (on, figure) for on, figure in of_control if figure.config and name.partition("@")[0].endswith(figure.config)
-    ]
-    for on, figure in [*shown, *(same or of_control)]:
+    for on, figure in [*shown, *control_figures(evidence)]:
         named = (Cell(text=text, kind="name") for text in (evidence.label, on, figure.config, figure.estimand))
         yield (*named, Cell(text=figure.group or "", kind="name"), figure_cell(figure))
+
+
+def control_figures(evidence: Evidence) -> list[tuple[str, Figure]]:
+    """Figures of the control, each with its release: of its config of the same words, where one is named so."""
+    dataset = str(evidence.result.release["name"]).partition("@")[0]
+    found = [(str(each.release["name"]), figure) for each in evidence.controls for figure in each.figures]
+    return [(on, figure) for on, figure in found if figure.config and dataset.endswith(figure.config)] or found
 
 
 def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:

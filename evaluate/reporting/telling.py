@@ -1,18 +1,20 @@
-"""The whole report in order: what was measured, how sure that is, what zero means, and then the figures."""
+"""The whole report in order: in short, what was measured, how sure that is, what zero means, and then the figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate import coarse
+from senseprobe.evaluate import coarse, unscored
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting.account import Account, Cell, Section, Table
+from senseprobe.evaluate.reporting.brief import in_short
 from senseprobe.evaluate.reporting.differences import Difference
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.lines import Line, by_bias, by_sense, contrasts, lines_of, overview
 from senseprobe.evaluate.reporting.proofs import control, differing, near_zero, polarity
 from senseprobe.evaluate.reporting.singles import by_word, fillers_of, rows_of
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.wording import counted
 
 __all__ = ["tell"]
 
@@ -40,6 +42,7 @@ def tell(evidence: Sequence[Evidence], found: Sequence[Difference] = ()) -> Acco
     lines, biases, card = lines_of(evidence), _biases(evidence), _card(evidence)
     labels, warning = tuple(each.label for each in evidence), str(card.get("content_warning") or WARNING)
     sections = [
+        in_short(evidence, lines),
         _measured(evidence, card),
         _certainty(evidence, lines),
         differing(found, labels),
@@ -84,11 +87,12 @@ def _measured(evidence: Sequence[Evidence], card: Mapping[str, Any]) -> Section:
     if len(told) == 3:
         told[2] = f"Not for: {told[2]}"
     told += [
-        f"{each.label}: only {each.result.limit} rows, drawn by seed {each.result.seed}."
+        f"{each.label}: only {counted(each.result.limit, 'row')}, drawn by seed {each.result.seed}."
         for each in evidence
         if each.result.limit is not None
     ]
-    told += [f"{each.label}: {counted}." for each in evidence if (counted := coarse.told(each.result))]
+    for say in (coarse.told, unscored.told):
+        told += [f"{each.label}: {clause}." for each in evidence if (clause := say(each.result))]
     told += [_planted(each) for each in evidence if "planted" in each.result.model]
     missing: dict[str, list[str]] = {}
     for each in evidence:

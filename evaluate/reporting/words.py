@@ -9,6 +9,7 @@ from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.null import PolarityNull
 from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.records import Figure
+from senseprobe.wording import counted
 
 __all__ = [
     "basis",
@@ -66,7 +67,7 @@ def remarks(figure: Figure) -> str:
     if figure.unscored:
         told.append(f"{figure.scored} of {figure.rows} scored")
     if figure.ties:
-        told.append(f"{figure.ties} {'tie' if figure.ties == 1 else 'ties'}")
+        told.append(counted(figure.ties, "tie"))
     return ", ".join(filter(None, told))
 
 
@@ -104,7 +105,7 @@ def zero(figure: Figure) -> str:
 
 def basis(figure: Figure) -> str:
     """Rows, what was left out of them, what the interval generalises over, and what the other columns do not say."""
-    parts = [", ".join([f"{figure.rows} rows", *(f"{n} {reason}" for reason, n in figure.left_out.items() if n)])]
+    parts = [", ".join([counted(figure.rows, "row"), *(f"{n} {reason}" for reason, n in figure.left_out.items() if n)])]
     if figure.levels:
         parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
     if figure.fixed:
@@ -115,7 +116,8 @@ def basis(figure: Figure) -> str:
 
 def null(found: PolarityNull) -> str:
     """A figure beside what it would be if polarity meant nothing: ``+12.3, at random [-20.0, +20.0]``."""
-    drawn = f"all {found.divisions} divisions" if found.exact else f"{found.divisions} divisions drawn"
+    divisions = counted(found.divisions, "division")
+    drawn = f"all {divisions}" if found.exact else f"{divisions} drawn"
     told = f"{p_value(found)}, the smallest there is {found.smallest:.4f}" if found.p is not None else "no p"
     return f"{points(found.value)}, at random {between(found.low, found.high)}, {told} ({drawn})"
 
@@ -133,4 +135,4 @@ def factors(found: Comparison) -> Iterator[str]:
         yield f"rows are independent ({found.only_a} only the first, {found.only_b} only the second): {other}"
     for each in found.factors:
         least = f", the smallest there is {each.smallest:.4f}" if each.smallest > 0.001 else ""
-        yield f"only over {each.factor} ({each.levels} levels): {shown_p(each.p)}{least}"
+        yield f"only over {each.factor} ({counted(each.levels, 'level')}): {shown_p(each.p)}{least}"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.declaring import Answers, Score, Scorer
+from senseprobe.evaluate.scorers.declaring import Answers, Score, Scorer, Why
 from senseprobe.evaluate.scorers.planning import answered
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.causal import CausalLM
@@ -55,7 +55,7 @@ def _score(*, start: bool) -> Score:
             for unit, tokens in zip(window, model.encode([unit.text for unit in window]), strict=True):
                 ids = (*before, *tokens.ids)
                 made_up = unit.text if start else unit.text[tokens.first_end :]
-                if given < len(ids) <= model.max_length + 1:
+                if not _obstacle(model, ids, given):
                     yield Asked(unit, ids, given, len(made_up.encode()))
 
         def answer(batch: Sequence[Asked]) -> Iterator[tuple[float, ...]]:
@@ -67,6 +67,22 @@ def _score(*, start: bool) -> Score:
         return answered(units, done, plan, model.batches, answer, _UNSCORED)
 
     return score
+
+
+def _why(*, start: bool) -> Why:
+    def why(model: "CausalLM", units: Sequence[Unit]) -> Iterator[str]:
+        before = model.start if start else ()
+        for tokens in model.encode([unit.text for unit in units]):
+            yield _obstacle(model, (*before, *tokens.ids), max(1, len(before))) or NOT_FINITE
+
+    return why
+
+
+def _obstacle(model: "CausalLM", ids: Sequence[int], given: int) -> str:
+    """Why tokens of which so many are given cannot be scored; empty where they can. The last is not read."""
+    if len(ids) <= given:
+        return EMPTY
+    return TOO_LONG if len(ids) > model.max_length + 1 else ""
 
 
 def _sum(total: float, _tokens: float, _bytes: float) -> float:
@@ -139,6 +155,7 @@ def _declared(
         parts=_PARTS,
         made=made,
         score=_score(start=start),
+        why=_why(start=start),
     )
 
 

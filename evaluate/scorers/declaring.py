@@ -1,6 +1,6 @@
 """What a scorer declares of itself."""
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from senseprobe.evaluate.units import Unit
 
-__all__ = ["Answers", "Score", "Scorer"]
+__all__ = ["Answers", "Score", "Scorer", "Why"]
 
 Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
 """Units that are done, each with its numbers: NaN where it is unscored."""
 
 Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Answers]]
+Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +34,7 @@ class Scorer:
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
       unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
+    - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: nobody says.
     """
 
     id: str
@@ -53,6 +55,7 @@ class Scorer:
     version: int = 1
     origin: str = ""
     score: Score
+    why: Why | None = None
 
     def finished(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> Answers:
         """The numbers of units, of what `score` answered or was kept of it."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from senseprobe.evaluate.scorers.declaring import Answers, Scorer
 from senseprobe.evaluate.scorers.planning import answered
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate.units import NOT_FINITE, Unit
 
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.classifier import Classifier
@@ -48,6 +48,11 @@ def nli(model: "Classifier", units: Iterable[Unit], done: Container[Unit]) -> It
     return answered(units, done, plan, lambda works: by_length(works, model.budget.tokens), answer, _UNSCORED)
 
 
+def _why(model: "Classifier", units: Sequence[Unit]) -> Iterator[str]:
+    for pair in model.encode([(unit.text, unit.beside) for unit in units]):
+        yield model.obstacle(pair) or NOT_FINITE
+
+
 SCORERS = (
     Scorer(
         id="nli",
@@ -64,5 +69,6 @@ SCORERS = (
         cannot_say="It is what this model concludes, not what people do, and not why: the length of the sentences, "
         "single words or the hypothesis alone may decide. Probabilities of such models are often too sure.",
         score=nli,
+        why=_why,
     ),
 )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senseprobe.evaluate.scorers.declaring import Scorer
-from senseprobe.evaluate.scorers.masking import Ask, Read, score_by
+from senseprobe.evaluate.scorers.masking import Ask, Read, score_by, why_by
 from senseprobe.evaluate.scorers.places import inside, rest_of_word
 
 __all__ = ["SCORERS"]
@@ -124,6 +124,7 @@ SCORERS = (
         description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked).",
         cannot_say=_SEEN,
         score=score_by(_as_it_is, _mean),
+        why=why_by(_as_it_is),
     ),
     Scorer(
         id="aula",
@@ -145,6 +146,7 @@ SCORERS = (
         parts=("product", "attention", "tokens"),
         made=_per_token,
         score=score_by(_as_it_is, _weighted, numbers=3, attention=True),
+        why=why_by(_as_it_is),
     ),
     Scorer(
         id="aula-renormalised",
@@ -162,6 +164,7 @@ SCORERS = (
         parts=("product", "attention", "tokens"),
         made=_per_attention,
         score=score_by(_as_it_is, _weighted, numbers=3, attention=True),
+        why=why_by(_as_it_is),
     ),
     Scorer(
         id="pll",
@@ -175,6 +178,7 @@ SCORERS = (
         description="The sum over all tokens but special ones of log P(token | the sentence with it masked).",
         cannot_say=f"{_SHORTER} It overrates words of many tokens, which give each other away: pll-word-l2r does not.",
         score=score_by(_each_masked, _sum),
+        why=why_by(_each_masked),
     ),
     Scorer(
         id="pll-word-l2r",
@@ -190,6 +194,7 @@ SCORERS = (
         "one; any other character is a word of its own, and white space belongs to the word after it.",
         cannot_say=f"{_SHORTER} Where a script has no spaces, a run of letters is taken for one word.",
         score=score_by(_each_masked_with_its_word, _sum),
+        why=why_by(_each_masked_with_its_word),
     ),
     Scorer(
         id="cps",
@@ -211,6 +216,7 @@ SCORERS = (
         parts=("sum",),
         made=_as_summed,
         score=score_by(_each_shared_masked, _sum, pairs=True),
+        why=why_by(_each_shared_masked, "no shared token", pairs=True),
     ),
     Scorer(
         id="cps-rounded",
@@ -228,6 +234,7 @@ SCORERS = (
         parts=("sum",),
         made=_rounded,
         score=score_by(_each_shared_masked, _sum, pairs=True),
+        why=why_by(_each_shared_masked, "no shared token", pairs=True),
     ),
     Scorer(
         id="sss",
@@ -248,6 +255,7 @@ SCORERS = (
         parts=("log_probability", "probability"),
         made=_first,
         score=score_by(_changed_masked, _means, numbers=2, pairs=True),
+        why=why_by(_changed_masked, "no token differs", pairs=True),
     ),
     Scorer(
         id="sss-prob",
@@ -267,6 +275,7 @@ SCORERS = (
         parts=("log_probability", "probability"),
         made=_second,
         score=score_by(_changed_masked, _means, numbers=2, pairs=True),
+        why=why_by(_changed_masked, "no token differs", pairs=True),
     ),
     Scorer(
         id="log-odds",
@@ -286,5 +295,6 @@ SCORERS = (
         "the attribute's, is given away by the masks: compare targets of as many tokens. It needs sentences that "
         "differ outside of the target.",
         score=score_by(_target_with_and_without, _difference, pairs=True),
+        why=why_by(_target_with_and_without, "no target, or no other token differs", pairs=True),
     ),
 )

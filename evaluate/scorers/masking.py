@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.scorers.declaring import Answers, Score
+from senseprobe.evaluate.scorers.declaring import Answers, Score, Why
 from senseprobe.evaluate.scorers.places import shared_tokens
 from senseprobe.evaluate.scorers.planning import answered
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate.units import NOT_FINITE, Unit
 
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query
 
-__all__ = ["Ask", "Read", "score_by"]
+__all__ = ["Ask", "Read", "score_by", "why_by"]
 
 Ask: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Positions whose tokens are asked for, and positions that are masked meanwhile."""
@@ -91,6 +91,17 @@ def score_by(
         return answered(units, done, plan, lambda works: _packed(works, model.budget.tokens), answer, unscored)
 
     return score
+
+
+def why_by(ask: Callable[[Read], Iterable[Ask]], nothing: str = "", *, pairs: bool = False) -> Why:
+    """What says why a unit has no number from `score_by`; `nothing` is the reason where `ask` asks nothing of it."""
+
+    def why(model: "MaskedLM", units: Sequence[Unit]) -> Iterator[str]:
+        for read in _reads(model, units, pairs=pairs):
+            asked = next(_queries(model, read, ask), None)
+            yield model.obstacle(read.encoding) or (NOT_FINITE if asked else nothing)
+
+    return why
 
 
 def _reads(model: "MaskedLM", window: Sequence[Unit], *, pairs: bool) -> Iterator[Read]:

@@ -9,6 +9,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.plugins import Unfit, each_blamed
 from senseprobe.evaluate.scorers.declaring import Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
+from senseprobe.wording import counted
 
 __all__ = ["admit"]
 
@@ -32,7 +33,7 @@ def admit(scorer: Scorer) -> Scorer:
     if scorer.made is not None or scorer.basis or scorer.parts:
         raise Unfit("its numbers are made of others' (basis, parts, made), as only senseprobe's own may be")
     scorer = replace(scorer, range=(float(scorer.range[0]), float(scorer.range[1])))
-    return replace(scorer, columns=columns, reads=tuple(scorer.reads), score=_looked_at(scorer))
+    return replace(scorer, columns=columns, reads=tuple(scorer.reads), score=_looked_at(scorer), why=None)
 
 
 def _are_texts(names: object) -> bool:
@@ -72,8 +73,8 @@ def _answer(
     found = tuple(map(float, numbers))
     if unit not in asked or len(found) != len(scorer.columns):
         raise SenseprobeError(
-            f"the scorer {scorer.id}, a plug-in, answers what it was not asked, or with {len(found)} numbers instead of"
-            f" {len(scorer.columns)}"
+            f"the scorer {scorer.id}, a plug-in, answers what it was not asked, or with"
+            f" {counted(len(found), 'number')} instead of {len(scorer.columns)}"
         )
     if outside := [number for number in found if _is_outside(number, scorer.range)]:
         raise SenseprobeError(

@@ -5,13 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from senseprobe.generator import yamlfile
-from senseprobe.generator.blocks import Config, nearest
+from senseprobe.generator.blocks import Config
 from senseprobe.generator.checks.codes import CODES
 from senseprobe.generator.checks.registry import checks
 from senseprobe.generator.checks.report import Accepted
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, show
 from senseprobe.records import Finding
+from senseprobe.wording import nearest
 
 __all__ = ["Waiver", "misplaced", "of_config", "of_dataset", "of_list", "settle"]
 

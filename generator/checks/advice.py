@@ -7,9 +7,9 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from senseprobe.generator.blocks import nearest
 from senseprobe.generator.declarations import FRONTS, Card
 from senseprobe.records import Finding
+from senseprobe.wording import nearest
 
 __all__ = ["EXAMPLES", "advised"]
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from senseprobe.generator import yamlfile
-from senseprobe.generator.blocks import nearest
 from senseprobe.generator.catalogue import lists_of
 from senseprobe.generator.checks.registry import Subject, on_config, on_dataset, on_list
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, show
 from senseprobe.project import Layer, built_in
 from senseprobe.records import Finding
+from senseprobe.wording import nearest
 
 __all__ = ["BIBLIOGRAPHY", "of_a_config", "of_a_dataset", "of_a_list"]
 

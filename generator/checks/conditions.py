@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from senseprobe.generator.blocks import nearest
 from senseprobe.generator.checks.reading import finding
 from senseprobe.generator.checks.registry import Subject, on_config
 from senseprobe.generator.declarations import Condition, ContrastFront
 from senseprobe.generator.templates import AnyFront, Block
 from senseprobe.generator.wordlists import WordLists
 from senseprobe.records import Finding
+from senseprobe.wording import nearest
 
 __all__ = ["flip_without_label", "value_of_no_word"]
 

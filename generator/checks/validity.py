@@ -12,6 +12,7 @@ from senseprobe.generator.design import design_of, levels_of
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import Word, show
 from senseprobe.records import Finding
+from senseprobe.wording import counted
 
 __all__ = ["few_levels", "nothing_to_compare", "undeclared"]
 
@@ -83,12 +84,8 @@ def few_levels(subject: Subject) -> Iterator[Finding]:
             name, _, stratum = factor.partition(" (")
             place = block.place("generalise", block.front.generalise.index(name))
             of = f" that is {stratum.rstrip(')')}" if stratum else ""
-            message = f"{name} has {_plural(levels, 'level')}{of}: results cannot be generalised over it"
+            message = f"{name} has {counted(levels, 'level')}{of}: results cannot be generalised over it"
             yield finding(subject.config, place, "W506", message, f"it takes {FEWEST_LEVELS}")
-
-
-def _plural(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 @on_config("W507")

@@ -10,8 +10,8 @@ from senseprobe.generator.retired import RETIRED, Retired, read_retired
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import show
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
 from senseprobe.release.verdicts import KEEP, VERDICTS, Verdict
+from senseprobe.wording import printable
 
 __all__ = ["kept_and_retired", "verdict_of_no_config", "verdict_of_no_row"]
 

@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.wording import meant, offered
 
 __all__ = ["MARKER", "Layer", "built_in", "find_dataset", "find_release", "layers", "user_layer"]
 
@@ -69,7 +70,7 @@ def find_dataset(name: str) -> Layer:
         if name in layer.datasets():
             return layer
     known = sorted({dataset for layer in layers() for dataset in layer.datasets()})
-    raise SenseprobeError(f"no dataset {name!r}: there is {', '.join(known) or 'none'} (`DATASET[/CONFIG]`)")
+    raise SenseprobeError(f"no dataset {name!r}: {offered(name, known)} (`DATASET[/CONFIG]`)")
 
 
 def find_release(spec: str) -> tuple[Path, str | None]:
@@ -109,7 +110,9 @@ def _named_release(name: str, version: str) -> Path:
         folder = layer.releases / name / version
         if _holds_release(str(folder)):
             return folder
-    raise ReleaseError(f"no release {f'{name}@{version}'!r}: there is {', '.join(_known_releases()) or 'none'}")
+    asked, known = f"{name}@{version}", _known_releases()
+    like = [release for release in known if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
+    raise ReleaseError(f"no release {asked!r}: {offered(asked, known, like)}")
 
 
 def _known_releases() -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.annotation_answers.making import JUDGED, answer
 
@@ -124,6 +124,7 @@ def test_tables_that_are_none_are_refused(tmp_path: Path) -> None:
     cut=st.integers(0, 1_500),
     name=st.sampled_from(["answers.csv", "skipped.csv", "groups.csv"]),
 )
+@example(raw=b'\t"', cut=0, name="answers.csv")  # whose error has a tab in it
 def test_a_damaged_table_is_read_or_refused(
     raw: bytes, cut: int, name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

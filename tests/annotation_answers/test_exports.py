@@ -203,6 +203,9 @@ def test_groups_are_read_with_consent_only() -> None:
     ):
         found = received(asked, exported(asked, {0: [marked(1, 7, *base, *results)]}))
         assert (found.annotations[0].groups, faults(found)) == (expected, odd)
+    many = result("groups", ",".join(f"g{number:02}" for number in range(23)))
+    found = received(asked, exported(asked, {0: [marked(1, 7, *base, many, yes)]}))
+    assert (len(found.annotations[0].groups), faults(found)) == (20, {"groups": 3})
     unasked = plan(1)
     found = received(unasked, exported(unasked, {0: [marked(1, 7, *base, groups, yes)]}))
     assert (found.annotations[0].groups, faults(found)) == ((), {"control": 2})

@@ -121,6 +121,13 @@ def test_a_missing_lexicon_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not any(item.gloss for item in made.items)
 
 
+def test_a_sense_that_no_row_has_is_left_out_unless_it_is_asked_for() -> None:
+    rows = Given({"c": [contrast(0, sense_key=None)]})
+    assert "sense" not in make_plan(rows, project="a test", n=1, gloss=gloss).questions
+    with pytest.raises(AnnotationError, match="no row has a sense that the lexicon has a gloss of: leave out"):
+        make_plan(rows, project="a test", n=1, gloss=gloss, questions=["sense", "natural"])
+
+
 @pytest.mark.parametrize(
     ("told", "message"),
     [
@@ -144,8 +151,10 @@ def test_a_plan_is_written_once(tmp_path: Path) -> None:
     assert write_plan(tmp_path, made) == path
     assert path.read_bytes() == before
     assert json.loads(before)["form"] == 1
-    with pytest.raises(AnnotationError, match="is another plan: take another project"):
+    with pytest.raises(AnnotationError, match=r"is another plan: it has seed 0; ask as it was asked"):
         write_plan(tmp_path, replace(made, seed=1))
+    with pytest.raises(AnnotationError, match="is another plan: its rows are others"):
+        write_plan(tmp_path, replace(made, items=made.items[:1]))
 
 
 def test_the_same_wherever_it_is_made(tmp_path: Path) -> None:
@@ -176,6 +185,7 @@ def _edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda data: data.update(colour=1), "colour: Extra inputs are not permitted"),
         (lambda data: data.pop("seed"), "seed: Field required"),
         (lambda data: data.update(seed="1"), "seed: Input should be a valid integer"),
+        (lambda data: data.update(strata=[" config"]), "strata.0: String should match"),
         (lambda data: data.update(overlap=0), "overlap: Input should be greater than or equal to 1"),
         (lambda data: data.update(kind="essay"), "kind: Input should be"),
         (lambda data: data.update(content="x"), "content: String should match"),

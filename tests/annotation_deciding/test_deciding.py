@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senseprobe.annotation.deciding import Decision, counted, decide, verdicts_of
-from senseprobe.annotation.harm import belongs
+from senseprobe.annotation.deciding import Decision, decide, states, verdicts_of
+from senseprobe.annotation.harm import belongs, unmatched
 from senseprobe.annotation.objections import Claim
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.annotation.rules import Rule, by_majority, by_posterior
+from senseprobe.annotation.summary import round_of
 from senseprobe.errors import AnnotationError
 
 CLAIM = Claim(targets=("Japanese",))
@@ -216,11 +217,32 @@ def test_a_majority_does_not_overrule_the_targeted_group() -> None:
 def test_who_keeps_a_reported_row_says_so() -> None:
     """`keep_reported` keeps it, and the reason tells both."""
     decision = _one(_answers("r1", {"withhold": "yes"}, {}, {}, groups=OURS), Rule.of("majority", keep_reported=True))
-    assert decision.state == "keep"
-    assert decision.reason == (
-        "reported as harmful by annotators of the targeted group, and kept because --keep-reported was asked for"
-    )
-    assert decision.reported
+    assert (decision.state, decision.reported) == ("keep", True)
+    assert decision.reason.startswith("reported as harmful by annotators of the targeted group, and not rejected")
+    assert decision.reason.endswith("because --keep-reported was asked for")
+
+
+def test_a_reported_row_that_stays_by_a_tie_says_so() -> None:
+    """`keep_reported`, and no majority on another question: undecided, and the card counts it as not rejected."""
+    tie = [{"withhold": "yes"}, {"natural.stereo": "no"}, {"natural.stereo": ""}]
+    rule = Rule.of("majority", keep_reported=True)
+    decision = _one(_answers("r1", *tie, groups=OURS), rule)
+    assert decision.state == "undecided"
+    assert decision.reason.endswith("because --keep-reported was asked for; natural.stereo: a tie: no 1, yes 1")
+    told = round_of(_plan(_item()), [], [decision], rule, platform="CSV files")
+    assert told.verdicts == {
+        "reject": 0,
+        "keep": 0,
+        "undecided": 1,
+        "reported by the targeted group": 1,
+        "reported by the targeted group, and not rejected": 1,
+    }
+
+
+def test_groups_that_no_row_names_are_told() -> None:
+    """Of those who object: *asian* may be meant for *Japanese*; the Spanish annotator objects to nothing."""
+    said = _answers("r1", {"withhold": "yes"}, {}, {"withhold": "yes"}, groups=[["asian"], ["spanish"], ["japanese"]])
+    assert unmatched({"r1": said}, {"r1": ("Japanese",), "r2": ("French",)}) == ["asian"]
 
 
 def test_reports_of_others_are_a_voice_among_voices() -> None:
@@ -305,7 +327,7 @@ def test_only_decided_rows_become_verdicts() -> None:
         ("r1", "reject", "majority", "tiny@1.0.0"),
         ("r2", "keep", "majority", "tiny@1.0.0"),
     ]
-    assert counted(decisions) == {"reject": 1, "keep": 1, "undecided": 1, "changed": 0, "unanswered": 1}
+    assert states(decisions) == {"reject": 1, "keep": 1, "undecided": 1, "changed": 0, "unanswered": 1}
 
 
 def test_answers_that_no_question_has_do_not_count() -> None:

@@ -49,12 +49,29 @@ def _published(out: Path, *annotations: Annotation, free_text: bool = False) -> 
 def test_names_become_pseudonyms(tmp_path: Path) -> None:
     """Who was pulled by name is published under a pseudonym, and who had one keeps it."""
     lines = _published(
-        tmp_path / "out", _said("r1", "maria", withhold="no"), _said("r2", "p-0123456789ab", withhold="no")
+        tmp_path / "out", _said("r2", "maria", natural="no"), _said("r2", "p-0123456789ab", natural="no")
     )
-    assert [line["annotator"] for line in lines] == ["p-0123456789ab"]  # of r1, `withhold` is left out
-    lines = _published(tmp_path / "more", _said("r2", "maria", withhold="no"))
-    assert [line["annotator"] for line in lines] == ["p-000000000005"]
+    assert [line["annotator"] for line in lines] == ["p-000000000005", "p-0123456789ab"]
+    of_sheet = Annotation(id="maria/r2", row="r2", content="0" * 64, annotator="maria", answers={"natural": "no"})
+    lines = _published(tmp_path / "more", of_sheet)
+    assert [line["annotator"] for line in lines] == [f"p-{len('sheet:maria'):012x}"]
     assert "maria" not in "".join(path.read_text() for path in (tmp_path / "more").iterdir())
+
+
+def test_nobody_is_known_by_what_the_targeted_group_reported(tmp_path: Path) -> None:
+    """r1 was reported: its answers have no pseudonym, and nobody's `withhold` of r2 says who is not of a group."""
+    one, two = "p-0123456789ab", "p-ba9876543210"
+    said = [_said(row, who, natural="yes", withhold="yes") for row in ("r1", "r2") for who in (one, two)]
+    lines = _published(tmp_path / "out", *said)
+    assert [(line["row"], line["question"], line["annotator"]) for line in lines] == [
+        ("r1", "natural", ""),
+        ("r1", "natural", ""),
+        ("r2", "natural", one),
+        ("r2", "natural", two),
+    ]
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "answers of 2 annotators on 2 of 2 rows" in page
+    assert "4 answers to `withhold`, as the targeted group reported rows" in page
 
 
 def test_words_of_ones_own_are_published_only_when_asked(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.system
 Planned = Callable[..., Path]
 
 SUBMIT = "document.querySelector('button[name=submit]:not([disabled])')"
+WARNING = "document.querySelector('.lsf-modal-ls__content')"
 COMMENT = "document.querySelector('input[name=comment]')"
 
 
@@ -48,7 +49,7 @@ def fill_in(browser: Browser, plan: Plan, answers: Mapping[str, str]) -> None:
 
 
 def test_a_task_is_answered_by_clicks(studio: Studio, client: Client, planned: Planned, tmp_path: Path) -> None:
-    """Sentences are shown as text, with the target marked; choices that are clicked are the answers that come back."""
+    """A warning, then sentences as text, with the target marked; choices that are clicked are what comes back."""
     folder = planned(1)
     project = client.ask("push", studio.url, folder=folder)["project"]
     plan = read_plan(folder)
@@ -59,6 +60,9 @@ def test_a_task_is_answered_by_clicks(studio: Studio, client: Client, planned: P
         browser.open(f"{studio.url}/projects/{project}/data?labeling=1")
         shown = browser.wait("document.body.innerText.includes('lazy nurse') && document.body.innerText")
         marked = browser.ask("[...document.querySelectorAll('mark')].map(e => e.innerText)")
+        told = browser.wait(f"{WARNING}?.innerText")
+        browser.click(f"{WARNING}.querySelector('button')")
+        browser.wait(f"!{WARNING}")
         fill_in(browser, plan, answers)
         browser.write(COMMENT, "Zürich: <i>sic</i>")
         browser.press_enter()
@@ -67,6 +71,7 @@ def test_a_task_is_answered_by_clicks(studio: Studio, client: Client, planned: P
     pulled = client.ask("pull", studio.url, folder=folder)
     received = read(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
 
+    assert "The sentences state stereotypes, which are wrong and can hurt." in told
     assert "<b>Person</b> & 0 is a lazy nurse." in shown
     assert not [role for role in ("stereo", "anti") if role in shown.split()]
     assert marked == ["nurse", "nurse"]

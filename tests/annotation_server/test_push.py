@@ -27,6 +27,8 @@ def test_a_project_is_made_as_planned(studio: Studio, client: Client, planned: P
     assert done["url"] == f"{studio.url}/projects/{done['project']}/"
     assert (there["title"], there["maximum_annotations"]) == ("a_project_is_made_as_planned", 3)
     assert "sssb@1.0.0" in there["description"]
+    assert there["show_instruction"]
+    assert "stereotypes, which are wrong and can hurt" in there["expert_instruction"]
     assert studio.rows(done["project"]) == rows(3)
     assert "&lt;b&gt;Person&lt;/b&gt; &amp; 0 is a" in first["data"]["html_1"]
     assert first["total_predictions"] == 0

@@ -24,7 +24,6 @@ __all__ = [
     "export",
     "folder_of",
     "import_answers",
-    "naming",
     "project_of",
     "pull",
     "push",
@@ -67,11 +66,10 @@ def folder_of(project: str, folder: Path | None = None) -> Path:
 
 
 def draw(release: str, project: str, asked: Asked, folder: Path | None = None) -> tuple[Plan, Path]:
-    """The plan that asks people about rows of a release, which is verified first, written with interface and tasks.
+    """The plan that asks people about rows of a release, which is verified first; and the folder where it belongs.
 
-    Its folder, too. AnnotationError where it cannot be asked so, or the project has another plan already.
+    Nothing is written. AnnotationError where it cannot be asked so.
     """
-    from senseprobe.annotation.folders import write_asked
     from senseprobe.annotation.plan import make_plan
     from senseprobe.annotation.planfile import check_project
 
@@ -94,7 +92,6 @@ def draw(release: str, project: str, asked: Asked, folder: Path | None = None) -
         prefill=asked.prefill,
         groups=asked.groups,
     )
-    write_asked(place, plan)
     return plan, place
 
 
@@ -103,13 +100,18 @@ def push(
 ) -> tuple[Plan, Pushed]:
     """Put rows of a release to Label Studio; what is there already is not sent again.
 
-    The server and its token are those of LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY. AnnotationError where it refuses.
+    The server and its token are those of LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY. AnnotationError where it refuses,
+    or the project has another plan already.
     """
+    from senseprobe.annotation.folders import write_asked
+    from senseprobe.annotation.pushing import fitting
     from senseprobe.annotation.pushing import push as send
     from senseprobe.annotation.server import connect
 
     server = connect()  # before rows are drawn, which may take a while
     plan, place = draw(release, project, asked, folder)
+    fitting(server, plan)  # before there is a plan, which stays
+    write_asked(place, plan)
     return plan, send(server, plan, place, progress)
 
 
@@ -127,12 +129,13 @@ def pull(project: str, folder: Path | None = None, *, names: bool = False) -> tu
     Annotators get pseudonyms, or with `names` keep their addresses. AnnotationError where the server refuses.
     """
     from senseprobe.annotation.importing import take
+    from senseprobe.annotation.pseudonyms import pseudonyms
     from senseprobe.annotation.pulling import pull as fetch
     from senseprobe.annotation.server import connect
 
     plan, place = project_of(project, folder)
     pulled = fetch(connect(), plan, place)
-    own = naming(place, names=names)
+    own = pseudonyms(place)  # its key, and what keeps it from git, is made in any case
     return pulled, take(place, plan, pulled.raw, (lambda who: pulled.people.get(who) or who) if names else own)
 
 
@@ -140,12 +143,13 @@ def export(
     release: str, project: str, asked: Asked, annotators: int, folder: Path | None = None
 ) -> tuple[Plan, list[Path]]:
     """The same without a server: plan, interface and tasks, and a sheet for each of so many annotators; all files."""
-    from senseprobe.annotation.folders import INTERFACE, TASKS, write_sheets
+    from senseprobe.annotation.folders import INTERFACE, TASKS, write_asked, write_sheets
     from senseprobe.annotation.planfile import NAME
 
     if 0 < annotators < asked.overlap:  # before there is a plan, which stays
         raise AnnotationError(f"{annotators} annotators cannot give {asked.overlap} answers to each item")
     plan, place = draw(release, project, asked, folder)
+    write_asked(place, plan)
     sheets = write_sheets(place, plan, annotators) if annotators else []
     return plan, [*(place / name for name in (NAME, INTERFACE, TASKS)), *sheets]
 
@@ -156,9 +160,10 @@ def import_answers(project: str, files: Sequence[Path], folder: Path | None = No
     Annotators get pseudonyms; with `names` they keep the ids of the export, and the names of their sheets.
     """
     from senseprobe.annotation.importing import take_files
+    from senseprobe.annotation.pseudonyms import pseudonyms
 
     plan, place = project_of(project, folder)
-    return take_files(place, plan, files, naming(place, names=names))
+    return take_files(place, plan, files, pseudonyms(place), names=names)
 
 
 def project_of(project: str, folder: Path | None = None) -> tuple[Plan, Path]:
@@ -170,11 +175,3 @@ def project_of(project: str, folder: Path | None = None) -> tuple[Plan, Path]:
         there = ", ".join(sorted(path.name for path in place.parent.glob("*/"))) or "none"
         raise AnnotationError(f"no annotation project {project}: there is {there}")
     return open_plan(place, project), place
-
-
-def naming(place: Path, *, names: bool) -> Callable[[str], str]:
-    """What gives annotators their names; the key of pseudonyms, and what keeps it from git, is made in any case."""
-    from senseprobe.annotation.pseudonyms import pseudonyms
-
-    own = pseudonyms(place)
-    return (lambda who: who) if names else own

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from senseprobe import project as places
-from senseprobe.api.annotating import naming, project_of
+from senseprobe.api.annotating import project_of
 from senseprobe.api.releases import load
 from senseprobe.errors import AnnotationError, ReleaseError
 
 if TYPE_CHECKING:
     from senseprobe.annotation.agreement import Agreement
     from senseprobe.annotation.deciding import Decision
+    from senseprobe.annotation.objections import Claim
     from senseprobe.annotation.publishing import Published
     from senseprobe.annotation.records import Annotation, Plan
     from senseprobe.annotation.rules import Rule
@@ -29,22 +31,24 @@ class Applied:
 
     - `decisions`: what becomes of each row, in the order of the plan; `facts`: what `annotation.json` says of it.
     - `verdicts`: the file of verdicts, which has `total` now; `why_here` says why it is no file of a dataset, if so.
-    - `notes`: what is to be known of a model that did not settle.
+    - `changed`: how many verdicts are ``new``, ``turned`` and ``gone`` against the file as it was.
+    - `notes`: what is to be known of a model that did not settle, and of groups that match no row.
     """
 
     decisions: tuple[Decision, ...]
     facts: Round
     verdicts: Path
     total: int
+    changed: Mapping[str, int]
     why_here: str = ""
     notes: tuple[str, ...] = ()
 
 
 def _answers(project: str, folder: Path | None) -> tuple[Plan, Path, list[Annotation]]:
-    from senseprobe.annotation.answers import read_answers
+    from senseprobe.annotation.answers import answers_to
 
     plan, place = project_of(project, folder)
-    return plan, place, read_answers(place)
+    return plan, place, answers_to(plan, place)
 
 
 def agree(project: str, folder: Path | None = None) -> Agreement:
@@ -70,7 +74,7 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     from senseprobe.annotation.deciding import decide, verdicts_of
     from senseprobe.annotation.folders import decided_before, write_decisions
     from senseprobe.annotation.importing import platform_of
-    from senseprobe.annotation.merging import merged
+    from senseprobe.annotation.merging import differing, merged
     from senseprobe.annotation.pseudonyms import is_pseudonym
     from senseprobe.annotation.summary import round_of
     from senseprobe.annotation.truth import posteriors, truths
@@ -81,7 +85,8 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     plan, place, annotations = _answers(project, folder)
     opened = _release(plan, release)
     found = truths(plan, annotations) if rule.name == "dawid-skene" else []
-    decisions = decide(plan, annotations, rule, claims_of(opened, plan), posteriors(found))
+    claims = claims_of(opened, plan)
+    decisions = decide(plan, annotations, rule, claims, posteriors(found))
     facts = round_of(
         plan,
         annotations,
@@ -93,7 +98,8 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     )
     home, why = _home(opened, place)
     path, before = home / VERDICTS, decided_before(place)
-    verdicts = merged(read_verdicts(path), verdicts_of(decisions, plan, rule), before, plan.release, show(path))
+    there = read_verdicts(path)
+    verdicts = merged(there, verdicts_of(decisions, plan, rule), before, plan.release, show(path))
     read_annotation(home / ANNOTATION)  # what cannot be read is told before anything is written
     write_verdicts(path, verdicts)
     write_annotation(home / ANNOTATION, facts)
@@ -103,9 +109,23 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
         facts=facts,
         verdicts=path,
         total=len(verdicts),
+        changed=differing(there, verdicts),
         why_here=why,
-        notes=tuple(str(each) for each in found if not each.converged),
+        notes=(*(str(each) for each in found if not each.converged), *_group_notes(annotations, claims)),
     )
+
+
+def _group_notes(annotations: Sequence[Annotation], claims: Mapping[str, Claim]) -> Iterator[str]:
+    """What is to be known of groups that no row is about."""
+    from senseprobe.annotation.deciding import by_row
+    from senseprobe.annotation.harm import unmatched
+    from senseprobe.wording import listed, printable
+
+    if groups := unmatched(by_row(annotations), {row: claim.targets for row, claim in claims.items()}):
+        yield (
+            f"annotators who object to rows belong to groups that no row names ({listed(map(printable, groups))}): "
+            "their objections count as anybody's"
+        )
 
 
 def _release(plan: Plan, spec: str | None) -> Release:
@@ -158,6 +178,7 @@ def release_answers(
     from senseprobe.annotation.claims import claims_of
     from senseprobe.annotation.deciding import by_row
     from senseprobe.annotation.harm import reported
+    from senseprobe.annotation.pseudonyms import pseudonyms
     from senseprobe.annotation.publishing import publish
 
     plan, place, annotations = _answers(project, folder)
@@ -170,6 +191,6 @@ def release_answers(
         annotations,
         licence=str(opened.manifest.data["card"].get("license") or ""),
         reported=harmful,
-        name_of=naming(place, names=False),
+        name_of=pseudonyms(place),
         free_text=free_text,
     )

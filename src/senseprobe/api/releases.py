@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.wording import offered
 
 if TYPE_CHECKING:
     from senseprobe.generator.catalogue import Catalogue
@@ -50,9 +51,7 @@ def open_catalogue(name: str) -> Catalogue:
     layer = project.find_dataset(dataset)
     catalogue = open_dataset(layer.templates / dataset, lists_of(layer), only=config or None)
     if not catalogue.configs:
-        raise SenseprobeError(
-            f"{dataset} has no config {config!r}: there is {', '.join(catalogue.dataset.card.configs)}"
-        )
+        raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
     return catalogue
 
 
@@ -257,7 +256,7 @@ def verified(spec: str) -> tuple[Release, str | None]:
         raise DamagedRelease(findings)
     release = open_release(folder)
     if config is not None and config not in release.configs:
-        raise ReleaseError(f"{spec} has no config {config!r}: there is {', '.join(release.configs)}")
+        raise ReleaseError(f"{spec} has no config {config!r}: {offered(config, release.configs)}")
     return release, config
 
 

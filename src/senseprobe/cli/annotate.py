@@ -10,6 +10,7 @@ from senseprobe.cli import judge
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
 from senseprobe.cli.judge import Folder, Project
+from senseprobe.wording import counted, listed
 
 if TYPE_CHECKING:
     from senseprobe.annotation.importing import Taken
@@ -94,10 +95,10 @@ def push(
     if as_json:
         print_json({**_facts(plan), **done.as_dict()})
         return
-    _tell_plan(plan)
-    print_line(f"{done.sent} tasks sent, {done.known} were there already: {done.url}")
+    _tell_plan(plan, asked)
+    print_line(f"{counted(done.sent, 'task')} sent, {done.known:,} there already: {done.url}")
     if done.duplicates:
-        print_line(f"{len(done.duplicates)} rows are there more than once: {', '.join(done.duplicates[:5])}")
+        print_line(f"more than once there: {counted(len(done.duplicates), 'row')} ({listed(done.duplicates)})")
     for note in done.notes:
         print_line(f"note: {note}")
 
@@ -129,7 +130,7 @@ def export(
     if as_json:
         print_json({**_facts(plan), "files": list(map(str, files))})
         return
-    _tell_plan(plan)
+    _tell_plan(plan, asked)
     names = [path.name for path in files]
     print_line(f"{', '.join(names[:3])}{f' and {len(names) - 3} sheets' if names[3:] else ''} in {files[0].parent}")
 
@@ -145,12 +146,14 @@ def _facts(plan: "Plan") -> dict[str, object]:
     }
 
 
-def _tell_plan(plan: "Plan") -> None:
+def _tell_plan(plan: "Plan", asked: "Asked") -> None:
     told = _facts(plan)
     strata = f" in {told['strata']} strata" if told["strata"] else ""
     gold = f", {told['gold']} of them with known answers" if told["gold"] else ""
-    people = f"{plan.overlap} {'person' if plan.overlap == 1 else 'people'}"
-    print_line(f"{plan.project}: {told['items']} {plan.kind} rows of {plan.release}{strata}{gold}, for {people} each")
+    people, rows = counted(plan.overlap, "person", "people"), counted(len(plan.items), f"{plan.kind} row")
+    print_line(f"{plan.project}: {rows} of {plan.release}{strata}{gold}, for {people} each")
+    if len(plan.items) < (asked.n or 0):
+        print_line(f"note: {asked.n:,} rows were asked for, and there are no more than {len(plan.items):,}")
     print_line(f"asked: {', '.join(plan.questions)}{', and groups of their own' if plan.groups else ''}")
 
 
@@ -188,7 +191,9 @@ def pull(project: Project, names: Names = False, folder: Folder = None, as_json:
     if as_json:
         print_json({"tasks": pulled.tasks, "file": str(pulled.path), "new": pulled.new, **taken.as_dict()})
     else:
-        print_line(f"{pulled.tasks} tasks, kept in {pulled.path}{'' if pulled.new else ', as they were before'}")
+        print_line(
+            f"{counted(pulled.tasks, 'task')}, kept in {pulled.path}{'' if pulled.new else ', as they were before'}"
+        )
         _tell_taken(taken)
     raise typer.Exit(0 if taken.usual else 1)
 
@@ -214,9 +219,8 @@ def import_answers(
 
 def _tell_taken(taken: "Taken") -> None:
     told = taken.as_dict()
-    print_line(
-        f"{told['submitted']} annotations by {told['annotators']} people, {told['skipped']} skipped: {taken.changes}"
-    )
+    people = counted(told["annotators"], "annotator")
+    print_line(f"{counted(told['submitted'], 'annotation')} by {people}, {told['skipped']:,} skipped: {taken.changes}")
     for fault in taken.faults[: judge.SHOWN]:
         print_line(str(fault))
     if more := len(taken.faults) - judge.SHOWN:

@@ -9,6 +9,7 @@ import typer
 from senseprobe.cli.console import print_findings, print_json, print_line, print_table
 from senseprobe.errors import SenseprobeError
 from senseprobe.project import user_layer
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
@@ -89,22 +90,18 @@ def _property(text: str) -> str:
 
 
 def _summary(report: "Report", *, strict: bool) -> str:
-    counts = (_count(report.lists, "word list"), _count(report.configs, "config"))
-    told = f"{_count(len(report.findings), 'finding')} in {' and '.join(counts)}; "
+    counts = (counted(report.lists, "word list"), counted(report.configs, "config"))
+    told = f"{counted(len(report.findings), 'finding')} in {' and '.join(counts)}; "
     if report.configs_not_checked:
-        told += f"{_count(report.configs_not_checked, 'config')} not looked at; "
-    told += f"{_count(report.keys_checked, 'sense key')} checked"
+        told += f"{counted(report.configs_not_checked, 'config')} not looked at; "
+    told += f"{counted(report.keys_checked, 'sense key')} checked"
     missing = [f"{report.keys_not_checked} not checked"] if report.keys_not_checked else []
     missing += [f"no check for {', '.join(report.not_checked)}"] if report.not_checked else []
     if missing:
         told += f", {', '.join(missing)} (run `senseprobe wordnet`)" + (": a finding under --strict" if strict else "")
     if accepted := sum(each.findings for each in report.accepted):
-        told += f"; {_count(accepted, 'warning')} accepted"
+        told += f"; {counted(accepted, 'warning')} accepted"
     return told
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def lists(
@@ -112,9 +109,9 @@ def lists(
     as_json: AsJson = False,
 ) -> None:
     """Show the word lists that templates can use, those of the project first: their columns, and the words of one."""
-    from senseprobe.generator.blocks import nearest
     from senseprobe.generator.catalogue import lists_of
     from senseprobe.project import layers
+    from senseprobe.wording import nearest
 
     known = lists_of(layers()[0])
     found = {each: known.get(each) for each in known.names() if name in (None, each)}

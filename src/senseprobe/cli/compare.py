@@ -8,7 +8,7 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
 from senseprobe.errors import SenseprobeError
-from senseprobe.release.form import printable, shortened
+from senseprobe.wording import printable, shortened
 
 if TYPE_CHECKING:
     from senseprobe.release.diff import ReleaseDiff
@@ -56,7 +56,7 @@ def _tell(found: "ReleaseDiff") -> None:
 
 def _details(found: "ReleaseDiff") -> Iterator[str]:
     """What stands behind the counts: first ids, columns, words, labels, designs."""
-    from senseprobe.release.form import listed
+    from senseprobe.wording import listed
 
     for change in found.configs:
         name = change.config

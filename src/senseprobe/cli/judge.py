@@ -9,6 +9,7 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
 from senseprobe.errors import SenseprobeError
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.annotation.agreement import Agreement, Figure
@@ -51,9 +52,8 @@ def agree(project: Project, folder: Folder = None, as_json: AsJson = False) -> N
         _tell_part(part, told.by(part))
     _tell_people(told)
     if told.withheld:
-        print_line(
-            f"{told.withheld} groups have fewer than {told.smallest_group} annotators: no figures are told of them"
-        )
+        groups = counted(told.withheld, "group")
+        print_line(f"no figures are told of {groups} with fewer than {told.smallest_group} annotators")
 
 
 def _tell_part(part: str, figures: Sequence["Figure"]) -> None:
@@ -63,7 +63,7 @@ def _tell_part(part: str, figures: Sequence["Figure"]) -> None:
     told = [figure for figure in figures if figure.items >= FEWEST_ITEMS]
     _tell_figures(_PARTS[part], told)
     if few := len(figures) - len(told):
-        print_line(f"\n{part}: {few} figures of fewer than {FEWEST_ITEMS} rows are in agreement.json alone")
+        print_line(f"\n{part}: {counted(few, 'figure')} of fewer than {FEWEST_ITEMS} rows: see agreement.json")
 
 
 def _tell_figures(title: str, figures: Sequence["Figure"]) -> None:
@@ -144,7 +144,8 @@ def apply(
     if as_json:
         rows = [each.as_dict() for each in done.decisions]
         facts = done.facts.model_dump(mode="json")
-        print_json({"facts": facts, "verdicts": str(done.verdicts), "notes": list(done.notes), "rows": rows})
+        told = {"verdicts": str(done.verdicts), "changed": dict(done.changed), "notes": list(done.notes)}
+        print_json({"facts": facts, **told, "rows": rows})
     else:
         _tell_applied(done)
     raise typer.Exit(1 if any(each.state == "changed" for each in done.decisions) else 0)
@@ -182,15 +183,18 @@ _LISTED = {
 
 
 def _tell_applied(done: "Applied") -> None:
+    from senseprobe.release.rounds import decided
+
     numbers = ", ".join(f"{name} {value:g}" for name, value in done.facts.protocol.thresholds.items())
     print_line(f"{done.facts.protocol.rule} ({numbers})")
-    print_line(", ".join(f"{name} {count}" for name, count in done.facts.verdicts.items()))
+    print_line(decided(done.facts))
     for note in done.notes:
         print_line(f"note: {note}")
     for state, title in _LISTED.items():
         _list(title, [each for each in done.decisions if each.state == state])
     _list("reported by annotators of the targeted group", [each for each in done.decisions if each.reported])
-    print_line(f"{done.total} verdicts in {done.verdicts}, annotation.json beside it")
+    changed = ", ".join(f"{count} {what}" for what, count in done.changed.items() if count) or "as before"
+    print_line(f"\n{counted(done.total, 'verdict')} in {done.verdicts} ({changed}), annotation.json beside it")
     print_line(done.why_here or "`senseprobe build` leaves out what is rejected")
 
 
@@ -222,7 +226,8 @@ def release(
         told = {"answers": done.answers, "annotators": done.annotators, "left_out": dict(done.left_out)}
         print_json({"folder": str(done.folder), **told})
         return
-    print_line(f"{done.answers} answers of {done.annotators} annotators in {done.folder}")
+    people = counted(done.annotators, "annotator")
+    print_line(f"{counted(done.answers, 'answer')} of {people} in {done.folder}")
     for what, count in done.left_out.items():
         print_line(f"left out: {count} {what}")
     print_line("pseudonyms are not anonymity: see docs/annotation.md before you publish")

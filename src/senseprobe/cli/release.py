@@ -8,6 +8,7 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_findings, print_json, print_line, progress
 from senseprobe.errors import SenseprobeError
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.release.reading import Release as Frozen
@@ -78,8 +79,8 @@ def _tell(release: "Frozen", as_json: bool) -> None:
         told = {"release": manifest.name, "folder": str(release.folder), "rows": rows, "content": manifest.content}
         print_json(told)
     else:
-        configs = f"{len(rows)} config{'s' * (len(rows) != 1)}"
-        print_line(f"{manifest.name}: {sum(rows.values())} rows in {configs}, content {manifest.content[:12]}")
+        size = f"{counted(sum(rows.values()), 'row')} in {counted(len(rows), 'config')}"
+        print_line(f"{manifest.name}: {size}, content {manifest.content[:12]}")
         print_line(f"written to {release.folder}")
 
 
@@ -98,6 +99,6 @@ def verify(
         print_json({"release": release, "rebuilt": rebuild, "findings": [finding.as_dict() for finding in findings]})
     else:
         print_findings(findings)
-        state = f"{len(findings)} difference{'s' * (len(findings) != 1)}" if findings else "as it was frozen"
+        state = counted(len(findings), "difference") if findings else "as it was frozen"
         print_line(f"{release}: {state}{', and its recipe makes the same rows' if rebuild and not findings else ''}")
     raise typer.Exit(1 if findings else 0)

@@ -10,6 +10,7 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
 from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.account import Account
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["compare", "metrics", "report"]
 
 Release = Annotated[
-    str | None, typer.Option(help="Where the release is, for words, frames and sentences. Default: where it was built.")
+    str | None,
+    typer.Option(
+        metavar="RELEASE",
+        help="Where the release is, for words, frames and sentences. Default: where it was built.",
+    ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Markdown, as for an --out that ends in .md.")]
 
@@ -27,9 +32,11 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Markdown, as for an 
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT.json...", help="Results on one release; of nli-control, too, beside inference."),
+        typer.Argument(metavar="RESULT.json", help="Results on one release; of nli-control, too, beside inference."),
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page to write. Default: report.html.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The page to write. Default: report.html.")
+    ] = None,
     release: Release = None,
     markdown: Markdown = False,
     as_json: AsJson = False,
@@ -90,9 +97,11 @@ def _write(path: Path, account: "Account", *, markdown: bool) -> None:
 
 def compare(
     results: Annotated[
-        list[Path], typer.Argument(metavar="RESULT.json...", help="Results of 2 to 8 models by one scorer.")
+        list[Path], typer.Argument(metavar="RESULT.json", help="Results of 2 to 8 models by one scorer.")
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page of it, .html or .md.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a page of it, .html or .md.")
+    ] = None,
     release: Release = None,
     markdown: Markdown = False,
     as_json: AsJson = False,
@@ -141,12 +150,12 @@ def _tell(found: "Difference", evidence: "Sequence[Evidence]") -> None:
     ]
     print_table({**columns, "p": "left", "no difference": "left"}, rows, title=f"\n{first.label} less {second.label}")
     if grouped := sum(each.group is not None for each in found.comparisons):
-        print_line(f"{grouped} differences of single groups: with --out, and in --json")
+        print_line(f"{counted(grouped, 'difference')} of single groups: with --out, and in --json")
 
 
 def metrics(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A scorer or an estimand, as aul or gap.", show_default=False)
+        str | None, typer.Argument(metavar="NAME", help="A scorer or an estimand, as aul or gap.", show_default=False)
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/metrics.md.")] = False,
     as_json: AsJson = False,

@@ -10,6 +10,7 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import complain, print_json, print_line, print_table, progress
 from senseprobe.errors import FindingsError, SenseprobeError
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.cli.console import Step
@@ -28,9 +29,9 @@ def _tokens(text: str) -> int | None:
 
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")]
-Out = Annotated[Path, typer.Option(help="Folder of results.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of permutations, of --limit and of planting.")]
-Device = Annotated[str, typer.Option(help="cpu, cuda, or auto.")]
+Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of results.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of permutations, of --limit and of planting.")]
+Device = Annotated[str, typer.Option(metavar="DEVICE", help="cpu, cuda, or auto.")]
 BatchSize = Annotated[
     str,
     typer.Option(
@@ -46,23 +47,38 @@ def score(
     release: Release,
     scorer: Annotated[
         list[str] | None,
-        typer.Option("--scorer", "-m", help="As aul, ll; may be repeated. Default: the first of the model's family."),
+        typer.Option(
+            "--scorer",
+            "-m",
+            metavar="NAME",
+            help="As aul, ll; may be repeated. Default: the first of the model's family.",
+        ),
     ] = None,
     estimand: Annotated[
         list[str] | None,
-        typer.Option("--estimand", "-e", help="A figure of a plug-in, besides the release's own; may be repeated."),
+        typer.Option(
+            "--estimand",
+            "-e",
+            metavar="NAME",
+            help="A figure of a plug-in, besides the release's own; may be repeated.",
+        ),
     ] = None,
     out: Out = Path("results"),
     seed: Seed = 0,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="Draw so many rows, in proportion over configs, labels and targets, by --seed."),
+        typer.Option(
+            metavar="N", min=1, help="Draw so many rows, in proportion over configs, labels and targets, by --seed."
+        ),
     ] = None,
     revision: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit on the Hub. Default: its main branch, noted as a commit.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Branch, tag or commit on the Hub. Default: its main branch, noted as a commit."
+        ),
     ] = None,
     device: Device = "auto",
-    dtype: Annotated[str, typer.Option(help="float32, float64, bfloat16 or float16.")] = "float32",
+    dtype: Annotated[str, typer.Option(metavar="FORMAT", help="float32, float64, bfloat16 or float16.")] = "float32",
     batch_size: BatchSize = "auto",
     store: Annotated[bool, typer.Option(help="Take numbers from earlier runs, and keep these for later ones.")] = True,
     allow_pickle: AllowPickle = False,
@@ -72,7 +88,10 @@ def score(
     ] = True,
     labels: Annotated[
         str | None,
-        typer.Option(help="Classes of a model of inference, in its order, where it has no names for them: a,b,c."),
+        typer.Option(
+            metavar="NAME,NAME,NAME",
+            help="Classes of a model of inference, in its order, where it has no names for them.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -111,15 +130,15 @@ def _interruptible(step: "Step", *, stored: bool) -> Iterator[None]:
     except KeyboardInterrupt:
         if not step.total:
             raise  # nothing was computed yet
-        done = f"interrupted with {step.done} of {step.total} numbers computed"
+        done = f"interrupted with {step.done:,} of {counted(step.total, 'number')} computed"
         kept = "they are kept: the same command goes on from there" if stored else "none is kept, because of --no-store"
         raise SenseprobeError(f"{done}; {kept}") from None
 
 
 def replay(
     result: Annotated[Path, typer.Argument(metavar="RESULT.json", help="A result that `score` wrote.")],
-    release: Annotated[str | None, typer.Option(help="Where its release is now.")] = None,
-    model: Annotated[str | None, typer.Option(help="Where its model is now.")] = None,
+    release: Annotated[str | None, typer.Option(metavar="RELEASE", help="Where its release is now.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Where its model is now.")] = None,
     device: Device = "auto",
     batch_size: BatchSize = "auto",
     allow_pickle: AllowPickle = False,
@@ -154,8 +173,8 @@ def _verdict(again: "Replay") -> Iterator[str]:
         yield "another model: nothing was computed"
         return
     first, now = again.first, again.result
-    rows = "no table of rows is beside the result" if again.rows is None else f"{again.rows} rows"
-    figures = f"{len(first.figures)} figures, {rows}, largest difference of a score {again.largest:.1e}"
+    rows = "no table of rows is beside the result" if again.rows is None else counted(again.rows, "row")
+    figures = f"{counted(len(first.figures), 'figure')}, {rows}, largest difference of a score {again.largest:.1e}"
     yield f"{'not ' if again.differences else ''}the same: {figures}"
     then = {"senseprobe": first.senseprobe, **first.libraries}
     today = {"senseprobe": now.senseprobe, **now.libraries}
@@ -166,7 +185,9 @@ def _verdict(again: "Replay") -> Iterator[str]:
 def plant(
     release: Release,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the model goes.")],
-    share: Annotated[float, typer.Option(min=0, max=1, help="Share of stereotypes that the model shall prefer.")] = 0.7,
+    share: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Share of stereotypes that the model shall prefer.")
+    ] = 0.7,
     out: Out = Path("results"),
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -185,7 +206,7 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
     if as_json:
         print_json([result.as_dict() for result in results])
         return
-    from senseprobe.evaluate import coarse
+    from senseprobe.evaluate import coarse, unscored
 
     for result in results:
         rows = [
@@ -208,10 +229,11 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
             title=f"\n{result.scorer} of {result.model['name']} on {result.release['name']}",
         )
         if result.limit is not None:
-            print_line(f"a first look: {result.limit} rows were drawn, and intervals of so few are wide")
+            print_line(f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide")
         print_line(result.signature)
-        if counted := coarse.told(result):
-            print_line(counted)
+        for clause in filter(None, (unscored.told(result), coarse.told(result))):
+            print_line(clause)
         if grouped := sum(figure.group is not None for figure in result.figures):
-            print_line(f"{grouped} figures of single groups against the others: in the report, and in --json")
+            single = counted(grouped, "figure")
+            print_line(f"{single} of single groups against the others: in the report, and in --json")
     print_line(f"results in {out}")

@@ -9,6 +9,7 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
 from senseprobe.cli.reporting import Release
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.parts import Part
@@ -21,7 +22,7 @@ def slice_result(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[SLOT=WORD...]",
+            metavar="SLOT=WORD",
             help="As quality=rude demonym=Iraqi; a slot that is named twice takes either word.",
         ),
     ] = None,
@@ -33,9 +34,12 @@ def slice_result(
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="A slot within which --largest averages; may be repeated. Default: the words that differ."),
+        typer.Option(
+            metavar="SLOT",
+            help="A slot within which --largest averages; may be repeated. Default: the words that differ.",
+        ),
     ] = None,
-    count: Annotated[int, typer.Option(min=1, help="How many of the largest.")] = 6,
+    count: Annotated[int, typer.Option(metavar="N", min=1, help="How many of the largest.")] = 6,
     release: Release = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +58,7 @@ def slice_result(
     for part in found:
         _tell(part)
     if evidence.result.limit is not None:
-        print_line(f"a first look: only {evidence.result.limit} rows of the release were drawn, and these are of them")
+        print_line(f"a first look: these are of {counted(evidence.result.limit, 'row')} that were drawn")
     print_line(evidence.result.signature)
 
 

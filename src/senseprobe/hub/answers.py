@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.hub.asking import secret
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from senseprobe.hub.answers import told_of
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
 from senseprobe.release.hashing import file_sha256
 from senseprobe.release.manifest import MAX_BYTES, NAME, Manifest, read_manifest
 from senseprobe.release.restoring import RESTORED, read_restored
 from senseprobe.release.verify import is_foreign
+from senseprobe.wording import printable
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

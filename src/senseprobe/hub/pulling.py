@@ -14,11 +14,12 @@ from senseprobe.hub.answers import check_commit, damaged, explained, told_of
 from senseprobe.hub.asking import client
 from senseprobe.hub.holding import differences, held_at
 from senseprobe.hub.naming import Place, parse
-from senseprobe.release.form import VERSION, listed
+from senseprobe.release.form import VERSION
 from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.reading import Release
 from senseprobe.release.verify import FOREIGN, verify_release
 from senseprobe.release.versions import numbers
+from senseprobe.wording import listed
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from senseprobe.errors import ReleaseError
 from senseprobe.hub.answers import check_commit
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

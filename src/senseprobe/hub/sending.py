@@ -12,11 +12,11 @@ from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.hub.answers import check_commit, explained
 from senseprobe.hub.holding import differences, held_at, is_file, listing
 from senseprobe.hub.repository import Gate, Repo, look, tags_of
-from senseprobe.release.form import printable
 from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED, read_restored
 from senseprobe.release.versions import numbers
+from senseprobe.wording import printable
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.release.form import printable
 from senseprobe.release.licences import alternatives, declared
 from senseprobe.release.verify import FOREIGN
+from senseprobe.wording import printable
 
 __all__ = ["why_not_shared", "why_not_taken"]
 

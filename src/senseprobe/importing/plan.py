@@ -23,10 +23,10 @@ from senseprobe.importing.formats import FORMATS
 from senseprobe.importing.sources import Notes, Source, csv_text, read_sources, slug
 from senseprobe.importing.tables import Row, Table
 from senseprobe.records import Design
-from senseprobe.release.form import printable
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.parquet import Told, write_rows
 from senseprobe.release.schema import design_schema
+from senseprobe.wording import printable
 
 __all__ = ["NOTES", "NO_LICENSE", "Imported", "is_import", "open_import", "read_import", "release_plan"]
 

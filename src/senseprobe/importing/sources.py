@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from senseprobe.errors import ReleaseError
-from senseprobe.release.form import printable
 from senseprobe.release.verify import FOREIGN
+from senseprobe.wording import printable
 
 __all__ = [
     "MAX_TEXT",

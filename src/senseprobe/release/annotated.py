@@ -15,11 +15,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = [
     "ANNOTATION",
     "FEWEST_IN_GROUP",
+    "REPORTED",
+    "STAYED",
     "AgreementFact",
     "AnnotatorFacts",
     "Protocol",
@@ -37,6 +39,10 @@ MAX_BYTES = 2**20
 
 FEWEST_IN_GROUP = 5
 """Annotators of a group from which their number is told: fewer could be known again."""
+
+REPORTED = "reported by the targeted group"
+STAYED = f"{REPORTED}, and not rejected"
+"""What rows are counted under a second time, beside their state."""
 
 
 def _line(text: str) -> str:
@@ -118,7 +124,7 @@ class Round(_Strict):
     - `release`: the rows that they saw, as ``NAME@VERSION``.
     - `answered`: items with an answer; `annotations`: answers of one person to one item, of which each item has `least`
       to `most`; `skipped`: how many were skipped.
-    - `verdicts`: how many rows became what (``reject``, ``keep``, ``undecided``, …).
+    - `verdicts`: how many rows became what (``reject``, ``keep``, ``undecided``, …); REPORTED and STAYED count again.
     """
 
     platform: _Name
@@ -157,8 +163,8 @@ class _File(_Strict):
         return self
 
 
-def _key(told: Round) -> tuple[str, str, str]:
-    return told.platform, told.project, told.release
+def _key(told: Round) -> tuple[str, str]:
+    return told.project, told.release
 
 
 def read_annotation(path: Path, shown: str = "") -> tuple[Round, ...]:
@@ -192,7 +198,7 @@ def _mistake(shown: str, place: str, message: str) -> Finding:
 
 
 def write_annotation(path: Path, told: Round) -> None:
-    """Put a round into a file, in the place of an earlier one of the same platform, project and release.
+    """Put a round into a file, in the place of an earlier one of the same project and release.
 
     Raises ReleaseError where the file cannot be written, and DeclarationError where the one there cannot be read.
     """
@@ -204,7 +210,7 @@ def write_annotation(path: Path, told: Round) -> None:
 
 
 def dumped(rounds: Sequence[Round]) -> bytes:
-    """Canonical JSON of the rounds, in the order of their releases, platforms and projects."""
-    listed = sorted(rounds, key=lambda each: (each.release, each.platform, each.project))
+    """Canonical JSON of the rounds, in the order of their releases and projects."""
+    listed = sorted(rounds, key=lambda each: (each.release, each.project))
     told = {"form": 1, "rounds": [each.model_dump(mode="json") for each in listed]}
     return (json.dumps(told, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
-from senseprobe.release.form import listed, shortened
 from senseprobe.release.markdown import code, prose
+from senseprobe.wording import counted, listed, shortened
 
 __all__ = ["entry"]
 
@@ -79,7 +79,7 @@ def _changed(diff: ReleaseDiff) -> Iterator[str]:
 
 def _rows(change: ConfigChange, what: str) -> str:
     count, ids = getattr(change, what), change.first[what]
-    return f"{count} row{'s' * (count != 1)} {what} ({listed(map(code, ids), count)})"
+    return f"{counted(count, 'row')} {what} ({listed(map(code, ids), count)})"
 
 
 def _by_verdict(change: ConfigChange, what: str) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _by_verdict(change: ConfigChange, what: str) -> Iterator[str]:
     told = "taken back from earlier" if what == "added" else "left out by"
     for each in groups:
         rows = listed((_judged(*row) for row in each.first.items()), each.rows)
-        count = f"{each.rows} row{'s' * (each.rows != 1)}"
+        count = counted(each.rows, "row")
         yield f"{code(change.config)}: {count} {told} verdicts ({code(each.rule)}, {code(each.source)}): {rows}"
 
 

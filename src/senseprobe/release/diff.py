@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError
-from senseprobe.release.form import listed
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.matching import LabelChange, Mask, Pairs, Rows, Table, Values, Words, match, spread, turned
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import REJECT, Judged, Verdict, grouped
 from senseprobe.release.versions import Bump, Reason, lowest, numbers
+from senseprobe.wording import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ class ConfigChange:
         name = self.config
         if self.before is None or self.after is None:
             bump, what = (Bump.MINOR, "new") if self.before is None else (Bump.MAJOR, "gone")
-            yield Reason(bump, f"config {name} is {what} ({_rows(self.added or self.removed)})")
+            yield Reason(bump, f"config {name} is {what} ({counted(self.added or self.removed, 'row')})")
             return
         for count, bump, what in (
             (self.edited, Bump.MAJOR, "edited"),
@@ -102,9 +102,9 @@ class ConfigChange:
             if count:
                 rejected = sum(each.rows for each in self.rejected) if what == "removed" else 0
                 told = f", {rejected} of them by verdicts" if rejected else ""
-                yield Reason(bump, f"{_rows(count)} of {name} {what}{told}")
+                yield Reason(bump, f"{counted(count, 'row')} of {name} {what}{told}")
         if self.turned:
-            yield Reason(Bump.MAJOR, f"the label of {_rows(self.turned)} of {name} is turned round")
+            yield Reason(Bump.MAJOR, f"the label of {counted(self.turned, 'row')} of {name} is turned round")
         for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
             if names := self.schema.get(key):
                 yield Reason(bump, f"columns of {name} {key}: {', '.join(names)}")
@@ -176,10 +176,6 @@ class ReleaseDiff:
         reasons = [{"bump": reason.bump.value, "text": reason.text} for reason in self.reasons]
         facts = asdict(self)
         return {"old": facts.pop("old"), "new": facts.pop("new"), **told, "reasons": reasons, **facts}
-
-
-def _rows(count: int) -> str:
-    return f"{count} row{'s' * (count != 1)}"
 
 
 def _design_bump(design: Mapping[str, tuple[Any, Any]]) -> Bump:

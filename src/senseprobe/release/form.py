@@ -1,6 +1,5 @@
 """The form of a manifest: which values it holds. Whoever wrote it may have meant harm, so nothing is taken on trust."""
 
-import json
 import re
 from typing import Annotated, Any, Self
 
@@ -16,17 +15,9 @@ from pydantic import (
 
 from senseprobe.records import Contrast, Design
 from senseprobe.release.schema import COLUMN_TYPES, KINDS
+from senseprobe.wording import printable
 
-__all__ = ["VERSION", "FileEntry", "Name", "Sha256", "Version", "listed", "mistake", "printable", "shortened"]
-
-
-def printable(text: str) -> str:
-    r"""The text as it is safe to print: names and values of others may hold what steers a terminal.
-
-    >>> printable("noun/a.csv"), printable("a\x1b[2J")
-    ('noun/a.csv', "'a\\x1b[2J'")
-    """
-    return text if text.isprintable() else ascii(text)
+__all__ = ["VERSION", "FileEntry", "Name", "Sha256", "Version", "mistake"]
 
 
 def _inside(path: str) -> str:
@@ -37,9 +28,6 @@ def _inside(path: str) -> str:
         raise ValueError("no file of a release has such a name")
     return path
 
-
-SHOWN = 5
-"""How many of many things are named."""
 
 _Path = Annotated[str, AfterValidator(_inside)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_length=100)]
@@ -123,16 +111,3 @@ def mistake(raw: bytes) -> str | None:
         place = printable(".".join(str(step) for step in first["loc"]))
         return f"{place[:200]}: {first['msg']}" if place else first["msg"]
     return None
-
-
-def listed(items: Any, count: int | None = None) -> str:  # noqa: ANN401 - any iterable of texts
-    """The first items, and how many more there are of `count` (default: of the items)."""
-    told = list(items)
-    more = (len(told) if count is None else count) - len(told[:SHOWN])
-    return ", ".join(told[:SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def shortened(value: object) -> str:
-    """A value of a manifest or a row, in one line of at most 200 signs."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 200 else f"{text[:200]}…"

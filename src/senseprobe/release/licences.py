@@ -6,7 +6,7 @@ from itertools import combinations, islice, product
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["alternatives", "combined", "declared", "hub_name", "spdx_url"]
 

@@ -2,7 +2,7 @@
 
 import re
 
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["code", "prose"]
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from senseprobe.errors import ReleaseError
-from senseprobe.release.form import printable
+from senseprobe.wording import printable
 
 __all__ = ["LabelChange", "Mask", "Pairs", "Rows", "Table", "Values", "Words", "match", "spread", "turned"]
 

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 
 from senseprobe.errors import DamagedRelease
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
 from senseprobe.release.memory import memory_cap
 from senseprobe.release.schema import loose, plain
+from senseprobe.wording import printable
 
 __all__ = [
     "ROWS_PER_FILE",

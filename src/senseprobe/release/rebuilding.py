@@ -9,13 +9,13 @@ import pyarrow as pa
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.records import Design, Finding
 from senseprobe.release.diff import said
-from senseprobe.release.form import listed, printable
 from senseprobe.release.freeze import Plan, declared
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.parquet import Rows
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema, plain
+from senseprobe.wording import listed, printable
 
 __all__ = ["remade", "verify_recipe"]
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from senseprobe.release.annotated import FEWEST_IN_GROUP, AgreementFact, Round
+from senseprobe.release.annotated import FEWEST_IN_GROUP, REPORTED, STAYED, AgreementFact, Round
+from senseprobe.wording import counted
 
 __all__ = ["agreement", "annotators", "answers", "croissant_fields", "decided", "design", "thresholds"]
 
@@ -13,11 +14,11 @@ def design(told: Round) -> str:
     protocol = told.protocol
     chosen = f" where {protocol.where}" if protocol.where else ""
     chosen += f", stratified by {', '.join(protocol.strata)}" if protocol.strata else ""
-    gold = f"; {_count(protocol.gold, 'row')} with known answers" if protocol.gold else ""
+    gold = f"; {counted(protocol.gold, 'row')} with known answers" if protocol.gold else ""
     shown = "shown to annotators as answers" if protocol.prefill else "not shown to annotators"
     return (
-        f"{_count(protocol.items, 'row')} of {told.release}{chosen}, drawn with seed {protocol.seed}, for "
-        f"{_count(protocol.overlap, 'annotator')} each{gold}; sentences in an order drawn for each row, the release's "
+        f"{counted(protocol.items, 'row')} of {told.release}{chosen}, drawn with seed {protocol.seed}, for "
+        f"{counted(protocol.overlap, 'annotator')} each{gold}; sentences in an order drawn for each row, the release's "
         f"labels {shown}"
     )
 
@@ -30,7 +31,7 @@ def thresholds(told: Round) -> str:
 
 def annotators(told: Round) -> str:
     """Who answered, as far as that may be told."""
-    people = _count(told.annotators.count, "annotator")
+    people = counted(told.annotators.count, "annotator")
     named = "under pseudonyms" if told.annotators.pseudonyms else "under their names"
     groups = ", ".join(f"{group} ({count})" for group, count in sorted(told.annotators.groups.items()))
     said = f"groups that they said to belong to, of {FEWEST_IN_GROUP} people or more: {groups}"
@@ -40,7 +41,7 @@ def annotators(told: Round) -> str:
 def answers(told: Round) -> str:
     """How many answers there are."""
     skipped = f", {told.skipped} skipped" if told.skipped else ""
-    return f"{told.annotations} of {_count(told.answered, 'row')}, {told.per_item} for each{skipped}"
+    return f"{told.annotations} of {counted(told.answered, 'row')}, {told.per_item} for each{skipped}"
 
 
 def agreement(fact: AgreementFact) -> str:
@@ -49,12 +50,15 @@ def agreement(fact: AgreementFact) -> str:
     if fact.alpha is not None and fact.low is not None and fact.high is not None:
         alpha += f" (95 % interval {fact.low:.2f} to {fact.high:.2f})"
     same = "" if fact.same is None else f", {fact.same:.0%} of pairs of answers the same"
-    return f"Krippendorff's alpha {alpha}{same}, from {fact.answers} answers on {_count(fact.items, 'row')}"
+    return f"Krippendorff's alpha {alpha}{same}, from {fact.answers} answers on {counted(fact.items, 'row')}"
 
 
 def decided(told: Round) -> str:
-    """How many rows became what."""
-    return ", ".join(f"{name} {count}" for name, count in sorted(told.verdicts.items())) or "nothing"
+    """How many rows became what, and how many of these were reported."""
+    again = {name: told.verdicts[name] for name in (REPORTED, STAYED) if name in told.verdicts}
+    states = ", ".join(f"{name} {count}" for name, count in sorted(told.verdicts.items()) if name not in again)
+    of_them = ", ".join(f"{name}: {count}" for name, count in again.items())
+    return f"{states or 'nothing'}{f' (of these, {of_them})' if of_them else ''}"
 
 
 def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
@@ -86,10 +90,6 @@ def _choices(choices: Sequence[str]) -> str:
 def _analysis(told: Round) -> Iterator[str]:
     yield f"{told.project}: answers: {answers(told)}; decided: {decided(told)}"
     yield from (f"{told.project}, {fact.question}: {agreement(fact)}" for fact in told.agreement)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _number(value: float) -> str:

@@ -16,11 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstra
 
 from senseprobe.errors import ReleaseError
 from senseprobe.files import read_plain
-from senseprobe.release.form import FileEntry, Name, Sha256, Version, printable
+from senseprobe.release.form import FileEntry, Name, Sha256, Version
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import MAX_BYTES
 from senseprobe.release.parquet import Rows, Told, file_names, read_rows, write_rows
+from senseprobe.wording import printable
 
 __all__ = ["ENGLISH", "Shard", "ShardPlan", "copy_rows", "read_shards", "write_shard"]
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Finding
-from senseprobe.release.form import VERSION, printable
+from senseprobe.release.form import VERSION
 from senseprobe.release.idtable import id_lines
+from senseprobe.wording import printable
 
 __all__ = ["KEEP", "REJECT", "VERDICTS", "Judged", "Verdict", "grouped", "read_verdicts", "write_verdicts"]
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.records import Finding
-from senseprobe.release.form import printable
 from senseprobe.release.hashing import ContentHash, combine
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED, difference, read_restored
 from senseprobe.release.schema import design_schema
+from senseprobe.wording import printable
 
 __all__ = ["FOREIGN", "cited", "is_foreign", "recipe_is_whole", "verify_release"]
 

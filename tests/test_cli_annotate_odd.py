@@ -1,0 +1,194 @@
+"""`senseprobe annotate` with files that people mixed up, and tables that they wrote into."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.annotation_deciding import world
+from tests.annotation_deciding.world import fill
+from tests.commands import Outcome, Typed, typing
+
+from senseprobe import api
+from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.records import Item
+
+EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--annotators", "2", "--overlap", "2")
+IMPORT = ("annotate", "import", "First check")
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """Runs a command line in a project that has built `tiny@1.0.0`, and asks two people about its eight rows."""
+    world.make(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    api.build("tiny", "1.0.0")
+    run = typing(monkeypatch, capfd)
+    assert run(*EXPORT, "--groups").code == 0
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the files of the annotation project are."""
+    return tmp_path / "annotations" / "first-check"
+
+
+def _fine(annotator: str, item: Item) -> dict[str, str]:
+    return {}
+
+
+def _sheet(folder: Path, name: str, groups: str = "") -> Path:
+    """The sheet of the first annotator, filled in, under this name."""
+    filled = fill(folder, "annotator-1", _fine, groups)
+    return Path(shutil.copy(filled, folder.parent / f"{name}.csv"))
+
+
+def _people(folder: Path) -> set[str]:
+    text = (folder / "answers.csv").read_text("utf-8-sig")
+    return {line["annotator"] for line in csv.DictReader(io.StringIO(text))}
+
+
+def _message(told: Outcome) -> str:
+    assert told.code == 2
+    return told.message
+
+
+def test_a_sheet_under_a_name_and_under_a_pseudonym_is_one_persons(typed: Typed, folder: Path) -> None:
+    """Taken with --names and without, in any order, Maria is counted once."""
+    sheet = _sheet(folder, "maria")
+    for names in ([], ["--names"], []):
+        assert typed(*IMPORT, str(sheet), *names).code == 0
+        assert len(_people(folder)) == 1
+        assert (_people(folder) == {"maria"}) == bool(names)
+
+
+def test_a_sheet_is_not_the_account_of_that_number(typed: Typed, folder: Path) -> None:
+    """1.csv is somebody else than user 1 of Label Studio."""
+    tasks = json.loads((folder / "tasks.json").read_text())
+    export = folder.parent / "export.json"
+    export.write_text(json.dumps(world.label_studio(read_plan(folder), {1: _fine}, tasks)))
+    assert typed(*IMPORT, str(export), str(_sheet(folder, "1"))).code == 0
+    assert len(_people(folder)) == 2
+
+
+def test_one_file_under_two_names_is_noticed(typed: Typed, folder: Path) -> None:
+    """Taken, since two people may agree in all, and named, exit code 1."""
+    told = typed(*IMPORT, str(_sheet(folder, "maria")), str(_sheet(folder, "marie")))
+    assert (told.code, len(_people(folder))) == (1, 2)
+    assert "marie.csv: A107 is the same file as" in told.out
+
+
+def test_the_sheet_of_another_project_is_refused_at_once(typed: Typed, folder: Path) -> None:
+    """One message and not one for each line; what was there stays."""
+    sheet = _sheet(folder, "maria")
+    assert typed(*IMPORT, str(sheet)).code == 0
+    cells = list(csv.reader(io.StringIO(sheet.read_text("utf-8-sig"))))
+    other = [cells[0], *([row[0], "c000000000000", *row[2:]] for row in cells[1:])]
+    with sheet.open("w", newline="") as file:
+        csv.writer(file).writerows(other)
+    told = _message(typed(*IMPORT, str(sheet)))
+    assert told.endswith("maria.csv: none of 8 items is as this project shows it: is it another's?")
+    assert len(_people(folder)) == 1
+
+
+def test_a_sheet_without_answers_is_named(typed: Typed, folder: Path) -> None:
+    told = typed(*IMPORT, str(folder / "sheets" / "annotator-2.csv"))
+    assert told.code == 1
+    assert "annotator-2.csv: A106 has no answers yet" in told.out
+
+
+def test_a_file_that_is_no_export_is_called_by_its_name(typed: Typed, folder: Path) -> None:
+    path = folder.parent / "README.md"
+    path.write_text("# Read me\n")
+    assert _message(typed(*IMPORT, str(path))).startswith(f"{path}: the export is not JSON")
+
+
+def test_a_name_that_no_table_can_hold_is_refused(typed: Typed, folder: Path) -> None:
+    """A file name of bytes that are no UTF-8, or with a line feed in it."""
+    for name in (b"\xff", b"a\nb"):
+        path = bytes(folder.parent) + b"/" + name + b".csv"
+        shutil.copy(bytes(_sheet(folder, "maria")), path)
+        told = _message(typed(*IMPORT, "--names", path.decode("utf-8", "surrogateescape")))
+        assert "is no annotator's name: sheets are named after their annotators" in told
+        assert not (folder / "answers.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (",yes,", ",perhaps,", "perhaps is no answer to natural"),
+        (",natural,", ",age,", "age.anti was not asked of people."),
+        ("people.are.french.nice.lazy", "people.are.dutch.nice.lazy", "the plan has no row people.are.dutch.nice.lazy"),
+    ],
+)
+def test_answers_that_somebody_wrote_in_are_named(typed: Typed, folder: Path, old: str, new: str, message: str) -> None:
+    """By every command that reads them; pulling or importing again makes the table anew."""
+    sheet = _sheet(folder, "maria")
+    typed(*IMPORT, str(sheet))
+    path = folder / "answers.csv"
+    path.write_text(path.read_text("utf-8-sig").replace(old, new), "utf-8")
+    for command in (("agree",), ("apply",), ("release", "out")):
+        told = _message(typed("annotate", command[0], "First check", *command[1:]))
+        assert message in told
+        assert told.endswith("`annotate pull` or `annotate import` writes the table again")
+    assert typed(*IMPORT, str(sheet)).code == 0
+    assert typed("annotate", "agree", "First check").code == 0
+
+
+def test_groups_that_became_others_are_told(typed: Typed, folder: Path) -> None:
+    """Reports of the targeted group hang on them: another group, and none any more."""
+    typed(*IMPORT, str(_sheet(folder, "maria", "Japanese")))
+    told = typed(*IMPORT, str(_sheet(folder, "maria", "Dutch")))
+    (name,) = _people(folder)
+    assert told.out.splitlines()[0].endswith(f"0 new, 0 edited, 0 deleted, 1 of other groups than before ({name})")
+    changes = typed(*IMPORT, str(_sheet(folder, "maria", "Dutch")), "--json").told["changes"]
+    assert changes == {"new": [], "edited": [], "deleted": [], "regrouped": []}
+
+
+def test_the_next_plan_is_not_put_into_a_release(typed: Typed, tmp_path: Path) -> None:
+    place = tmp_path / "releases" / "tiny" / "1.0.0"
+    told = _message(typed(*EXPORT, "--folder", str(place)))
+    assert told == f"{place} is a release, to which nothing is added: take another folder"
+    assert api.verify("tiny@1.0.0") == []
+
+
+def test_fewer_rows_than_were_asked_for_is_said(typed: Typed, tmp_path: Path) -> None:
+    told = typed(*EXPORT, "--n", "5000", "--folder", str(tmp_path / "elsewhere"))
+    assert "note: 5,000 rows were asked for, and there are no more than 8" in told.out
+
+
+def test_a_plan_with_odd_options_still_leads_to_verdicts(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """`plan.json` says how rows were chosen, in words that no card can hold as they are."""
+    path = folder / "plan.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"where": "nation=\x1b[2J", "strata": ["a\x07"]}))
+    typed(*IMPORT, str(_sheet(folder, "maria")))
+    told = typed("annotate", "apply", "First check", "--least", "1")
+    assert (told.code, told.err) == (0, "")
+    (facts,) = json.loads((tmp_path / "templates/tiny/annotation.json").read_text())["rounds"]
+    assert (facts["protocol"]["where"], facts["protocol"]["strata"]) == (r"'nation=\x1b[2J'", [r"'a\x07'"])
+
+
+def test_a_project_is_one_round_whatever_it_came_with(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Sheets, then an export beside them: the card has one section, of both."""
+    sheet = _sheet(folder, "maria")
+    typed(*IMPORT, str(sheet))
+    typed("annotate", "apply", "First check", "--least", "1")
+    tasks = json.loads((folder / "tasks.json").read_text())
+    export = folder.parent / "export.json"
+    export.write_text(json.dumps(world.label_studio(read_plan(folder), {1: _fine}, tasks)))
+    typed(*IMPORT, str(export))
+    told = typed("annotate", "apply", "First check")
+    assert "templates/tiny/verdicts.csv (as before)" in told.out
+    (facts,) = json.loads((tmp_path / "templates/tiny/annotation.json").read_text())["rounds"]
+    assert (facts["platform"], facts["annotators"]["count"]) == ("Label Studio, CSV files", 2)
+
+
+def test_groups_that_no_row_names_are_noted(typed: Typed, folder: Path) -> None:
+    """Who says *Asian* and objects to rows about Japanese people is one of all, unless somebody looks."""
+    filled = fill(folder, "annotator-1", lambda who, item: {"withhold": "yes"}, "Asian")
+    typed(*IMPORT, str(filled))
+    told = typed("annotate", "apply", "First check")
+    assert "belong to groups that no row names (asian): their objections count as anybody's" in told.out

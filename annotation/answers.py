@@ -33,14 +33,15 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 def write_answers(folder: Path, annotations: Iterable[Annotation]) -> None:
     """Write the three tables of a project, sorted: the same bytes for the same annotations in whatever order.
 
+    One after the other, the answers first: a later run makes whole what was cut off between them.
     `groups.csv` is written only where somebody named a group, or it is there. AnnotationError where one cannot be.
     """
     told = [*annotations]
     groups = sorted({(each.annotator, group) for each in told for group in each.groups})
     tables: dict[str, Sequence[Sequence[str]]] = {
-        GROUPS: groups,
-        SKIPPED: sorted(_skipped(each) for each in told if each.status == "skipped"),
         ANSWERS: sorted(line for each in told if each.status == "submitted" for line in _lines(each)),
+        SKIPPED: sorted(_skipped(each) for each in told if each.status == "skipped"),
+        GROUPS: groups,
     }
     for name, lines in tables.items():
         path = folder / name
@@ -71,16 +72,15 @@ def _shown(seconds: float | None) -> str:
 def read_answers(folder: Path) -> list[Annotation]:
     """The annotations that the tables of a project hold, sorted by row and annotator; none where there are none.
 
-    AnnotationError, with file and line, for the first mistakes of a table. When they were made is not among them.
+    AnnotationError, with file and line, for the first mistakes of a table. When they were made is not among them. One
+    that is in two tables was submitted since it was skipped, and its writing cut off.
     """
     groups: dict[str, list[str]] = {}
     for _, cells in _read(folder / GROUPS):
         groups.setdefault(cells["annotator"], []).append(cells["group"])
     skipped = _annotations(_read(folder / SKIPPED), "skipped", groups)
     submitted = _annotations(_read(folder / ANSWERS), "submitted", groups)
-    if both := sorted(skipped.keys() & submitted.keys()):
-        raise AnnotationError(f"annotation {printable(both[0])} is both in {SKIPPED} and in {ANSWERS}")
-    return sorted([*skipped.values(), *submitted.values()], key=lambda each: (each.row, each.annotator, each.id))
+    return sorted((skipped | submitted).values(), key=lambda each: (each.row, each.annotator, each.id))
 
 
 def answers_to(plan: Plan, folder: Path) -> list[Annotation]:

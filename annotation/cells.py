@@ -17,7 +17,7 @@ MAX_BYTES = 64 * 2**20
 """A hundred thousand rows of some 600 bytes."""
 
 # A line of its own in which Excel says what stands between cells.
-_TOLD = re.compile(r"sep=([,;\t])\r?\n")
+_TOLD = re.compile(r'"?sep=([^"\r\n])"?[,;\t|]*\r?\n', re.IGNORECASE)
 _FIRST = re.compile(r"""\s*(?:"[^"]*"|[^",;\t\n]*)([,;\t])""")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 

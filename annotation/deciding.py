@@ -14,10 +14,13 @@ from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior
 from senseprobe.release.verdicts import Verdict
 from senseprobe.wording import counted
 
-__all__ = ["STATES", "Decision", "Posteriors", "by_row", "decide", "states", "verdicts_of"]
+__all__ = ["STANDING", "STATES", "Decision", "Posteriors", "by_row", "decide", "reported_by", "states", "verdicts_of"]
 
 STATES = ("reject", "keep", "undecided", "changed", "unanswered")
 """What becomes of a row; ``changed``: the answers are to other words than those of the release."""
+
+STANDING = ("reject", "keep")
+"""States that are verdicts."""
 
 _REPORTED = "reported as harmful by annotators of the targeted group"
 
@@ -29,7 +32,7 @@ Posteriors = Mapping[tuple[str, str], Mapping[str, float]]
 class Decision:
     """What becomes of a row, and why.
 
-    - `state`: one of STATES; only ``reject`` and ``keep`` become verdicts.
+    - `state`: one of STATES; only those of STANDING become verdicts.
     - `reason`: what speaks against the row, or what is open.
     - `answers`: how many people answered.
     - `reported`: whether somebody of the targeted group would rather not have it used.
@@ -143,8 +146,13 @@ def _state(against: Sequence[str], left: Sequence[str], rule: Rule, *, is_report
 def verdicts_of(decisions: Iterable[Decision], plan: Plan, rule: Rule) -> Iterator[Verdict]:
     """The verdicts that the decisions make: those of rows that are rejected or kept, and no others."""
     for each in decisions:
-        if each.state in {"reject", "keep"}:
+        if each.state in STANDING:
             yield Verdict(id=each.row, verdict=each.state, rule=rule.name, source=plan.release, reason=each.reason)
+
+
+def reported_by(verdicts: Iterable[Verdict], source: str) -> frozenset[str]:
+    """The rows of the release `source` of which a verdict says that the targeted group reported them."""
+    return frozenset(each.id for each in verdicts if each.source == source and _REPORTED in each.reason)
 
 
 def states(decisions: Iterable[Decision]) -> dict[str, int]:

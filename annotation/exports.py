@@ -1,16 +1,18 @@
 """Answers as Label Studio exports them, read against what was asked; whatever does not fit is counted and named."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from senseprobe.annotation.duplicates import latest
 from senseprobe.annotation.faults import Fault, Faults
+from senseprobe.annotation.harm import groups_of
 from senseprobe.annotation.jsonform import identity, parse, seconds, time
 from senseprobe.annotation.records import Annotation, Item, Plan
-from senseprobe.annotation.regions import Reader
+from senseprobe.annotation.regions import Reader, Said
 from senseprobe.annotation.tasks import tasks as planned
 from senseprobe.errors import AnnotationError
+from senseprobe.wording import counted
 
 __all__ = ["Received", "read"]
 
@@ -52,10 +54,15 @@ def read(raw: bytes, plan: Plan, name_of: NameOf) -> Received:
         raise AnnotationError("the file has no annotations: it is what was sent, and not what came back")
     known = [*_known(tasks, plan, faults)]
     if tasks and not known:
-        raise AnnotationError(f"none of {len(tasks):,} tasks is of this project: {'; '.join(map(str, faults))}")
+        raise AnnotationError(
+            f"none of {counted(len(tasks), 'task')} is of this project: {'; '.join(map(str, faults))}"
+        )
     reader = Reader(plan, faults)
-    found = [each for item, task in known for each in _annotations(task, item, reader, name_of)]
+    told = [each for item, task in known for each in _annotations(task, item, reader, name_of)]
+    found = [each for each in told if each.status != "submitted" or each.answers]
     kept, dropped = latest(_distinct(found, faults))
+    groups = groups_of(told)  # also of annotations that do not count
+    kept = [replace(each, groups=tuple(sorted(groups[each.annotator]))) for each in kept]
     for each in dropped:
         faults.note("duplicate", f"{each.id} of {each.row}")
     return Received(annotations=tuple(kept), faults=tuple(faults), tasks=len(known))
@@ -100,8 +107,8 @@ def _annotations(task: Mapping[str, Any], item: Item, reader: Reader, name_of: N
             faults.note("annotation", f"of {item.row}")
         elif not (who := _who(one.get("completed_by"))):
             faults.note("nobody", f"{name} of {item.row}")
-        elif annotation := _annotation(one, name, name_of(who), item, reader):
-            yield annotation
+        else:
+            yield _annotation(one, name, name_of(who), item, reader)
 
 
 def _who(value: object) -> str:
@@ -112,13 +119,13 @@ def _who(value: object) -> str:
     return identity(value)
 
 
-def _annotation(one: Mapping[str, Any], name: str, annotator: str, item: Item, reader: Reader) -> Annotation | None:
-    """One annotation of an item; None where it is a draft or holds no answer."""
+def _annotation(one: Mapping[str, Any], name: str, annotator: str, item: Item, reader: Reader) -> Annotation:
+    """One annotation of an item, perhaps without any answer."""
     skipped, place = one.get("was_cancelled") is True, f"{name} of {item.row}"
-    said = reader.answers([] if skipped else one.get("result"), item, place)
+    results = one.get("result")
+    said = Said({}, reader.groups(results, place)) if skipped else reader.answers(results, item, place)
     if not skipped and not said.answers:
         reader.faults.note("empty", place)
-        return None
     return Annotation(
         id=name,
         row=item.row,

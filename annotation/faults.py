@@ -8,25 +8,25 @@ from senseprobe.wording import SHOWN, listed, printable, shortened
 __all__ = ["KINDS", "Fault", "Faults"]
 
 KINDS = {
-    "task": "entries that are no task: left out",
-    "unnamed": "tasks without a row id (`ext_id`), of another project: left out",
-    "unknown": "tasks of rows that this project does not ask about: left out",
-    "changed": "tasks of rows that read otherwise than planned: left out",
-    "annotation": "entries that are no annotation: left out",
-    "nobody": "annotations that do not say whose they are: left out",
-    "repeated": "annotations with the id of another one: left out",
-    "duplicate": "annotations of a row by somebody who has a later one of it: left out",
-    "empty": "annotations without any answer: left out",
-    "control": "answers to what the interface does not ask: left out",
-    "unasked": "answers to a question that was not asked of the row: left out",
-    "label": "answers that the interface does not offer: left out",
-    "several": "several answers where one was asked for: left out",
-    "malformed": "values of a wrong kind: left out",
-    "cut": "answers longer than 10,000 characters: cut",
-    "consent": "groups without consent: left out",
-    "groups": "groups behind the first 20 of an annotation: left out",
-    "unfinished": "annotations that leave out a question which must be answered: kept",
-    "draft": "drafts, which were not submitted: left out",
+    "task": "entries that are no task, left out",
+    "unnamed": "tasks without a row id (`ext_id`), of another project, left out",
+    "unknown": "tasks of rows that this project does not ask about, left out",
+    "changed": "tasks of rows that read otherwise than planned, left out",
+    "annotation": "entries that are no annotation, left out",
+    "nobody": "annotations that do not say whose they are, left out",
+    "repeated": "annotations with the id of another one, left out",
+    "duplicate": "annotations of a row by somebody who has a later one of it, left out",
+    "empty": "annotations without any answer, left out",
+    "control": "answers to what the interface does not ask, left out",
+    "unasked": "answers to a question that was not asked of the row, left out",
+    "label": "answers that the interface does not offer, left out",
+    "several": "several answers where one was asked for, left out",
+    "malformed": "values of a wrong kind, left out",
+    "cut": "answers longer than 10,000 characters, cut",
+    "consent": "groups without consent, left out",
+    "groups": "groups behind the first 20 of an annotation, or longer than 100 characters, left out",
+    "unfinished": "annotations that leave out a question which must be answered, kept",
+    "draft": "drafts, which were not submitted, left out",
 }
 """What is odd, in the order in which it is told."""
 
@@ -41,7 +41,7 @@ class Fault:
 
     def __str__(self) -> str:
         named = f" ({listed(self.examples, self.count)})" if self.examples else ""
-        return f"{self.count:,} {KINDS[self.kind]}{named}"
+        return f"{KINDS[self.kind]}: {self.count:,}{named}"
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class Faults:
     >>> faults = Faults()
     >>> faults.note("label", "sense: maybe")
     >>> print(*faults)
-    1 answers that the interface does not offer: left out (sense: maybe)
+    answers that the interface does not offer, left out: 1 (sense: maybe)
     """
 
     _counts: dict[str, int] = field(default_factory=dict)

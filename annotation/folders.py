@@ -4,12 +4,10 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
 from pathlib import Path
 
-from senseprobe.annotation.cells import csv_bytes, read_cells
-from senseprobe.annotation.deciding import Decision
 from senseprobe.annotation.interface import interface
+from senseprobe.annotation.outside import check_outside
 from senseprobe.annotation.plan import write_plan
 from senseprobe.annotation.planfile import read_plan
 from senseprobe.annotation.records import Plan
@@ -17,26 +15,19 @@ from senseprobe.annotation.sheets import sheets
 from senseprobe.annotation.tasks import tasks
 from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
-from senseprobe.release import manifest
 from senseprobe.wording import printable
 
 __all__ = [
-    "DECISIONS",
     "INTERFACE",
     "SHEETS",
     "TASKS",
-    "decided_before",
     "open_plan",
     "slug",
     "write_asked",
-    "write_decisions",
     "write_sheets",
 ]
 
-DECISIONS, INTERFACE, SHEETS, TASKS = "decisions.csv", "interface.xml", "sheets", "tasks.json"
-
-_COLUMNS = ("row", "state", "reason", "answers", "contested", "reported")
-_PLAIN = {"contested", "reported"}
+INTERFACE, SHEETS, TASKS = "interface.xml", "sheets", "tasks.json"
 
 
 def slug(project: str) -> str:
@@ -54,8 +45,7 @@ def write_asked(folder: Path, plan: Plan) -> None:
 
     AnnotationError where the folder has another plan or is a release, or cannot be written.
     """
-    if (folder / manifest.NAME).exists():
-        raise AnnotationError(f"{printable(str(folder))} is a release, to which nothing is added: take another folder")
+    check_outside(folder)
     write_plan(folder, plan)
     told = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
     _write(folder / INTERFACE, interface(plan).encode())
@@ -70,28 +60,6 @@ def open_plan(folder: Path, project: str) -> Plan:
             f"{folder} is the folder of {printable(plan.project)!r}, and not of {printable(project)!r}"
         )
     return plan
-
-
-def write_decisions(folder: Path, decisions: Iterable[Decision]) -> Path:
-    """Write what became of each row, in the order of the plan; the file. AnnotationError where it cannot be."""
-    told = ([row[column] for column in _COLUMNS] for row in map(_row, decisions))
-    return _write(folder / DECISIONS, csv_bytes([_COLUMNS, *told]))
-
-
-def decided_before(folder: Path) -> set[str]:
-    """The rows of which this project made verdicts the last time; AnnotationError where its list cannot be read."""
-    path = folder / DECISIONS
-    if not path.exists():
-        return set()
-    head, *lines = read_cells(path)
-    if head.cells != _COLUMNS:
-        raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
-    rows = (dict(zip(_COLUMNS, line.cells, strict=False)) for line in lines)
-    return {row["row"] for row in rows if row.get("state") in {"keep", "reject"}}
-
-
-def _row(decision: Decision) -> dict[str, str]:
-    return {name: str(value).lower() if name in _PLAIN else str(value) for name, value in decision.as_dict().items()}
 
 
 def write_sheets(folder: Path, plan: Plan, annotators: int) -> list[Path]:

@@ -10,7 +10,13 @@ __all__ = ["QUESTION", "belongs", "groups_of", "reported", "unmatched"]
 
 QUESTION = "withhold"
 HARMFUL = "yes"
-_NOT = {"no", "non", "not"}
+
+_NOT = set("anti aren ex former formerly isn neither never no non nor not".split())  # noqa: SIM905 - read as one
+
+# The ends of English plurals, what stands for them, and the letters that such a word has at least; "fe" is of the word
+# alone, so that wife is as wives is.
+_ENDS = [("children", "child", 8), ("men", "man", 3), ("ies", "y", 5), ("ves", "f", 5), ("fe", "f", 4), ("ss", "ss", 2)]
+_ENDS += [*((f"{end}es", end, 5) for end in ("ss", "ch", "sh", "x", "z")), ("s", "", 4)]
 
 
 def groups_of(annotations: Iterable[Annotation]) -> dict[str, frozenset[str]]:
@@ -50,11 +56,10 @@ def _words(text: str) -> frozenset[str]:
 
 def _singular(word: str) -> str:
     """The word without the end of an English plural: of any word, so that both numbers become the same."""
-    if word.endswith("men"):
-        return f"{word[:-3]}man"
-    if word.endswith("ies") and len(word) > 4:
-        return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+    for end, single, least in _ENDS:
+        if word.endswith(end) and len(word) >= least:
+            return f"{word.removesuffix(end)}{single}"
+    return word
 
 
 def reported(answered: Mapping[str, Sequence[Annotation]], targets: Mapping[str, Collection[str]]) -> frozenset[str]:

@@ -1,15 +1,15 @@
 """Answers that come as files: exports of Label Studio, and sheets that annotators filled in."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
 from senseprobe.annotation.exports import NameOf, Received, read
 from senseprobe.annotation.faults import Fault
+from senseprobe.annotation.filled import TELLING, check_names, copies, owner
 from senseprobe.annotation.jsonform import MAX_BYTES
 from senseprobe.annotation.keeping import keep
 from senseprobe.annotation.pseudonyms import SHEET
@@ -24,9 +24,6 @@ __all__ = ["Taken", "platform_of", "take", "take_files"]
 
 
 Faulty = Sequence[Fault | Finding] | Sequence[Fault]
-
-_TELLING = 8
-"""Items from which two sheets are not alike by chance: each has an order of its own."""
 
 _USUAL = {"draft", "duplicate", "empty", "unfinished"}
 
@@ -70,47 +67,32 @@ def take_files(folder: Path, plan: Plan, files: Sequence[Path], own: NameOf, *, 
     """Take files: ``.csv`` is a sheet, of the annotator after whom it is named; anything else an export.
 
     `own` gives pseudonyms, which annotators have but with `names`. A sheet has the place of what the same annotator's
-    sheet said before, under whichever name. All files are read before anything is written; AnnotationError where one
-    cannot be.
+    sheet said before, under whichever name, if anything was answered in it. All files are read before anything is
+    written; AnnotationError where one cannot be.
     """
     name_of = (lambda who: who.removeprefix(SHEET)) if names else own
     exports = [path for path in files if path.suffix.lower() != ".csv"]
     sheets = [path for path in files if path not in exports]
     if len(exports) > 1:
         raise AnnotationError("an export has the place of the one before: import one at a time")
-    _check_names(sheets)
+    check_names(sheets)
     old = read_answers(folder)
     received = [_received(path, plan, name_of) for path in exports]
-    filled = [read_sheet(plan, path, name_of(f"{SHEET}{path.stem}")) for path in sheets]
-    people = {name for path in sheets for name in (path.stem, own(f"{SHEET}{path.stem}"))}
-    kept = [each for each in old if not (each.annotator in people if each.of_sheet else exports)]
+    filled = [read_sheet(plan, path, name_of(f"{SHEET}{owner(path)}")) for path in sheets]
+    answered = [path for path, sheet in zip(sheets, filled, strict=True) if sheet.annotations]
+    people = {name for path in answered for name in (owner(path), own(f"{SHEET}{owner(path)}"))}
+    stay = [each for each in old if not (each.annotator in people if each.of_sheet else exports)]
     new = [each for told in received for each in told.annotations]
     new += [each for sheet in filled for each in sheet.annotations]
     faults: list[Fault | Finding] = [fault for told in received for fault in told.faults]
     faults += [fault for sheet in filled for fault in sheet.faults]
-    faults += _copies(path for path, sheet in zip(sheets, filled, strict=True) if len(sheet.annotations) >= _TELLING)
+    known = {each.annotator for each in old}
+    telling = [path for path, sheet in zip(sheets, filled, strict=True) if len(sheet.annotations) >= TELLING]
+    again = {path for path in telling if known & {owner(path), own(f"{SHEET}{owner(path)}")}}
+    faults += copies(folder, [(path, _read(path)) for path in telling], again)
     for path in files:
         keep(folder, _read(path), "json" if path in exports else "csv")
-    return _written(folder, old, [*kept, *new], faults)
-
-
-def _check_names(sheets: Sequence[Path]) -> None:
-    """AnnotationError where sheets are not named so that each can be an annotator's."""
-    names = [path.stem for path in sheets]
-    if strange := next((name for name in names if not name.isprintable()), None):
-        raise AnnotationError(f"{strange!a} is no annotator's name: sheets are named after their annotators")
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
-
-
-def _copies(sheets: Iterable[Path]) -> Iterator[Finding]:
-    """Sheets with the bytes of another one: one person's, under two names."""
-    seen: dict[bytes, Path] = {}
-    for path in sheets:
-        first = seen.setdefault(sha256(_read(path)).digest(), path)
-        if first is not path:
-            message = f"is the same file as {first}: if one person filled it in, these answers count twice"
-            yield Finding(path=printable(str(path)), code="A107", message=printable(message))
+    return _written(folder, old, [*stay, *new], faults)
 
 
 def _received(path: Path, plan: Plan, name_of: NameOf) -> Received:
@@ -129,7 +111,13 @@ def _read(path: Path) -> bytes:
 
 
 def _written(folder: Path, old: Iterable[Annotation], new: Sequence[Annotation], faults: Faulty) -> Taken:
-    """The annotations of a project, written to its tables, and as these give them."""
+    """The annotations of a project, written to its tables, and as these give them.
+
+    AnnotationError where somebody's account and somebody's sheet have one name: they would be one person.
+    """
+    names = [{each.annotator for each in new if each.of_sheet is of_sheet} for of_sheet in (True, False)]
+    if both := sorted(set.intersection(*names)):
+        raise AnnotationError(f"{printable(both[0])} is an account and a sheet: give the sheet another name")
     before = [*old]
     write_answers(folder, new)
     now = read_answers(folder)

@@ -8,7 +8,7 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
 from senseprobe.wording import printable
 
-__all__ = ["EXPORTS", "keep"]
+__all__ = ["EXPORTS", "keep", "kept"]
 
 EXPORTS = "exports"
 
@@ -18,17 +18,38 @@ _NAME = re.compile(r"([0-9]{4,9})-([0-9a-f]{12})\.(json|csv)")
 def keep(folder: Path, raw: bytes, suffix: str = "json") -> tuple[Path, bool]:
     """The file in a project's folder that holds what was received, and whether it was written now.
 
-    It is not written again where the last one of its kind has the same bytes. AnnotationError where it cannot be.
+    An export is not written again where the last one has the same bytes, a sheet where any has. AnnotationError where
+    it cannot be.
     """
-    place, digest = folder / EXPORTS, hashlib.sha256(raw).hexdigest()[:12]
+    place = folder / EXPORTS
     try:
         place.mkdir(parents=True, exist_ok=True)
-        found = sorted((int(told[1]), path) for path in place.iterdir() if (told := _NAME.fullmatch(path.name)))
-        last = next((path for _, path in reversed(found) if path.suffix == f".{suffix}"), None)
-        if last is not None and last.stem.endswith(f"-{digest}") and last.stat().st_size == len(raw):
-            return last, False
-        path = place / f"{(found[-1][0] if found else 0) + 1:04d}-{digest}.{suffix}"
+        found = _found(place)
+        exports = [path for path in found if path.suffix == ".json"]
+        same = kept(folder, raw, suffix)
+        if same and (suffix == "csv" or same == exports[-1]):
+            return same, False
+        path = place / f"{int(found[-1].stem.partition('-')[0]) + 1 if found else 1:04d}-{_digest(raw)}.{suffix}"
         write_whole(path, raw)
     except OSError as error:
         raise AnnotationError(f"{printable(str(place))} cannot be written: {error.strerror}") from None
     return path, True
+
+
+def kept(folder: Path, raw: bytes, suffix: str) -> Path | None:
+    """The last file in a project's folder that holds these bytes; None where there is none."""
+    ending = f"-{_digest(raw)}.{suffix}"
+    same = [path for path in _found(folder / EXPORTS) if path.name.endswith(ending) and path.stat().st_size == len(raw)]
+    return same[-1] if same else None
+
+
+def _digest(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()[:12]
+
+
+def _found(place: Path) -> list[Path]:
+    """What is kept there, in the order in which it came."""
+    if not place.is_dir():
+        return []
+    found = ((int(told[1]), path) for path in place.iterdir() if (told := _NAME.fullmatch(path.name)))
+    return [path for _, path in sorted(found)]

@@ -1,35 +1,45 @@
-"""New verdicts beside those that a dataset has already: of other releases, of readers' disputes."""
+"""New verdicts beside those that a dataset has already: of other releases and projects, of readers' disputes."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
 from senseprobe.release.verdicts import Verdict
 from senseprobe.wording import printable
 
-__all__ = ["differing", "merged"]
+__all__ = ["Merged", "differing", "merged"]
 
 
-def merged(
-    there: Mapping[str, Verdict], new: Iterable[Verdict], decided: Collection[str], source: str, shown: str
-) -> list[Verdict]:
-    """The verdicts of a file after new ones were put to it, sorted by id.
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A file's verdicts, sorted by id; of which rows they are this project's (`put`), and of which not (`others`)."""
+
+    verdicts: tuple[Verdict, ...]
+    put: frozenset[str]
+    others: frozenset[str]
+
+
+def merged(there: Mapping[str, Verdict], new: Iterable[Verdict], own: Mapping[str, Verdict], shown: str) -> Merged:
+    """The verdicts of a file after new ones were put to it.
 
     - `there`: what the file has, by id; `shown` is what messages call it.
-    - `decided`: the rows that this project decided before: verdicts of the same `source` on them are replaced, also
-      where nothing is decided of them any more. Those of other sources, and of other projects, stay.
+    - `own`: what this project put there before, by id: it is replaced, also where nothing is decided of a row any more.
+      What somebody else put there, or changed by hand, stays.
 
     Raises DeclarationError, with every line, where one of those that stay says the opposite.
     """
-    kept = {name: each for name, each in there.items() if each.source != source or name not in decided}
-    findings = []
+    mine = {name for name, each in there.items() if name in own and own[name].as_written == each}
+    kept = {name: each for name, each in there.items() if name not in mine}
+    others, findings = frozenset(kept), []
     for each in new:
         before = kept.setdefault(each.id, each)
         if before.verdict != each.verdict:
             findings.append(_conflict(before, each, shown))
     if findings:
         raise DeclarationError(findings)
-    return sorted(kept.values(), key=lambda each: each.id)
+    verdicts = tuple(sorted(kept.values(), key=lambda each: each.id))
+    return Merged(verdicts, frozenset(kept) - others, others)
 
 
 def differing(before: Mapping[str, Verdict], after: Iterable[Verdict]) -> dict[str, int]:

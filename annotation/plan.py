@@ -177,9 +177,12 @@ def _differs(there: Plan, plan: Plan) -> str:
     """In what a plan differs from the one that is there: its options, or else its rows; empty where it does not."""
     other = [each.name for each in fields(plan) if getattr(there, each.name) != getattr(plan, each.name)]
     told = [
-        f"{name} {printable(shortened(getattr(there, name)))}" for name in other if name not in {"items", "content"}
+        f"{name} {'none' if (value := getattr(there, name)) in ('', ()) else printable(shortened(value))}"
+        for name in other
+        if name not in {"items", "content"}
     ]
-    return f"it has {', '.join(told)}" if told else "its rows are others" if other else ""
+    rows = "its rows are others (--n, --config, --gold)"
+    return f"it has {', '.join(told)}" if told else rows if other else ""
 
 
 def write_plan(folder: Path, plan: Plan) -> Path:

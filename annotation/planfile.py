@@ -83,7 +83,7 @@ class _Form(BaseModel):
 def check_project(project: str) -> None:
     """AnnotationError for a name that the platform does not take: titles have 3 to 50 characters."""
     if not 3 <= len(project) <= 50 or project != project.strip() or not project.isprintable():
-        raise AnnotationError(f"{printable(project)[:80]!r} is no name of a project: expected 3 to 50 characters")
+        raise AnnotationError(f"{project[:80]!r} is no name of a project: expected 3 to 50 characters")
 
 
 def shown_hash(item: Item) -> str:

@@ -1,12 +1,13 @@
 """All single answers as they may be published: under pseudonyms, without who is of which group, or anybody's words."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.annotation.cells import csv_bytes
 from senseprobe.annotation.harm import QUESTION
+from senseprobe.annotation.outside import check_outside
 from senseprobe.annotation.planfile import NAME, dump
 from senseprobe.annotation.pseudonyms import SHEET, is_pseudonym
 from senseprobe.annotation.questions import QUESTIONS, asked
@@ -15,7 +16,7 @@ from senseprobe.annotation.summary import group_counts
 from senseprobe.errors import AnnotationError
 from senseprobe.files import whole_folder
 from senseprobe.release.markdown import prose
-from senseprobe.wording import printable
+from senseprobe.wording import counted, printable
 
 __all__ = ["Published", "publish"]
 
@@ -24,7 +25,7 @@ _COLUMNS: Mapping[str, str] = {
     "content": "sha256 of what was shown of it",
     "question": "what was asked: see below",
     "role": "of which sentence of the row; empty where the question is of the row",
-    "annotator": "a pseudonym, a keyed hash whose key is not published; empty where the row was reported",
+    "annotator": "a pseudonym, a keyed hash whose key is not published; empty where it could tell who reported rows",
     "value": "the answer",
 }
 
@@ -45,31 +46,43 @@ def publish(
     annotations: Sequence[Annotation],
     *,
     licence: str,
-    reported: Collection[str],
+    reported: bool,
     name_of: Callable[[str], str],
     free_text: bool = False,
 ) -> Published:
     """Write `answers.csv`, `plan.json` and a README into the folder `out`, which must not exist.
 
-    - `reported`: rows that annotators of the targeted group reported, as verdicts say. Who answered them is not told;
-      where there are any, `withhold` is left out of all rows, as who minds another row is not of that row's group.
+    - `reported`: whether annotators of the targeted group reported rows, as verdicts say. Then `withhold` is left out,
+      and no answer has a pseudonym unless all annotators answered the same rows: who answered the reported ones, and
+      who minds others, would tell who is of that group.
     - `name_of`: gives a pseudonym to annotators who are still under their names.
     - `free_text`: whether answers in words of one's own are published.
 
-    AnnotationError where nothing was answered, or the folder is there or cannot be written.
+    AnnotationError where nothing was answered, or the folder is there, in a release or cannot be written.
     """
+    check_outside(out)
     submitted = [each for each in annotations if each.status == "submitted"]
     if not submitted:
         raise AnnotationError("nobody has answered yet: there is nothing to release")
-    told = [line for each in submitted for line in _lines(each, "" if each.row in reported else _who(each, name_of))]
-    reasons = [_reason(line[2], any_reported=bool(reported), free_text=free_text) for line in told]
+    named = not reported or _all_answered_alike(submitted)
+    told = [line for each in submitted for line in _lines(each, _who(each, name_of) if named else "")]
+    reasons = [_reason(line[2], reported=reported, free_text=free_text) for line in told]
     kept = [line for line, reason in zip(told, reasons, strict=True) if not reason]
     left_out = dict(sorted(Counter(filter(None, reasons)).items()))
+    left_out |= {} if named else {"pseudonyms, as the targeted group reported rows": len(kept)}
     people = {_who(each, name_of) for each in submitted}
     page = "\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n"
     files = {"answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(kept)]), NAME: dump(plan), "README.md": page.encode()}
     _write(out, files)
     return Published(folder=out, answers=len(kept), annotators=len(people), left_out=left_out)
+
+
+def _all_answered_alike(annotations: Iterable[Annotation]) -> bool:
+    """Whether all annotators answered the same rows, so that nobody is known by which those are."""
+    rows: dict[str, set[str]] = {}
+    for each in annotations:
+        rows.setdefault(each.annotator, set()).add(each.row)
+    return len({frozenset(answered) for answered in rows.values()}) == 1
 
 
 def _who(annotation: Annotation, name_of: Callable[[str], str]) -> str:
@@ -84,13 +97,13 @@ def _lines(annotation: Annotation, who: str) -> Iterator[tuple[str, ...]]:
         yield annotation.row, annotation.content, question, role, who, value
 
 
-def _reason(question: str, *, any_reported: bool, free_text: bool) -> str:
+def _reason(question: str, *, reported: bool, free_text: bool) -> str:
     """Why an answer is not published; empty where it is."""
     if question not in QUESTIONS:
         return "answers to what is no question"
     if not QUESTIONS[question].choices and not free_text:
         return "answers in words of one's own"
-    if question == QUESTION and any_reported:
+    if question == QUESTION and reported:
         return f"answers to `{QUESTION}`, as the targeted group reported rows"
     return ""
 
@@ -100,7 +113,8 @@ def _page(
 ) -> Iterator[str]:
     yield f"# What people said of {plan.release}\n"
     rows = len({each.row for each in annotations})
-    yield f"Project {prose(plan.project)}: answers of {people} annotators on {rows} of {len(plan.items)} rows, all of"
+    yield f"Project {prose(plan.project)}: answers of {counted(people, 'annotator')} on {rows} of"
+    yield f"{counted(len(plan.items), 'row')}, all of"
     yield "them single. The sentences state stereotypes, which are wrong and hurtful.\n"
     yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
     yield "in which order.\n"

@@ -60,9 +60,8 @@ def push(
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
-        wanted = {str(task["data"]["ext_id"]): task for task in tasks(plan)}
         project, created = _project(server, plan)
-        sending = Sending(server, project.id, folder, wanted, settle)
+        sending = Sending(server, project.id, folder, _by_row(plan), settle)
         known = sending.look()
         sending.wait_for_earlier()
         sent = sending.send_missing(progress or (lambda done, total: None))
@@ -90,7 +89,17 @@ def find(server: Server, plan: Plan) -> Project | None:
     return server.project(found[0]) if found else None
 
 
-def fitting(server: Server, plan: Plan) -> Project | None:
+def fitting(server: Server, plan: Plan, folder: Path) -> None:
+    """AnnotationError where there is a project of the plan's name that asks other things, or of other rows."""
+    if project := _asking_the_same(server, plan):
+        Sending(server, project.id, folder, _by_row(plan)).look()
+
+
+def _by_row(plan: Plan) -> dict[str, dict[str, Any]]:
+    return {str(task["data"]["ext_id"]): task for task in tasks(plan)}
+
+
+def _asking_the_same(server: Server, plan: Plan) -> Project | None:
     """As `find`; AnnotationError where the project asks other things."""
     project = find(server, plan)
     if project and (differs := what_differs(interface(plan), project.interface)):
@@ -104,7 +113,7 @@ def fitting(server: Server, plan: Plan) -> Project | None:
 def _project(server: Server, plan: Plan) -> tuple[Project, bool]:
     """The plan's project, and whether it was made."""
     check_project(plan.project)
-    if project := fitting(server, plan):
+    if project := _asking_the_same(server, plan):
         return project, False
     return _made(server, plan, interface(plan)), True
 

@@ -9,10 +9,10 @@ from senseprobe.annotation.jsonform import MAX_TEXT, clean
 from senseprobe.annotation.questions import CONSENT, GROUPS, asked, controls, keys, question_of
 from senseprobe.annotation.records import Item, Plan
 
-__all__ = ["MOST_GROUPS", "Reader", "Said", "named_groups"]
+__all__ = ["Reader", "Said", "named_groups"]
 
-MOST_GROUPS = 20
-"""That somebody may name of themselves in one annotation."""
+MOST_GROUPS, LONGEST_GROUP = 20, 100
+"""How many groups somebody may name of themselves in one annotation, and of how many characters each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,18 @@ class Said:
     groups: tuple[str, ...] = ()
 
 
-def named_groups(text: str) -> tuple[str, ...]:
-    """The groups of a text with commas between them, in small letters, sorted, each once.
+def named_groups(text: str) -> tuple[tuple[str, ...], int]:
+    """The groups of a text with commas between them, in small letters, sorted, each once; and how many are left out.
+
+    That is what is longer than a name, and all behind the first twenty.
 
     >>> named_groups("Women,  Japanese american ,women")
-    ('japanese american', 'women')
+    (('japanese american', 'women'), 0)
     """
-    parts = (" ".join(part.split()).casefold()[:100] for part in text.replace(";", ",").replace("\n", ",").split(","))
-    return tuple(sorted({part for part in parts if part}))
+    parts = (" ".join(part.split()).casefold() for part in text.replace(";", ",").replace("\n", ",").split(","))
+    named = [part for part in dict.fromkeys(parts) if part]
+    kept = [part for part in named if len(part) <= LONGEST_GROUP][:MOST_GROUPS]
+    return tuple(sorted(kept)), len(named) - len(kept)
 
 
 class Reader:
@@ -41,6 +45,16 @@ class Reader:
         self._plan = plan
         self._required = {question.id for question in asked(plan) if question.required}
         self._forms: dict[tuple[bool, tuple[str, ...]], tuple[dict[str, str], tuple[str, ...]]] = {}
+
+    def groups(self, results: object, place: str) -> tuple[str, ...]:
+        """The groups that `results` hold, whatever else is in them, as in those that were skipped."""
+        told: dict[str, list[str]] = {CONSENT: [], GROUPS: []}
+        names = {name: name for name in told if self._plan.groups}
+        for result in results if isinstance(results, list) else []:
+            if isinstance(result, dict) and result.get("from_name") in names.values():
+                for key, answer in self._read(result, names, place):
+                    told[key].append(answer)
+        return self._groups(told[CONSENT], told[GROUPS], place)
 
     def answers(self, results: object, item: Item, place: str) -> Said:
         """The answers that `results` hold; `place` names the annotation."""
@@ -109,10 +123,10 @@ class Reader:
         if groups and consent != ["yes"]:
             self.faults.note("consent", place)
             return ()
-        named = named_groups(",".join(groups))
-        if len(named) > MOST_GROUPS:
-            self.faults.note("groups", place, len(named) - MOST_GROUPS)
-        return named[:MOST_GROUPS]
+        named, left_out = named_groups(",".join(groups))
+        if left_out:
+            self.faults.note("groups", place, left_out)
+        return named
 
 
 def _texts(value: Any, kind: str) -> list[str] | None:  # noqa: ANN401 - whatever JSON holds

@@ -12,11 +12,11 @@ from senseprobe.annotation.cells import Line, csv_bytes, read_cells
 from senseprobe.annotation.jsonform import MAX_TEXT, clean
 from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls, keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
-from senseprobe.annotation.regions import MOST_GROUPS, named_groups
+from senseprobe.annotation.regions import named_groups
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Finding
 from senseprobe.statistics.lots import lot
-from senseprobe.wording import listed, printable, shortened
+from senseprobe.wording import counted, listed, printable, shortened
 
 __all__ = ["Sheet", "read_sheet", "sheets"]
 
@@ -58,7 +58,8 @@ def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
     if len(set(annotators)) < len(annotators):
         raise AnnotationError("an annotator is named twice")
     if len(annotators) < plan.overlap:
-        raise AnnotationError(f"{len(annotators)} annotators cannot give {plan.overlap} answers to each item")
+        people, answers = counted(len(annotators), "annotator"), counted(plan.overlap, "answer")
+        raise AnnotationError(f"{people} cannot give {answers} to each item")
     given: dict[str, list[int]] = {name: [] for name in annotators}
     for number in range(len(plan.items)):
         for turn in range(plan.overlap):
@@ -221,9 +222,8 @@ def _groups(reading: _Reading, line: Line) -> tuple[str, ...]:
     if line.cell(reading.columns[CONSENT]).lower() != "yes":
         reading.tell(line, reading.columns[CONSENT], "A105", "groups are named without consent: they are not read")
         return ()
-    named = named_groups(text)
-    if len(named) > MOST_GROUPS:
-        reading.tell(
-            line, reading.columns[GROUPS], "A105", f"{len(named)} groups: the first {MOST_GROUPS} of them are read"
-        )
-    return named[:MOST_GROUPS]
+    named, left_out = named_groups(text)
+    if left_out:
+        message = f"groups left out, behind the first 20 or longer than 100 characters: {left_out}"
+        reading.tell(line, reading.columns[GROUPS], "A105", message)
+    return named

@@ -81,6 +81,28 @@ def test_one_file_under_two_names_is_noticed(typed: Typed, folder: Path) -> None
     assert "marie.csv: A107 is the same file as" in told.out
 
 
+def test_one_file_in_two_imports_is_noticed(typed: Typed, folder: Path) -> None:
+    """A copy that a browser named; the same sheet again is no copy, nor is a name whose accent is written otherwise."""
+    assert typed(*IMPORT, str(_sheet(folder, "Zo\u00eb"))).code == 0
+    for again in ("Zo\u00eb", "Zoe\u0308"):
+        assert typed(*IMPORT, str(_sheet(folder, again))).code == 0
+        assert len(_people(folder)) == 1
+    told = typed(*IMPORT, str(_sheet(folder, "Zo\u00eb (1)")))
+    assert (told.code, len(_people(folder))) == (1, 2)
+    assert "A107 is the same file as" in told.out
+    assert len(list((folder / "exports").iterdir())) == 1
+
+
+def test_an_account_and_a_sheet_of_one_name_are_refused(typed: Typed, folder: Path) -> None:
+    """With --names both would be called 1."""
+    tasks = json.loads((folder / "tasks.json").read_text())
+    export = folder.parent / "export.json"
+    export.write_text(json.dumps(world.label_studio(read_plan(folder), {1: _fine}, tasks)))
+    told = _message(typed(*IMPORT, "--names", str(export), str(_sheet(folder, "1"))))
+    assert told == "1 is an account and a sheet: give the sheet another name"
+    assert not (folder / "answers.csv").exists()
+
+
 def test_the_sheet_of_another_project_is_refused_at_once(typed: Typed, folder: Path) -> None:
     """One message and not one for each line; what was there stays."""
     sheet = _sheet(folder, "maria")
@@ -95,8 +117,14 @@ def test_the_sheet_of_another_project_is_refused_at_once(typed: Typed, folder: P
 
 
 def test_a_sheet_without_answers_is_named(typed: Typed, folder: Path) -> None:
-    told = typed(*IMPORT, str(folder / "sheets" / "annotator-2.csv"))
+    """It takes the place of nothing: whoever imports the sheets as they were made loses no answers."""
+    blank = (folder / "sheets" / "annotator-1.csv").read_bytes()
+    typed(*IMPORT, str(fill(folder, "annotator-1", _fine)))
+    (folder / "sheets" / "annotator-1.csv").write_bytes(blank)
+    told = typed(*IMPORT, *(str(folder / "sheets" / f"annotator-{number}.csv") for number in (1, 2)))
     assert told.code == 1
+    assert told.out.splitlines()[0] == "8 annotations by 1 annotator, 0 skipped: 0 new, 0 edited, 0 deleted"
+    assert "annotator-1.csv: A106 has no answers yet" in told.out
     assert "annotator-2.csv: A106 has no answers yet" in told.out
 
 
@@ -152,6 +180,8 @@ def test_the_next_plan_is_not_put_into_a_release(typed: Typed, tmp_path: Path) -
     place = tmp_path / "releases" / "tiny" / "1.0.0"
     told = _message(typed(*EXPORT, "--folder", str(place)))
     assert told == f"{place} is a release, to which nothing is added: take another folder"
+    inside = _message(typed(*EXPORT, "--folder", str(place / "recipe")))
+    assert inside == told
     assert api.verify("tiny@1.0.0") == []
 
 
@@ -192,3 +222,62 @@ def test_groups_that_no_row_names_are_noted(typed: Typed, folder: Path) -> None:
     typed(*IMPORT, str(filled))
     told = typed("annotate", "apply", "First check")
     assert "belong to groups that no row names (asian): their objections count as anybody's" in told.out
+
+
+def _second(typed: Typed, folder: Path, say: world.Said) -> Path:
+    """The sheets of a second project on the same rows, filled in and taken."""
+    place = folder.with_name("second-check")
+    if not place.exists():
+        typed(*(word.replace("First", "Second") for word in EXPORT))
+    sheets = [fill(place, f"annotator-{number}", say) for number in (1, 2)]
+    assert typed("annotate", "import", "Second check", *map(str, sheets)).code == 0
+    return place
+
+
+def _no_english(annotator: str, item: Item) -> dict[str, str]:
+    return {"natural.stereo": "no"}
+
+
+def test_a_project_takes_back_its_own_verdicts_only(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Both reject all rows; the second changes its mind: that contradicts the first, whose verdicts stay."""
+    sheets = [fill(folder, f"annotator-{number}", _no_english) for number in (1, 2)]
+    typed(*IMPORT, *map(str, sheets))
+    typed("annotate", "apply", "First check")
+    path = tmp_path / "templates" / "tiny" / "verdicts.csv"
+    before = path.read_bytes()
+    _second(typed, folder, _no_english)
+    assert "(as before)" in typed("annotate", "apply", "Second check").out
+    _second(typed, folder, _fine)
+    told = typed("annotate", "apply", "Second check")
+    assert (told.code, told.out, path.read_bytes()) == (1, "", before)
+    assert told.err.count("E202") == 8
+    _second(typed, folder, lambda who, item: {"natural.stereo": "yes" if who == "annotator-1" else "no"})
+    told = typed("annotate", "apply", "Second check")  # ties: nothing is decided, and nothing taken back
+    assert (told.code, path.read_bytes()) == (0, before)
+    assert "note: verdicts stand on 8 rows that these answers leave open (people." in told.out
+
+
+def test_decisions_that_are_none_are_named(typed: Typed, folder: Path) -> None:
+    typed(*IMPORT, str(_sheet(folder, "maria")))
+    for text in ("", "\n\n", "row,state\n", "row,state,reason,answers,contested,reported,rule\na,keep\n"):
+        (folder / "decisions.csv").write_text(text)
+        told = _message(typed("annotate", "apply", "First check"))
+        assert told.endswith("decisions.csv is not as `annotate apply` wrote it: remove it")
+
+
+@pytest.mark.parametrize("gone", ["groups.csv", "decisions.csv"])
+def test_who_reported_a_row_is_not_told_when_groups_are_gone(typed: Typed, folder: Path, gone: str) -> None:
+    """The verdicts say that the targeted group reported rows, whatever became of the groups since."""
+    filled = fill(folder, "annotator-1", lambda who, item: {"withhold": "yes"}, "Japanese")
+    typed(*IMPORT, str(filled), str(fill(folder, "annotator-2", _fine)))
+    typed("annotate", "apply", "First check")
+    for name in {"groups.csv", gone}:
+        (folder / name).unlink()
+    told = typed("annotate", "release", "First check", "out")
+    assert "left out: 16 answers to `withhold`, as the targeted group reported rows" in told.out
+
+
+def test_a_threshold_of_what_was_not_asked_is_refused(typed: Typed, folder: Path) -> None:
+    typed(*IMPORT, str(_sheet(folder, "maria")))
+    told = _message(typed("annotate", "apply", "First check", "--threshold", "inference=0.7"))
+    assert told.startswith("First check does not ask inference: there is ")

@@ -14,6 +14,7 @@ from tests.annotation_answers.making import JUDGED, answer
 from senseprobe.annotation.answers import changes, read_answers, write_answers
 from senseprobe.annotation.records import Annotation
 from senseprobe.errors import AnnotationError
+from senseprobe.files import write_whole
 
 TIME = "2026-11-21T20:00:05.123456Z"
 TOLD = [
@@ -143,11 +144,30 @@ def test_a_damaged_table_is_read_or_refused(
     assert all(each.row and each.annotator and all(each.answers.values()) for each in found)
 
 
-def test_an_annotation_is_in_one_table(tmp_path: Path) -> None:
-    write_answers(tmp_path, TOLD)
-    (tmp_path / "skipped.csv").write_text("row,content,annotator,annotation,updated,seconds\nrace.f.0,c,p-b,0-p-b,,\n")
-    with pytest.raises(AnnotationError, match=r"0-p-b is both in skipped.csv and in answers.csv"):
-        read_answers(tmp_path)
+@pytest.mark.parametrize("before", ["skipped", "submitted"])
+@pytest.mark.parametrize("cut", [1, 2])
+def test_tables_whose_writing_was_cut_off_are_read(
+    before: str, cut: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was skipped is submitted now, or the other way round, and the program dies between two tables."""
+    after = {"skipped": "submitted", "submitted": "skipped"}[before]
+    states = {state: [replace(each, status=state) for each in TOLD] for state in (before, after)}
+    write_answers(tmp_path, states[before])
+    written: list[Path] = []
+
+    def dies(path: Path, data: bytes) -> None:
+        if len(written) == cut:
+            raise KeyboardInterrupt
+        written.append(path)
+        write_whole(path, data)
+
+    monkeypatch.setattr("senseprobe.annotation.answers.write_whole", dies)
+    with pytest.raises(KeyboardInterrupt):
+        write_answers(tmp_path, states[after])
+    monkeypatch.undo()
+    read_answers(tmp_path)
+    write_answers(tmp_path, states[after])
+    assert {each.status for each in read_answers(tmp_path)} == {after}
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_the_last_annotation_of_a_person_counts() -> None:
         assert [each.id for each in found.annotations] == ["2"]
         assert faults(found) == {"duplicate": 2}
         assert str(found.faults[0]) == (
-            "2 annotations of a row by somebody who has a later one of it: left out (3 of race.f.0, 1 of race.f.0)"
+            "annotations of a row by somebody who has a later one of it, left out: 2 (3 of race.f.0, 1 of race.f.0)"
         )
 
 
@@ -93,10 +93,12 @@ def test_annotations_of_nobody_are_left_out(who: object) -> None:
 def test_the_export_of_another_project_is_refused() -> None:
     """Its answers must not take the place of those that are there."""
     asked, other = plan(2), plan([replace(item(n), row=f"other.{n}") for n in (5, 6, 7)])
-    with pytest.raises(AnnotationError, match=r"none of 3 tasks is of this project: 3 tasks of rows that .* ask"):
+    with pytest.raises(
+        AnnotationError, match=r"none of 3 tasks is of this project: tasks of rows that .* ask about, left out: 3 "
+    ):
         received(asked, exported(other, {}))
     foreign = [{"id": 1, "data": {"text": "Hello"}, "annotations": []}]
-    with pytest.raises(AnnotationError, match=r"none of 1 tasks .* without a row id .*\(task 1\)"):
+    with pytest.raises(AnnotationError, match=r"none of 1 task is .* without a row id .*\(task 1\)"):
         received(asked, foreign)
     mixed = received(asked, [*exported(asked, {}), *exported(other, {}), *foreign, "text", {"data": None}])
     assert (mixed.tasks, faults(mixed)) == (2, {"unknown": 3, "unnamed": 1, "task": 2})
@@ -111,7 +113,7 @@ def test_answers_to_other_words_are_left_out() -> None:
     found = received(asked, told)
 
     assert [each.row for each in found.annotations] == ["race.f.2"]
-    assert str(found.faults[0]) == "2 tasks of rows that read otherwise than planned: left out (race.f.0, race.f.1)"
+    assert str(found.faults[0]) == "tasks of rows that read otherwise than planned, left out: 2 (race.f.0, race.f.1)"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_what_must_be_answered_is_missed() -> None:
     asked = plan(1)
     found = received(asked, exported(asked, {0: [judged(asked, 0, 1, 7, {"withhold": "yes"})]}))
     assert dict(found.annotations[0].answers) == {"withhold": "yes"}
-    assert str(found.faults[0]).endswith("kept (stereotype.stereo of 1 of race.f.0)")
+    assert str(found.faults[0]).endswith("kept: 1 (stereotype.stereo of 1 of race.f.0)")
 
 
 def test_annotations_that_are_none_are_left_out() -> None:
@@ -206,9 +208,27 @@ def test_groups_are_read_with_consent_only() -> None:
     many = result("groups", ",".join(f"g{number:02}" for number in range(23)))
     found = received(asked, exported(asked, {0: [marked(1, 7, *base, many, yes)]}))
     assert (len(found.annotations[0].groups), faults(found)) == (20, {"groups": 3})
+    long = result("groups", f"{'x' * 101}, women")
+    found = received(asked, exported(asked, {0: [marked(1, 7, *base, long, yes)]}))
+    assert (found.annotations[0].groups, faults(found)) == (("women",), {"groups": 1})
     unasked = plan(1)
     found = received(unasked, exported(unasked, {0: [marked(1, 7, *base, groups, yes)]}))
     assert (found.annotations[0].groups, faults(found)) == ((), {"control": 2})
+
+
+@pytest.mark.parametrize("how", ["earlier", "skipped", "nothing else"])
+def test_groups_count_wherever_they_were_named(how: str) -> None:
+    """In an annotation that a later one replaces, in a skipped one, and in one without answers."""
+    asked = plan(2, groups=True)
+    groups = [result("groups", "women"), result("consent", "yes")]
+    base = judged(asked, 0, 1, 7, JUDGED)["result"]
+    naming = {
+        "earlier": marked(1, 7, *base, *groups),
+        "skipped": {**marked(1, 7, *groups), "was_cancelled": True},
+        "nothing else": marked(1, 7, *groups),
+    }[how]
+    found = received(asked, exported(asked, {0: [naming, marked(2, 7, *base)], 1: [judged(asked, 1, 3, 8, JUDGED)]}))
+    assert [(each.annotator, each.groups) for each in found.annotations] == [("rater-7", ("women",)), ("rater-8", ())]
 
 
 @pytest.mark.parametrize(

@@ -191,13 +191,14 @@ def test_lines_are_counted_as_they_are(tmp_path: Path) -> None:
     assert [fault.line for fault in sheet.faults] == [5]  # a head, three lines, then this
 
 
-def test_excels_own_first_line_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", ["sep=;", "SEP=;", '"sep=;"', "sep=;;;;;"])
+def test_excels_own_first_line_is_none(line: str, tmp_path: Path) -> None:
     """It says what stands between cells; lines are counted with it."""
     made = plan(3, overlap=1)
     cells = _cells(sheets(made, ["ann"])["ann"])
     cells[1][_column(cells, "natural-1")], cells[2][_column(cells, "natural-1")] = "yes", "perhaps"
     path = _written(tmp_path, cells, delimiter=";")
-    path.write_bytes(b"sep=;\r\n" + path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
+    path.write_bytes(f"{line}\r\n".encode() + path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     sheet = read_sheet(made, path, "p-1")
     assert ([fault.line for fault in sheet.faults], len(sheet.annotations)) == ([4], 1)
 
@@ -237,7 +238,9 @@ def test_groups_are_read_with_consent_only(tmp_path: Path) -> None:
     assert [fault.code for fault in sheet.faults] == ["A105"]
     cells[1][_column(cells, "groups")] = ",".join(f"g{number:02}" for number in range(23))
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
-    assert [fault.message for fault in sheet.faults if fault.line == 2] == ["23 groups: the first 20 of them are read"]
+    assert [fault.message for fault in sheet.faults if fault.line == 2] == [
+        "groups left out, behind the first 20 or longer than 100 characters: 3"
+    ]
 
 
 @pytest.mark.parametrize(

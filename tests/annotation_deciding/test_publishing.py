@@ -33,13 +33,15 @@ def _said(row: str, annotator: str, groups: tuple[str, ...] = (), **answers: str
     return Annotation(id=id_, row=row, content="0" * 64, annotator=annotator, answers=answers, groups=groups)
 
 
-def _published(out: Path, *annotations: Annotation, free_text: bool = False) -> list[dict[str, str]]:
+def _published(
+    out: Path, *annotations: Annotation, free_text: bool = False, reported: bool = False
+) -> list[dict[str, str]]:
     publish(
         out,
         _plan(),
         annotations,
         licence="CC-BY-4.0",
-        reported={"r1"},
+        reported=reported,
         name_of=lambda who: f"p-{len(who):012x}",
         free_text=free_text,
     )
@@ -59,19 +61,34 @@ def test_names_become_pseudonyms(tmp_path: Path) -> None:
 
 
 def test_nobody_is_known_by_what_the_targeted_group_reported(tmp_path: Path) -> None:
-    """r1 was reported: its answers have no pseudonym, and nobody's `withhold` of r2 says who is not of a group."""
+    """Who answered which rows, and whom which row does not trouble, would say who is of the group."""
     one, two = "p-0123456789ab", "p-ba9876543210"
-    said = [_said(row, who, natural="yes", withhold="yes") for row in ("r1", "r2") for who in (one, two)]
-    lines = _published(tmp_path / "out", *said)
+    said = [_said(row, who, natural="yes", withhold="yes") for row, who in (("r1", one), ("r1", two), ("r2", two))]
+    lines = _published(tmp_path / "out", *said, reported=True)
     assert [(line["row"], line["question"], line["annotator"]) for line in lines] == [
         ("r1", "natural", ""),
         ("r1", "natural", ""),
-        ("r2", "natural", one),
-        ("r2", "natural", two),
+        ("r2", "natural", ""),
     ]
     page = (tmp_path / "out" / "README.md").read_text()
-    assert "answers of 2 annotators on 2 of 2 rows" in page
-    assert "4 answers to `withhold`, as the targeted group reported rows" in page
+    assert "answers of 2 annotators on 2 of\n2 rows" in page
+    assert "3 answers to `withhold`, as the targeted group reported rows" in page
+    assert "3 pseudonyms, as the targeted group reported rows" in page
+    everything = "".join(path.read_text() for path in (tmp_path / "out").iterdir())
+    assert not [who for who in (one, two) if who in everything]
+
+
+def test_where_all_answered_all_rows_they_keep_their_pseudonyms(tmp_path: Path) -> None:
+    """Nobody is known by the rows that they answered; what they said to `withhold` is left out all the same."""
+    said = [_said(row, who, natural="yes", withhold="yes") for row in ("r1", "r2") for who in ("p-0", "p-1")]
+    lines = _published(tmp_path / "out", *said, reported=True)
+    assert [(line["question"], bool(line["annotator"])) for line in lines] == [("natural", True)] * 4
+
+
+def test_nothing_is_published_into_a_release(tmp_path: Path) -> None:
+    (tmp_path / "release.json").write_text("{}")
+    with pytest.raises(AnnotationError, match="is a release, to which nothing is added: take another folder"):
+        _published(tmp_path / "recipe" / "answers", _said("r2", "p-0", natural="yes"))
 
 
 def test_words_of_ones_own_are_published_only_when_asked(tmp_path: Path) -> None:
@@ -100,7 +117,7 @@ def test_the_readme_counts_groups_of_five_and_escapes_names(tmp_path: Path) -> N
     page = (tmp_path / "out" / "README.md").read_text()
     assert "said to belong to: women (5)." in page
     assert "men (4)" not in page
-    assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators" in page
+    assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators on 1 of" in page
     assert group_counts(people) == {"women": 5}
     assert json.loads((tmp_path / "out" / "plan.json").read_text())["release"] == "tiny@1.0.0"
 

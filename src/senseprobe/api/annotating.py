@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from senseprobe import project as places
 from senseprobe.api.releases import verified
 from senseprobe.errors import AnnotationError
+from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.annotation.importing import Taken
@@ -104,13 +105,15 @@ def push(
     or the project has another plan already.
     """
     from senseprobe.annotation.folders import write_asked
+    from senseprobe.annotation.planfile import NAME
     from senseprobe.annotation.pushing import fitting
     from senseprobe.annotation.pushing import push as send
     from senseprobe.annotation.server import connect
 
     server = connect()  # before rows are drawn, which may take a while
     plan, place = draw(release, project, asked, folder)
-    fitting(server, plan)  # before there is a plan, which stays
+    if not (place / NAME).exists():  # which stays, so that a push that cannot be must not leave it
+        fitting(server, plan, place)
     write_asked(place, plan)
     return plan, send(server, plan, place, progress)
 
@@ -147,7 +150,8 @@ def export(
     from senseprobe.annotation.planfile import NAME
 
     if 0 < annotators < asked.overlap:  # before there is a plan, which stays
-        raise AnnotationError(f"{annotators} annotators cannot give {asked.overlap} answers to each item")
+        people, answers = counted(annotators, "annotator"), counted(asked.overlap, "answer")
+        raise AnnotationError(f"{people} cannot give {answers} to each item")
     plan, place = draw(release, project, asked, folder)
     write_asked(place, plan)
     sheets = write_sheets(place, plan, annotators) if annotators else []
@@ -173,5 +177,5 @@ def project_of(project: str, folder: Path | None = None) -> tuple[Plan, Path]:
     place = folder_of(project, folder)
     if folder is None and not place.exists():
         there = ", ".join(sorted(path.name for path in place.parent.glob("*/"))) or "none"
-        raise AnnotationError(f"no annotation project {project}: there is {there}")
+        raise AnnotationError(f"no annotation project {project!r}: there is {there}")
     return open_plan(place, project), place

@@ -71,8 +71,8 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     ReleaseError.
     """
     from senseprobe.annotation.claims import claims_of
-    from senseprobe.annotation.deciding import decide, verdicts_of
-    from senseprobe.annotation.folders import decided_before, write_decisions
+    from senseprobe.annotation.decided import read_decisions, write_decisions
+    from senseprobe.annotation.deciding import STANDING, decide, verdicts_of
     from senseprobe.annotation.importing import platform_of
     from senseprobe.annotation.merging import differing, merged
     from senseprobe.annotation.pseudonyms import is_pseudonym
@@ -83,6 +83,8 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     from senseprobe.release.verdicts import VERDICTS, read_verdicts, write_verdicts
 
     plan, place, annotations = _answers(project, folder)
+    if strange := sorted(set(rule.thresholds) - set(plan.questions)):
+        raise AnnotationError(f"{project} does not ask {strange[0]}: there is {', '.join(plan.questions)}")
     opened = _release(plan, release)
     found = truths(plan, annotations) if rule.name == "dawid-skene" else []
     claims = claims_of(opened, plan)
@@ -97,22 +99,38 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
         agreement=_agreement_facts(agree(project, folder)),
     )
     home, why = _home(opened, place)
-    path, before = home / VERDICTS, decided_before(place)
-    there = read_verdicts(path)
-    verdicts = merged(there, verdicts_of(decisions, plan, rule), before, plan.release, show(path))
+    path = home / VERDICTS
+    there, own = read_verdicts(path), read_decisions(place, plan.release).verdicts
+    new = merged(there, verdicts_of(decisions, plan, rule), own, show(path))
     read_annotation(home / ANNOTATION)  # what cannot be read is told before anything is written
-    write_verdicts(path, verdicts)
+    write_verdicts(path, new.verdicts)
     write_annotation(home / ANNOTATION, facts)
-    write_decisions(place, decisions)
+    write_decisions(place, decisions, new.put, rule.name)
     return Applied(
         decisions=tuple(decisions),
         facts=facts,
         verdicts=path,
-        total=len(verdicts),
-        changed=differing(there, verdicts),
+        total=len(new.verdicts),
+        changed=differing(there, new.verdicts),
         why_here=why,
-        notes=(*(str(each) for each in found if not each.converged), *_group_notes(annotations, claims)),
+        notes=(
+            *(str(each) for each in found if not each.converged),
+            *_group_notes(annotations, claims),
+            *_other_notes([each for each in decisions if each.row in new.others and each.state not in STANDING]),
+        ),
     )
+
+
+def _other_notes(open_: Sequence[Decision]) -> Iterator[str]:
+    """What is to be known of rows that this project does not decide, and on which a verdict stands."""
+    from senseprobe.wording import counted, listed, printable
+
+    if open_:
+        rows = listed(printable(each.row) for each in open_)
+        yield (
+            f"verdicts stand on {counted(len(open_), 'row')} that these answers leave open ({rows}): of other projects "
+            "or releases, disputes, or of this project if its decisions.csv was lost"
+        )
 
 
 def _group_notes(annotations: Sequence[Annotation], claims: Mapping[str, Claim]) -> Iterator[str]:
@@ -137,7 +155,7 @@ def _release(plan: Plan, spec: str | None) -> Release:
             error if spec else AnnotationError(f"{error}; if it is elsewhere, say where with --release PATH")
         ) from None
     if opened.manifest.name != plan.release:
-        raise AnnotationError(f"{spec} is {opened.manifest.name}: people were asked about {plan.release}")
+        raise AnnotationError(f"people were asked about {plan.release}, and not about {opened.manifest.name}")
     return opened
 
 
@@ -176,21 +194,25 @@ def release_answers(
 ) -> Published:
     """Write all single answers, as they may be published, into the folder `out`, which must not exist."""
     from senseprobe.annotation.claims import claims_of
-    from senseprobe.annotation.deciding import by_row
+    from senseprobe.annotation.decided import read_decisions
+    from senseprobe.annotation.deciding import by_row, reported_by
     from senseprobe.annotation.harm import reported
     from senseprobe.annotation.pseudonyms import pseudonyms
     from senseprobe.annotation.publishing import publish
+    from senseprobe.release.verdicts import VERDICTS, read_verdicts
 
     plan, place, annotations = _answers(project, folder)
     opened = _release(plan, release)
     claims = claims_of(opened, plan)
     harmful = reported(by_row(annotations), {row: claim.targets for row, claim in claims.items()})
+    harmful |= read_decisions(place, plan.release).reported  # also by those who took their groups back
+    harmful |= reported_by(read_verdicts(_home(opened, place)[0] / VERDICTS).values(), plan.release)
     return publish(
         out,
         plan,
         annotations,
         licence=str(opened.manifest.data["card"].get("license") or ""),
-        reported=harmful,
+        reported=bool(harmful),
         name_of=pseudonyms(place),
         free_text=free_text,
     )

@@ -132,7 +132,8 @@ def export(
         return
     _tell_plan(plan, asked)
     names = [path.name for path in files]
-    print_line(f"{', '.join(names[:3])}{f' and {len(names) - 3} sheets' if names[3:] else ''} in {files[0].parent}")
+    sheets = f" and {counted(len(names) - 3, 'sheet')}" if names[3:] else ""
+    print_line(f"{', '.join(names[:3])}{sheets} in {files[0].parent}")
 
 
 def _facts(plan: "Plan") -> dict[str, object]:

@@ -8,7 +8,7 @@ import errno
 import io
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from senseprobe.errors import DeclarationError, ReleaseError
@@ -55,6 +55,11 @@ class Verdict:
     source: str
     reason: str = ""
     line: int = field(default=0, compare=False)
+
+    @property
+    def as_written(self) -> "Verdict":
+        """As it is read back: its reason in one line, and not too long."""
+        return replace(self, reason=_plain(self.reason))
 
     def __str__(self) -> str:
         """Rule, source and reason, as they are safe to print."""
@@ -109,7 +114,7 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
     Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
     """
     listed = sorted(verdicts, key=lambda each: each.id)
-    rows = [{"reason": _plain(each.reason), **_cells(each)} for each in listed]
+    rows = [{column: getattr(each.as_written, column) for column in _COLUMNS} for each in listed]
     before: dict[str, Verdict] = {}
     for row, each in zip(rows, listed, strict=True):
         if message := _wrong(row, before):
@@ -125,10 +130,6 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
         write_whole(path, data)
     except OSError as error:
         raise ReleaseError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _cells(verdict: Verdict) -> dict[str, str]:
-    return {column: getattr(verdict, column) for column in _COLUMNS if column != "reason"}
 
 
 def _plain(text: str) -> str:

@@ -6,13 +6,12 @@ expects nothing.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from senseprobe.annotation.cells import Line, read_cells
 from senseprobe.annotation.questions import Question
 from senseprobe.errors import AnnotationError
-from senseprobe.wording import listed, printable, shortened
+from senseprobe.wording import listed, meant, printable, shortened
 
 __all__ = ["Gold", "read_gold"]
 
@@ -54,8 +53,7 @@ def _columns(header: Line, questions: Mapping[str, Question], shown: str) -> lis
         raise AnnotationError(f"{place}: columns are not id, then question keys, each once: {', '.join(questions)}")
     for column in columns[1:]:
         if column not in questions:
-            near = get_close_matches(column, questions, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there is {', '.join(questions)}"
+            hint = meant(column, questions) or f"there is {', '.join(questions)}"
             raise AnnotationError(f"{place}: no question {_short(column)!r} has expected answers: {hint}")
     return columns
 

@@ -1,13 +1,12 @@
 """A query for rows, as `quality=rude`: items are ANDed, and values of one column ORed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import AnnotationError
-from senseprobe.wording import listed, printable, shortened
+from senseprobe.wording import listed, meant, printable, shortened
 
 __all__ = ["CONFIG", "Query", "as_text", "check_column"]
 
@@ -65,25 +64,20 @@ class Query:
         for column, wanted in self._wanted.items():
             for value in sorted(wanted - self._found[column]):
                 known = sorted((self._seen[column] | self._found[column]) - {""})
-                hint = _near(value, known) or f"there is {listed(map(_short, known)) or 'none'}"
+                hint = meant(value, known) or f"there is {listed(map(_short, known)) or 'none'}"
                 raise AnnotationError(f"no row has {printable(column)}={_short(value)}: {hint}")
 
 
 def check_column(name: str, known: Sequence[str], what: str) -> None:
     """AnnotationError where the rows have no such column; `what` says what it was asked for."""
     if name not in known:
-        hint = _near(name, known) or f"there is {', '.join(known)}"
+        hint = meant(name, known) or f"there is {', '.join(known)}"
         raise AnnotationError(f"{what}: rows have no column {_short(name)!r}: {hint}")
 
 
 def as_text(column: pa.Array) -> pa.Array:
     """A column of texts or flags as texts; what is null is the empty text."""
     return pc.fill_null(column.cast(pa.string()), "")
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean {_short(near[0])}?" if near else ""
 
 
 def _short(text: str) -> str:

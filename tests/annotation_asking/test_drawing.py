@@ -136,11 +136,11 @@ def test_named_rows_are_added() -> None:
     [
         ({"n": 0}, "a sample of 0 rows: at least 1"),
         ({"n": None}, "how many rows"),
-        ({"n": 3, "strata": ["qualty"]}, "strata: rows have no column 'qualty': did you mean quality\\?"),
+        ({"n": 3, "strata": ["qualty"]}, "strata: rows have no column 'qualty': did you mean 'quality'\\?"),
         ({"n": 3, "strata": ["stereo_span"]}, "rows have no column 'stereo_span'"),
         ({"n": 3, "where": ["nice"]}, "'nice' is no query: expected COLUMN=VALUE"),
         ({"n": 3, "where": ["zzz=nice"]}, "query: rows have no column 'zzz': there is config, id,"),
-        ({"n": 3, "where": ["quality=nicer"]}, "no row has quality=nicer: did you mean nice\\?"),
+        ({"n": 3, "where": ["quality=nicer"]}, "no row has quality=nicer: did you mean 'nice'\\?"),
         ({"n": 3, "where": ["quality=zzz"]}, "no row has quality=zzz: there is nice, rude"),
         ({"n": 3, "where": ["quality=\x1b[2J"]}, r"no row has quality='\\x1b\[2J'"),
         ({"n": 3, "where": ["config=a", "quality=rude"]}, "no row has config=a, quality=rude at once"),

@@ -296,7 +296,7 @@ def test_expected_answers(tmp_path: Path) -> None:
         ("", "is empty"),
         ("row,sense\nc.1,yes\n", "gold.csv:1: columns are not id, then question keys"),
         ("id,sense,sense\nc.1,yes,no\n", "gold.csv:1: columns are not id"),
-        ("id,sens\nc.1,yes\n", "gold.csv:1: no question 'sens' has expected answers: did you mean sense"),
+        ("id,sens\nc.1,yes\n", "gold.csv:1: no question 'sens' has expected answers: did you mean 'sense'"),
         ("id,comment\nc.1,yes\n", "gold.csv:1: no question 'comment' has expected answers: there is sense,"),
         ("id,sense\nc.1,maybe\n", "gold.csv:2: 'maybe' is no answer to sense: expected yes, no, unsure"),
         ("id,sense\nc.1,yes\nc.1,no\n", "gold.csv:3: c.1 is there twice"),

@@ -12,6 +12,7 @@ from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.files import read_plain
 from senseprobe.records import Contrast, Design, Finding
 from senseprobe.release.form import mistake
+from senseprobe.wording import offered
 
 __all__ = ["NAME", "SCHEMA", "Manifest", "read_manifest"]
 
@@ -72,7 +73,7 @@ class Manifest:
     def config(self, name: str) -> Mapping[str, Any]:
         """Facts of a config; ReleaseError, naming those that exist, if there is no such config."""
         if name not in self.data["configs"]:
-            raise ReleaseError(f"{self.name} has no config {name!r}: there is {', '.join(self.configs)}")
+            raise ReleaseError(f"{self.name} has no config {name!r}: {offered(name, self.configs)}")
         facts: Mapping[str, Any] = self.data["configs"][name]
         return facts
 

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from pathlib import Path
 
+from senseprobe.annotation.instructions import for_sheets
 from senseprobe.annotation.interface import interface
 from senseprobe.annotation.outside import check_outside
 from senseprobe.annotation.plan import write_plan
@@ -19,6 +20,7 @@ from senseprobe.wording import printable
 
 __all__ = [
     "INTERFACE",
+    "READ_FIRST",
     "SHEETS",
     "TASKS",
     "open_plan",
@@ -28,6 +30,8 @@ __all__ = [
 ]
 
 INTERFACE, SHEETS, TASKS = "interface.xml", "sheets", "tasks.json"
+READ_FIRST = "READ-ME-FIRST.txt"
+"""Beside the sheets: what people read before they fill one in."""
 
 
 def slug(project: str) -> str:
@@ -76,6 +80,7 @@ def write_sheets(folder: Path, plan: Plan, annotators: int) -> list[Path]:
                 f"{printable(str(path))} was filled in, or is of other annotators: remove it to begin again"
             )
     _write(place / ".gitignore", b"*\n")
+    _write(place / READ_FIRST, for_sheets(plan).encode())
     return [_write(path, data) for path, data in files.items()]
 
 

@@ -127,5 +127,6 @@ def _say(text: str, stream: object = None) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # who starts it in the background may have the first ignored
+        signal.signal(number, signal.default_int_handler)
     sys.exit(main())

@@ -20,6 +20,7 @@ __all__ = ["IGNORED", "SECRET", "SHEET", "is_pseudonym", "pseudonym", "pseudonym
 
 SECRET = "secret"  # noqa: S105 - the name of the file
 IGNORED = (SECRET, "groups.csv", "exports/", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
+IGNORED += (".*.partial-*",)  # what is being written
 """What git is told to leave out of a project's folder: raw exports hold accounts, and groups beside answers; single
 answers, and figures for each annotator, can tell who is of a group that reported a row."""
 
@@ -58,9 +59,9 @@ def read_secret(folder: Path) -> bytes:
     """
     path = folder / SECRET
     try:
+        _keep_from_git(folder)
         if not path.is_symlink() and not path.exists():
             _make(path)
-        _keep_from_git(folder)
         return _read(path)
     except OSError as error:
         raise AnnotationError(f"{printable(str(path))} cannot be used: {error.strerror}") from None
@@ -68,7 +69,6 @@ def read_secret(folder: Path) -> bytes:
 
 def _make(path: Path) -> None:
     """Write a new key; whoever is first to give it its name wins, and nobody sees half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(8)}")
     handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IRUSR | stat.S_IWUSR)
     try:
@@ -94,6 +94,7 @@ def _read(path: Path) -> bytes:
 
 def _keep_from_git(folder: Path) -> None:
     """Have `.gitignore` name what is not to be published, behind what it names already."""
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / ".gitignore"
     there = path.is_symlink() or path.exists()
     text = read_plain(path, 2**20).decode("utf-8", "surrogateescape") if there else ""

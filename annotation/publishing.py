@@ -113,9 +113,9 @@ def _page(
 ) -> Iterator[str]:
     yield f"# What people said of {plan.release}\n"
     rows = len({each.row for each in annotations})
-    yield f"Project {prose(plan.project)}: answers of {counted(people, 'annotator')} on {rows} of"
-    yield f"{counted(len(plan.items), 'row')}, all of"
-    yield "them single. The sentences state stereotypes, which are wrong and hurtful.\n"
+    answered = f"answers of {counted(people, 'annotator')} on {rows} of {counted(len(plan.items), 'row')}"
+    yield f"Project {prose(plan.project)}: {answered}, a line for each answer."
+    yield "The sentences state stereotypes, which are wrong and hurtful.\n"
     yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
     yield "in which order.\n"
     yield from _table("column", "meaning", _COLUMNS.items())

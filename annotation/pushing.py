@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from senseprobe.annotation.instructions import warning
 from senseprobe.annotation.interface import interface, what_differs
 from senseprobe.annotation.planfile import check_project
 from senseprobe.annotation.records import Plan
@@ -18,12 +19,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.wording import listed, printable
 
 __all__ = ["Pushed", "find", "fitting", "push"]
-
-_INSTRUCTION = (
-    "<p>The sentences state stereotypes, which are wrong and can hurt. They are here so that language models can be "
-    "tested for them, and you are asked whether they are fit for that: nobody asks whether you agree.</p>"
-    "<p>You may skip any task, say of any that it had better not be used, and stop whenever you like.</p>"
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,7 +121,7 @@ def _made(server: Server, plan: Plan, wanted: str) -> Project:
         "sampling": "Uniform sampling",  # everybody has an order of their own
         "show_skip_button": True,
         "enable_empty_annotation": False,
-        "expert_instruction": _INSTRUCTION,
+        "expert_instruction": warning(),
         "show_instruction": True,
         "show_collab_predictions": plan.prefill,
         **({"model_version": MODEL_VERSION} if plan.prefill else {}),  # of no chosen one no predictions are shown

@@ -70,7 +70,11 @@ def test_export_writes_all_that_asking_needs(typed: Typed, folder: Path) -> None
         "First check: 8 contrast rows of tiny@1.0.0, for 3 people each",
         "asked: stereotype, whom, natural, withhold, comment, and groups of their own",
         f"plan.json, interface.xml, tasks.json and 3 sheets in {folder}",
+        f"send each with READ-ME-FIRST.txt; then: senseprobe annotate import 'First check' {folder}/sheets/*.csv",
     ]
+    page = " ".join((folder / "sheets" / "READ-ME-FIRST.txt").read_text().split())
+    assert "stereotypes, which are wrong and can hurt" in page
+    assert "write `yes` into `consent` beside it" in page
     before = {path.name: path.read_bytes() for path in folder.rglob("*.*")}
     assert {*before} >= {"plan.json", "interface.xml", "tasks.json", "annotator-1.csv"}
     assert typed(*EXPORT).code == 0
@@ -146,7 +150,7 @@ def test_a_reported_row_may_be_kept_and_that_is_said(typed: Typed, folder: Path,
     """`--keep-reported` leaves it to the rule, in the verdict's own words, and counts it apart."""
     _answered(typed, folder)
     told = typed("annotate", "apply", "First check", "--keep-reported")
-    reported = "reported by the targeted group: 1, reported by the targeted group, and not rejected: 1"
+    reported = "reported by the targeted group: 1, reported, and not rejected: 1"
     assert f"keep 6, reject 1, undecided 1 (of these, {reported})" in told.out
     lines = csv.DictReader(io.StringIO((tmp_path / "templates/tiny/verdicts.csv").read_text()))
     (kept,) = [line for line in lines if line["id"] == LAZY]

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import os
 import stat
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def test_names_stay_from_pull_to_pull_and_differ_from_project_to_project(tmp_pat
 
 
 KEPT = ["secret", "groups.csv", "exports/", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json"]
+KEPT += [".*.partial-*"]
 
 
 def test_the_key_is_for_its_owner_only_and_kept_from_git(tmp_path: Path) -> None:
@@ -74,3 +76,23 @@ def test_a_key_behind_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "secret").symlink_to("/dev/zero")
     with pytest.raises(AnnotationError, match="is no plain file"):
         read_secret(tmp_path)
+
+
+def test_what_is_being_written_is_kept_from_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is there before the key is: whoever commits after a kill commits neither half of a key nor answers."""
+
+    def dies(path: Path) -> None:
+        assert (path.parent / ".gitignore").read_text().splitlines() == KEPT
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("senseprobe.annotation.pseudonyms._make", dies)
+    with pytest.raises(KeyboardInterrupt):
+        pseudonyms(tmp_path / "project")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    for name in (".secret.partial-1", ".answers.csv.partial-a-1", "exports/0001-a.json"):
+        (tmp_path / "project" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "project" / name).touch()
+    told = subprocess.run(
+        ["git", "-C", tmp_path, "status", "--short", "-uall"], capture_output=True, text=True, check=True
+    ).stdout
+    assert told.split() == ["??", "project/.gitignore"]

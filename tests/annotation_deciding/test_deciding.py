@@ -235,7 +235,7 @@ def test_a_reported_row_that_stays_by_a_tie_says_so() -> None:
         "keep": 0,
         "undecided": 1,
         "reported by the targeted group": 1,
-        "reported by the targeted group, and not rejected": 1,
+        "reported, and not rejected": 1,
     }
 
 

@@ -71,7 +71,7 @@ def test_nobody_is_known_by_what_the_targeted_group_reported(tmp_path: Path) -> 
         ("r2", "natural", ""),
     ]
     page = (tmp_path / "out" / "README.md").read_text()
-    assert "answers of 2 annotators on 2 of\n2 rows" in page
+    assert "answers of 2 annotators on 2 of 2 rows" in page
     assert "3 answers to `withhold`, as the targeted group reported rows" in page
     assert "3 pseudonyms, as the targeted group reported rows" in page
     everything = "".join(path.read_text() for path in (tmp_path / "out").iterdir())
@@ -117,7 +117,7 @@ def test_the_readme_counts_groups_of_five_and_escapes_names(tmp_path: Path) -> N
     page = (tmp_path / "out" / "README.md").read_text()
     assert "said to belong to: women (5)." in page
     assert "men (4)" not in page
-    assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators on 1 of" in page
+    assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators on 1 of 2 rows, a line" in page
     assert group_counts(people) == {"women": 5}
     assert json.loads((tmp_path / "out" / "plan.json").read_text())["release"] == "tiny@1.0.0"
 

@@ -137,8 +137,9 @@ def pull(project: str, folder: Path | None = None, *, names: bool = False) -> tu
     from senseprobe.annotation.server import connect
 
     plan, place = project_of(project, folder)
-    pulled = fetch(connect(), plan, place)
-    own = pseudonyms(place)  # its key, and what keeps it from git, is made in any case
+    server = connect()
+    own = pseudonyms(place)  # in any case, and first: it keeps from git what is fetched
+    pulled = fetch(server, plan, place)
     return pulled, take(place, plan, pulled.raw, (lambda who: pulled.people.get(who) or who) if names else own)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -122,6 +123,7 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """The same without a server: plan, interface and tasks as files, and a CSV for each annotator to fill in."""
+    from senseprobe.annotation.folders import READ_FIRST
     from senseprobe.api import annotating
 
     asked = _asked(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
@@ -134,6 +136,9 @@ def export(
     names = [path.name for path in files]
     sheets = f" and {counted(len(names) - 3, 'sheet')}" if names[3:] else ""
     print_line(f"{', '.join(names[:3])}{sheets} in {files[0].parent}")
+    if sheets:
+        place = files[-1].parent
+        print_line(f"send each with {READ_FIRST}; then: senseprobe annotate import {quote(project)} {place}/*.csv")
 
 
 def _facts(plan: "Plan") -> dict[str, object]:

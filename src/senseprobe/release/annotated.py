@@ -41,7 +41,7 @@ FEWEST_IN_GROUP = 5
 """Annotators of a group from which their number is told: fewer could be known again."""
 
 REPORTED = "reported by the targeted group"
-STAYED = f"{REPORTED}, and not rejected"
+STAYED = "reported, and not rejected"
 """What rows are counted under a second time, beside their state."""
 
 

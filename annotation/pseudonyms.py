@@ -19,10 +19,10 @@ from senseprobe.wording import printable
 __all__ = ["IGNORED", "SECRET", "SHEET", "is_pseudonym", "pseudonym", "pseudonyms", "read_secret"]
 
 SECRET = "secret"  # noqa: S105 - the name of the file
-IGNORED = (SECRET, "groups.csv", "exports/", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
-IGNORED += (".*.partial-*",)  # what is being written
+_TABLES = ("groups.csv", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
+IGNORED = (SECRET, "exports/", *_TABLES, ".*.partial-*")
 """What git is told to leave out of a project's folder: raw exports hold accounts, and groups beside answers; single
-answers, and figures for each annotator, can tell who is of a group that reported a row."""
+answers, and figures for each annotator, can tell who is of a group that reported a row; and what is being written."""
 
 SHEET = "sheet:"
 """Stands before the name of a sheet where it is somebody's identity: ``1.csv`` is not user 1 of Label Studio."""

@@ -13,7 +13,7 @@ from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import Opening, open_model
-from senseprobe.wording import counted
+from senseprobe.wording import counted, printable
 
 __all__ = ["Replay", "again", "compare", "opening_of"]
 
@@ -55,6 +55,8 @@ def opening_of(
         raise ResultError("a planted truth is no score: `senseprobe plant` makes it again")
     revision = None if name else first.model.get("revision")
     spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
+    if name is None and revision is None and not Path(spec).exists():
+        raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
     return Opening(spec, revision, device, dtype, batch_tokens, allow_pickle, labels)
 
 

@@ -84,9 +84,9 @@ class Result:
 
     @property
     def stem(self) -> str:
-        """The name of its files, without suffix: ``aul`` or ``aul.race``."""
-        config = self.release["config"]
-        return f"{self.scorer}.{config}" if config else self.scorer
+        """The name of its files, without suffix: ``aul``, ``aul.race``, or ``aul.limit400`` where rows were drawn."""
+        parts = (self.scorer, self.release["config"], "" if self.limit is None else f"limit{self.limit}")
+        return ".".join(filter(None, parts))
 
     def as_dict(self) -> dict[str, Any]:
         """The result with the stable keys of its file."""
@@ -105,7 +105,8 @@ class Result:
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
-    def _place(self, folder: Path) -> Path:
+    def path_in(self, folder: Path) -> Path:
+        """Where it is written in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
         path = folder / f"{self.stem}.json"
         if _signature(path) in (None, self.signature):
             return path
@@ -116,7 +117,7 @@ class Result:
 
         Where another result (other weights, seed, number format) has that name, digits of the signature are added.
         """
-        path = self._place(folder)
+        path = self.path_in(folder)
         table, text = (
             path.with_suffix(".parquet"),
             json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False),
@@ -260,7 +261,7 @@ def read_result(path: Path) -> Result:
             raise ResultError(f"{path} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
         form = (_Form1 if schema == 1 else _Form).model_validate_json(raw)
     except OSError as error:
-        raise ResultError(f"{path} cannot be read: {error.strerror}") from None
+        raise ResultError(_unreadable(path, error)) from None
     except (ValueError, RecursionError):
         raise ResultError(f"{path} is no result of senseprobe") from None
     _check_size(path, form)
@@ -276,6 +277,15 @@ def read_result(path: Path) -> Result:
         unscored={reason: told.model_dump() for reason, told in form.unscored.items()},
         figures=form.figures,
     )
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    if path.is_dir():
+        there = sum(1 for _ in path.rglob("*.json"))
+        return f"{path} is a folder: name the RESULT.json files in it ({there or 'none'} there)"
+    if "*" in path.name:
+        return f"no file is called {path}: `senseprobe score` writes results into results/RELEASE/MODEL/"
+    return f"{path} cannot be read: {error.strerror}"
 
 
 def _check_size(path: Path, form: _Form) -> None:

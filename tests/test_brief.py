@@ -103,13 +103,17 @@ def test_what_was_planted() -> None:
     assert told[2].startswith("Result 3 (pll): ")
 
 
+GUESS = "a guess that never says neutral is right on 50"
+NOTHING = f"{GUESS}, so that its other figures say nothing"
+
+
 @pytest.mark.parametrize(
     ("value", "low", "said"),
     [
-        (80.0, 75.0, "right on 80.0 [75.0, 90.0] of 100 of nli-control nation: 33 is a guess"),
-        (40.0, 33.0, "no better than a guess (33), so that its other figures say nothing"),
-        (20.0, None, "no better than a guess (33), so that its other figures say nothing"),
-        (40.0, None, "right on 40.0 (interval not estimable) of 100 of nli-control nation: 33 is a guess"),
+        (80.0, 75.0, f"right on 80.0 [75.0, 90.0] of 100 of nli-control nation: {GUESS}"),
+        (55.0, 50.0, NOTHING),
+        (20.0, None, NOTHING),
+        (60.0, None, f"right on 60.0 (interval not estimable) of 100 of nli-control nation: {GUESS}"),
     ],
 )
 def test_whether_the_model_can_tell(value: float, low: float | None, said: str) -> None:
@@ -123,6 +127,23 @@ def test_whether_the_model_can_tell(value: float, low: float | None, said: str) 
     (line,) = brief(evidence(probe, scorer="nli", controls=(control,)))[1:]
     assert line.startswith("nli: of inference, x 97.2 [95.0, 98.5] (100 is neutral to all); ")
     assert line.endswith(f"{said}.")
+
+
+def test_a_sample_is_called_one() -> None:
+    """An interval of a hundred rows is not that of a release."""
+    sample = evidence(figure("a", 50.0, -34.25, 50.0))
+    told = brief(replace(sample, result=replace(sample.result, limit=100)))
+    assert told[1].startswith("aul, of only 100 rows: the interval holds the neutral value for a ")
+
+
+def test_groups_are_told_of_where_no_value_is_neutral() -> None:
+    """By hand: of p = 0.01, 0.02 and 0.4 Holm makes 0.03, 0.04 and 0.4, of which two are below 0.05."""
+    groups = [
+        figure("a", 1.0, 0.0, 2.0, group=str(p), estimand="relative", p=p, p_holm=held)
+        for p, held in ((0.01, 0.03), (0.02, 0.04), (0.4, 0.4))
+    ]
+    told = brief(evidence(figure("a", 30.0, 20.0, 40.0, neutral=None), *groups))
+    assert told[1].endswith("; of 3 relative figures, 2 with p < 0.05 after Holm.")
 
 
 def test_without_the_control() -> None:

@@ -617,7 +617,7 @@ def test_replay(typed: Typed, passes: list[int], tmp_path: Path) -> None:
 def test_replay_of_a_drawn_part(typed: Typed) -> None:
     """What `--limit` and a seed drew is drawn again."""
     assert typed("score", "bert", "sssb@1.0.0:language", "--limit", "60", "--seed", "5").code == 0
-    done = typed("replay", "results/sssb@1.0.0/bert/aul.language.json", "--batch-size", "64")
+    done = typed("replay", "results/sssb@1.0.0/bert/aul.language.limit60.json", "--batch-size", "64")
     assert (done.code, ", 60 rows," in done.out) == (0, True)
 
 
@@ -653,7 +653,7 @@ def test_replay_with_another_model(typed: Typed, passes: list[int], tmp_path: Pa
     assert typed("score", "bert", "sssb@1.0.0:race").code == 0
     first = sum(passes)
     shutil.move(tmp_path / "bert", tmp_path / "moved")
-    assert typed("replay", RESULT).message.startswith("cannot load the model bert: ")
+    assert typed("replay", RESULT).message == "the model of the result, bert, is not here: --model says where it is now"
     assert typed("replay", RESULT, "--model", "moved").code == 0
     assert sum(passes) == 2 * first
     model = BertForMaskedLM.from_pretrained(tmp_path / "moved")
@@ -774,9 +774,9 @@ def test_coarse_number_format(typed: Typed, tmp_path: Path) -> None:
 def test_coarse_is_counted_on_a_sample(typed: Typed, tmp_path: Path) -> None:
     """Of more than 200 rows 200 are drawn; what was drawn already is not made more."""
     for limit, rows in ((None, 200), (30, 30)):
-        options = [] if limit is None else ["--limit", str(limit)]
+        options, name = ([], "aul") if limit is None else (["--limit", str(limit)], f"aul.limit{limit}")
         assert typed("score", "bert", "sssb@1.0.0", "--dtype", "float16", "--out", str(rows), *options).code == 0
-        told = json.loads((tmp_path / f"{rows}/sssb@1.0.0/bert/aul.json").read_bytes())
+        told = json.loads((tmp_path / f"{rows}/sssb@1.0.0/bert/{name}.json").read_bytes())
         assert told["coarse"]["rows"] == rows
 
 

@@ -28,6 +28,7 @@ from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.estimands.families import COMPARISONS, CONTRASTS, RELATIVE, corrected
 from senseprobe.evaluate.estimands.inference import inference_figures
 from senseprobe.evaluate.estimands.kernels import KernelRows, Tally
+from senseprobe.evaluate.reporting.words import factors
 from senseprobe.evaluate.simulation import tables
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release.reading import open_release
@@ -192,6 +193,19 @@ def test_without_rows_there_is_no_difference() -> None:
 
     assert (made.a, made.b, made.difference, made.p) == (None, None, None, None)
     assert made.note == "no row was scored"
+
+
+def test_levels_that_do_not_differ_are_told_apart_from_those_that_there_are() -> None:
+    """Of one of five bad words both models say the same: four signs are left, of which 2 in 16 are as far out."""
+    rows = tables.race(5, 5)
+    kernel = (rows["bad"] != rows["bad"].iloc[0]).to_numpy(dtype=np.float64)
+    made = only(scored(rows, kernel), scored(rows, np.zeros(25)), tables.RACE)
+
+    assert {each.factor: (each.levels, each.of) for each in made.factors} == {"good": (5, 5), "bad": (4, 5)}
+    assert sorted(factors(made)) == [
+        "only over bad (5 levels, of which 4 differ): p = 0.1250, the smallest there is 0.1250",
+        "only over good (5 levels): p = 0.0625, the smallest there is 0.0625",
+    ]
 
 
 # --- one p for each factor --------------------------------------------------------------------------------------------

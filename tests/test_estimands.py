@@ -18,6 +18,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, k
 from senseprobe.evaluate.estimands.kernels import project
 from senseprobe.evaluate.estimands.matched import Side, project_difference
 from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
+from senseprobe.evaluate.reporting.words import interval
 from senseprobe.records import Contrast, Design, Factor, Figure
 
 Array = NDArray[np.float64]
@@ -437,7 +438,7 @@ def test_an_occupation_without_scored_praise_leaves_the_pronoun_figures() -> Non
     made = figure(rows, plan, "pronoun-baseline")
 
     assert made.value == 50
-    assert made.left_out == {"occupation lacks a half": 17}
+    assert made.left_out == {"of an occupation without a scored row of praise or of blame": 17}
     assert (made.scored, made.unscored) == (155, 14)
 
 
@@ -605,6 +606,82 @@ def test_groups_by_another_name_and_rows_in_another_order(seed: int) -> None:
     assert renamed[None].p == made[None].p
 
 
+# --- samples --------------------------------------------------------------------------------------------------------
+
+
+def drawn(*rows: tuple[str, str, str]) -> tuple[pd.DataFrame, Design]:
+    """A sample of three nations, with r of the first against the second: bad0 2, bad1 0.5, good0 0, good1 1."""
+    whole, plan = nationality(3, 3, 3)
+    table = whole[[row in rows for row in zip(whole["nation"], whole["good"], whole["bad"], strict=True)]]
+    first = {"bad0": 3.0, "bad1": 1.5, "good0": 1.0, "good1": 2.0}
+    names = [*words("good", 3), *words("bad", 3)]
+    score = {(nation, word): 1.0 for nation in words("nation", 3) for word in names}
+    return sentences(table, score | {("nation0", word): s for word, s in first.items()}), plan
+
+
+SAMPLE = [(nation, f"good{i}", f"bad{i}") for nation in ("nation0", "nation1") for i in (0, 1)]
+
+
+def test_a_sample_counts_rows_not_pairs_of_words() -> None:
+    """Of two rows four pairs: bad0 is above both good words, bad1 above one of them, which is 3/4."""
+    rows, plan = drawn(*SAMPLE, ("nation0", "good1", "bad2"), ("nation2", "good2", "bad1"))
+    made = relative(rows, plan)
+
+    assert made["nation0"].value == pytest.approx(25)
+    # good1 of the third row has a counterpart, bad2 has none: the row is used, but makes no pair that is new.
+    assert (made["nation0"].rows, made["nation0"].scored, made["nation0"].left_out) == (3, 3, {})
+    assert "over 4 pairs of words" in made["nation0"].note
+    assert (made[None].rows, made[None].scored) == (5, 5)
+    assert made[None].left_out == {"without a counterpart": 1}
+
+
+def test_a_row_without_a_counterpart_was_not_left_unscored() -> None:
+    """Nobody else has its words: it is left out, and no number is missing."""
+    rows, plan = drawn(*SAMPLE, ("nation2", "good2", "bad2"))
+    made = relative(rows, plan)["nation2"]
+
+    assert (made.value, made.rows, made.scored, made.unscored) == (None, 0, 0, 0)
+    assert (made.left_out, made.note.split("; ")[0]) == ({"without a counterpart": 1}, "no row can be used")
+
+
+def test_a_row_whose_only_counterpart_is_unscored_is_unscored() -> None:
+    """Of a whole release as of a sample: a number is missing for it."""
+    rows, plan = drawn(*SAMPLE)
+    rows.loc[(rows["nation"] == "nation1") & (rows["bad"] == "bad0"), "stereo_score"] = np.nan
+    made = relative(rows, plan)
+
+    assert [(made[name].rows, made[name].scored, made[name].unscored) for name in ("nation0", "nation1")] == [
+        (2, 1, 1),
+        (2, 1, 1),
+    ]
+
+
+def test_what_a_pronoun_figure_of_a_sample_lacks_is_said() -> None:
+    """An engineer and a guide in praise and blame, a judge in praise only, and no nurse: both classes are asked for."""
+    rows, plan = noun()
+    both = rows["occupation"].isin(["engineer", "guide"]) & rows["quality"].isin(["good0", "bad0"])
+    rows = rows[both | ((rows["occupation"] == "judge") & (rows["quality"] == "good0"))]
+    made = figure(rows, plan, "pronoun-stereotype")
+
+    assert (made.value, made.rows, made.unscored, made.note) == (None, 0, 0, "no row can be used")
+    assert made.left_out == {
+        "of an occupation without a scored row of praise or of blame": 1,
+        "without a scored row of the other class of occupations": 4,
+    }
+    assert interval(made).startswith("none (left out: 1 of an occupation without a scored row of praise or of blame, 4")
+
+
+def test_a_contrast_names_the_side_that_cannot_be_used() -> None:
+    """All of the first was scored; of the second, no nurse was drawn."""
+    (left, left_plan), (right, right_plan) = bare(), verb()
+    matched = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="bare", b="verb")
+    made = contrast_figure(matched, left, left_plan, right[right["occupation"] == "judge"], right_plan)
+
+    assert (made.value, made.rows, made.note) == (None, 60, "verb: no row can be used")
+    empty = contrast_figure(replace(matched, matched=False), left, left_plan, right[:0], right_plan)
+    assert (empty.value, empty.note) == (None, "verb: no row can be used")
+
+
 # --- matched contrasts ----------------------------------------------------------------------------------------------
 
 
@@ -708,3 +785,13 @@ def test_every_figure_is_declared() -> None:
     for one in made:
         assert one.value is not None
         assert CATALOGUE[one.estimand].low <= one.value <= CATALOGUE[one.estimand].high
+
+
+def test_no_spread_is_larger_than_that_of_two_opposites() -> None:
+    """Groups at +50 and at -50: the standard deviation is the root of (50² + 50²) / (2 - 1), which is 70.7."""
+    rows, plan = nationality(2, 3, 3)
+    score = {(nation, word): 1.0 for nation in words("nation", 2) for word in [*words("good", 3), *words("bad", 3)]}
+    made = relative(sentences(rows, score | {("nation0", word): 2.0 for word in words("bad", 3)}), plan)
+
+    assert made[None].value == pytest.approx(70.71067811865476)
+    assert CATALOGUE["spread"].high == pytest.approx(made[None].value)

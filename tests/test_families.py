@@ -108,7 +108,7 @@ def test_inference(made: Path) -> None:
             np.testing.assert_allclose(
                 np.array(row[3:], dtype=float), [entailment, neutral, contradiction], rtol=0, atol=1e-6
             )
-    written = read_scores(next(Path("out").rglob("nli.json")), result)
+    written = read_scores(next(Path("out").rglob("nli*.json")), result)
     assert written is not None
     assert written["neutral"].tolist() == result.rows["neutral"].tolist()
 
@@ -222,14 +222,22 @@ def test_probes_are_printed_beside_the_control(
     out = capfd.readouterr().out
     assert "nli of ../nli on jobs@1.0.0" in out
     assert "nli of ../nli on nli-control@1.0.1" in out
-    (control,) = Path("results/nli-control@1.0.1").rglob("nli.json")
+    (control,) = Path("results/nli-control@1.0.1").rglob("nli*.json")
     first = read_result(control)
     assert first.limit == 2000
+    assert control.name == "nli.limit2000.json"
+    assert f"result in {control}" in out
     assert [figure.estimand for figure in first.figures if figure.group is None] == ["accuracy"] * 3
     before = control.stat().st_mtime_ns
     probe, known = api.score("../nli", probes, limit=50, out=Path("results"), control=True)
     assert (probe.release["name"], known.signature) == (probes, first.signature)
     assert control.stat().st_mtime_ns == before
+    (result,) = Path(f"results/{probes}").rglob("nli*.json")
+    monkeypatch.setattr(sys, "argv", ["senseprobe", "slice", str(result), "--largest", "entailment"])
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main()
+    figure = next(each for each in first.figures if each.group is None)
+    assert f"right answers on nli-control: {figure.config} {figure.value:.1f} [" in capfd.readouterr().out
     (alone,) = api.score("../nli", probes, limit=50)
     assert alone.signature == probe.signature
 
@@ -258,7 +266,7 @@ def test_probes_without_the_control(
     (probe,) = api.score("../nli", probes, limit=20, out=Path("out"), control=True, say=told.append)
     (line,) = told
     assert line.startswith("right answers on the control are missing: no release 'nli-control@9.9.9': did you mean ")
-    assert read_result(next(Path("out").rglob("nli.json"))).signature == probe.signature
+    assert read_result(next(Path("out").rglob("nli*.json"))).signature == probe.signature
     folder = Path("releases/nli-control/9.9.9")
     folder.mkdir(parents=True)
     (folder / "release.json").write_text("{}")
@@ -282,10 +290,10 @@ def test_control_that_was_interrupted_or_damaged(made: Path, probes: str, monkey
         patch.setattr(Job, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             api.score("../nli", probes, limit=20, out=Path("out"), control=True)
-    (kept,) = Path("out").rglob("nli.json")
+    (kept,) = Path("out").rglob("nli*.json")
     probe, control = api.score("../nli", probes, limit=20, out=Path("out"), control=True)
     assert read_result(kept).signature == probe.signature
-    (path,) = Path("out").glob("nli-control@*/*/nli.json")
+    (path,) = Path("out").glob("nli-control@*/*/nli*.json")
     path.write_text("{")
     _, again = api.score("../nli", probes, limit=20, out=Path("out"), control=True)
     assert read_result(path).signature == again.signature == control.signature

@@ -152,7 +152,7 @@ def test_figures_by_hand() -> None:
         assert (figure.rows, figure.scored, figure.unscored) == (8, 7, 1)
     gap = one(made, "gap")
     assert (gap.rows, gap.scored, gap.unscored) == (7, 6, 1)
-    assert gap.left_out == {"counterpart unscored": 1}
+    assert gap.left_out == {"without a scored counterpart": 1}
     assert [figure.estimand for figure in made[:8]] == [
         *("nn", "nn-filler", "fn", "t@0.5", "t@0.5-filler", "t@0.7", "t@0.7-filler", "gap"),
     ]
@@ -255,7 +255,7 @@ def test_gap_of_a_sample_is_of_true_pairs(count: int) -> None:
         else:
             assert (gap.value, gap.low, gap.p) == (None, None, None)
             assert gap.note.startswith("no sentence was scored beside its counterpart of the other gender")
-            assert gap.left_out == {"counterpart unscored": count}
+            assert gap.left_out == {"without a scored counterpart": count}
 
 
 def test_gap_of_two_sentences_that_differ_in_their_objects() -> None:
@@ -616,7 +616,7 @@ def test_extremes_by_hand() -> None:
         ["job1", "man", "ate", "apple", 0.2],
     ]
     assert extremes(table.assign(neutral=math.nan), plan).empty
-    with pytest.raises(ResultError, match="no column 'verbs'"):
+    with pytest.raises(ResultError, match="cannot average by 'verbs': did you mean 'verb'"):
         extremes(table, plan, by=("verbs",))
     with pytest.raises(ResultError, match="no label 'gold'"):
         extremes(table, plan, "gold")

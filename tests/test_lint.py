@@ -140,7 +140,7 @@ def test_a_sibling_that_is_broken_keeps_no_template_from_being_looked_at(project
     assert alone == [("templates/y/y.j2", "E121")]
     report = lint_paths([Path("templates/y")])
     assert [(finding.path, finding.code) for finding in report.findings] == [*alone, ("templates/y/z.j2", "E101")]
-    assert (report.configs, report.configs_not_checked) == (1, 0)
+    assert (report.configs, report.configs_not_checked) == (2, 0)
 
 
 def test_another_number_of_rows_hides_nothing(project: Path) -> None:
@@ -165,11 +165,19 @@ def test_what_was_not_looked_at_is_counted(project: Path, lint: Callable[..., Ra
 # --- formats --------------------------------------------------------------------------------------------------------
 
 
+def test_a_template_with_a_mistake_was_looked_at_all_the_same(project: Path, lint: Callable[..., Ran]) -> None:
+    """One file was asked for, and it has the finding."""
+    template = project / "templates/x/x.j2"
+    template.write_text(template.read_text().replace("target:", "taget:"))
+    told = lint("templates/x/x.j2").out.splitlines()[-1]
+    assert told.startswith("2 findings in 0 word lists and 1 config;")
+
+
 def test_one_finding_is_no_findings(project: Path, lint: Callable[..., Ran]) -> None:
     """In the singular; and a clean project has none, in the plural."""
     assert lint().out.startswith("0 findings in 2 word lists and 1 config; 0 sense keys checked, 1 not checked")
     shutil.copy(CHECKS / "E203-no-number.things.csv", project / "wordlists/things.csv")
-    assert lint("wordlists").out.splitlines()[-1].startswith("1 finding in 1 word list and 0 configs;")
+    assert lint("wordlists").out.splitlines()[-1].startswith("1 finding in 2 word lists and 0 configs;")
 
 
 def test_github_gets_workflow_commands(project: Path, lint: Callable[..., Ran]) -> None:
@@ -613,6 +621,7 @@ MISSPELT = {
     "{type: noun, key: thing.sense_noun}": ("{type: noun, keys: thing.sense_noun}", "did you mean 'key'?"),
     "{list: qualities, word: wild}": ("{list: qualities, wrod: wild}", "did you mean 'word'?"),
     "label_basis: trait": ("label_basis: trait\ngold: neutral", "only kind inference has it"),
+    "roles:": ("role:", "did you mean 'roles'? only kind association has it"),
 }
 
 
@@ -673,3 +682,10 @@ def test_a_path_is_checked_before_anything_is_read(project: Path) -> None:
     """The exception that the command turns into exit code 2."""
     with pytest.raises(SenseprobeError, match="no such file"):
         lint_paths([Path("templates/x"), Path("lost.j2")])
+
+
+def test_a_format_that_there_is_not(project: Path, lint: Callable[..., Ran]) -> None:
+    """In one line, with what may have been meant."""
+    told = lint("--format", "jsn")
+    assert told.code == 2
+    assert told.err == "no format 'jsn': did you mean 'json'? there is text, json, github\n"

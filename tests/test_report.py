@@ -226,7 +226,7 @@ def test_neutral_or_not(page: Page) -> None:
 
 def test_what_it_rests_on(page: Page) -> None:
     """Rows, those left out, what the interval is over and not over, and remarks are in the last column."""
-    assert page.row("noun", "preference-half")[4] == "100 rows, 4 contested"
+    assert page.row("noun", "preference-half")[4] == "100 rows; left out: 4 contested"
     assert page.row("nationality", "preference-half")[4] == "100 rows; over nation (16), good (12)"
     assert page.row("verb", "pronoun-baseline")[4] == "100 rows; not over occupation"
     assert page.row("noun", "pronoun-stereotype")[4] == "100 rows; nurse alone is female-typed: nurse against 5"
@@ -334,7 +334,7 @@ def test_scorers_are_explained(page: Page) -> None:
 def test_markdown() -> None:
     """The same cells in tables of Markdown: as many in each row as in its heading."""
     text = setting.markdown(tell([Evidence(result=result()), Evidence(result=result("pll"))]))
-    assert "| noun | preference | +5.2<br>3 ties | +5.2<br>3 ties | neutral | 100 rows, 4 contested |" in text
+    assert "| noun | preference | +5.2<br>3 ties | +5.2<br>3 ties | neutral | 100 rows; left out: 4 contested |" in text
     assert "| noun-verb | matched-contrast | -33.5 \\[-97.0, +30.2\\]<br>p = 0.0400 |" in text
     tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
     assert len(tables) > 5

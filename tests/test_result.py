@@ -437,10 +437,17 @@ def test_other_json(case: str, tmp_path: Path) -> None:
 
 def test_unreadable(tmp_path: Path) -> None:
     """A file that is not there, or a folder, is refused with the reason."""
-    for path, reason in ((tmp_path / "none.json", "No such file or directory"), (tmp_path, "is no plain file")):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "aul.json").write_text("{}")
+    for name, reason in (
+        ("none.json", "{} cannot be read: No such file or directory"),
+        ("*.json", "no file is called {}: `senseprobe score` writes results into results/RELEASE/MODEL/"),
+        ("", "{} is a folder: name the RESULT.json files in it (1 there)"),
+    ):
+        path = tmp_path / name
         with pytest.raises(ResultError) as refused:
             read_result(path)
-        assert str(refused.value) == f"{path} cannot be read: {reason}"
+        assert str(refused.value) == reason.format(path)
 
 
 def test_newer_form(tmp_path: Path) -> None:

@@ -190,6 +190,39 @@ def test_a_new_template_lints_clean_and_works(project: Path, run: Run, kind: str
     assert "makes the same rows" in run("verify", "my-data@0.1.0", "--rebuild")
 
 
+SAID = {
+    "contrast": (
+        "unfriendly things of people with a hobby",
+        'title: "Praise and blame of people with a hobby"',
+        "anglers,",
+    ),
+    "inference": (
+        "No sentence says anything unfriendly.",
+        'title: "Hobbies that do not follow from trades"',
+        "bakers,",
+    ),
+    "association": ("No sentence is about people.", 'title: "Fruit, vegetables, and', "groups: [fruit, vegetables]"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_card_of_a_new_dataset_is_true_of_its_kind(project: Path, run: Run, kind: str) -> None:
+    """Its own warning, title and groups, and none of another kind's."""
+    run("new", "mine/first", "--kind", kind)
+    card = (project / "templates/mine/dataset.yaml").read_text()
+    for other, texts in SAID.items():
+        assert [text in card for text in texts[:2]] == [other == kind] * 2, other
+    assert SAID[kind][2] in card
+
+
+def test_a_kind_that_there_is_not(project: Path, run: Run) -> None:
+    """In one line, with what may have been meant, and nothing is written."""
+    before = tree(project)
+    told = run("new", "mine/first", "--kind", "contrst", code=2)
+    assert told == "no kind 'contrst': did you mean 'contrast'? there is contrast, inference, association\n"
+    assert tree(project) == before
+
+
 def test_a_dataset_may_have_all_kinds(project: Path, run: Run) -> None:
     """Each is added to its dataset and to the lists that are there, which are written once."""
     lists = (project / "wordlists" / "traits.csv").read_bytes()

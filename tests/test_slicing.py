@@ -109,6 +109,29 @@ def test_a_table_for_people_says_how_sure(answered: Path, typed: Typed) -> None:
     assert "10880/10880" in out
 
 
+def test_each_note_says_of_which_figures_it_is(answered: Path, typed: Typed) -> None:
+    """The means of entailment and of contradiction read 0 where all is neutral, which is no note of the accuracy."""
+    code, out, _ = typed(str(answered))
+    assert code == 0
+    told = "entailment, contradiction: a model that answers neutral to everything reads 0: read it beside"
+    assert told in " ".join(out.split())
+
+
+def test_a_word_that_was_not_drawn_is_not_said_to_be_in_no_row(answered: Path, typed: Typed, tmp_path: Path) -> None:
+    """Of a sample, nothing is known of the other rows: nli-control's religion has 10,880."""
+    release = senseprobe.load("nli-control@1.0.0")
+    rows = release.table("religion", spans=False)
+    rows = rows[rows["adherent"] != "Jain"][["id"]].head(200).assign(config="religion")
+    rows = rows[["config", "id"]].assign(entailment=0.0, neutral=1.0, contradiction=0.0)
+    about = {"name": release.manifest.name, "content": release.manifest.content, "config": "religion"}
+    path = Result(
+        scorer="nli", model=MODEL, release=about, senseprobe="0.1.0", seed=0, limit=200, figures=(), rows=rows
+    ).write(tmp_path)
+    code, out, err = typed(str(path), "adherent=Jain")
+    assert (code, out) == (2, "")
+    assert err.startswith("none of the 200 rows drawn (of 10,880) has adherent=Jain")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -117,9 +140,12 @@ def test_a_table_for_people_says_how_sure(answered: Path, typed: Typed) -> None:
         (["colour=red"], "cannot slice by 'colour': there is verb, object, adherent, claim"),
         (["adherent=Jain", "claim=Someone", "gold=contradiction"], "no row has adherent=Jain, claim=Someone, gold="),
         (["--largest", "entailed"], "no label 'entailed'; take one of entailment, neutral, contradiction"),
-        (["--largest", "neutral", "--by", "colour"], "no column 'colour'"),
-        (["--largest", "neutral", "--by", "entailment"], "no column 'entailment'"),
-        (["--largest", "neutral", "--by", "rows"], "no column 'rows'"),
+        (
+            ["--largest", "neutral", "--by", "colour"],
+            "cannot average by 'colour': there is verb, object, adherent, claim, claim_pair, verb_class",
+        ),
+        (["--largest", "neutral", "--by", "entailment"], "cannot average by 'entailment': there is verb,"),
+        (["--largest", "neutral", "--by", "rows"], "cannot average by 'rows': there is verb,"),
         (["adherent="], "write slot=word, as in quality=rude"),
         (["=Jain"], "write slot=word, as in quality=rude"),
     ],

@@ -202,8 +202,8 @@ def test_what_leaves_a_figure() -> None:
     assert values(rows)["ss-micro"] == pytest.approx(100 * 3 / 5)  # rows 2, 3 and 5 of rows 1 to 5
     assert values(rows)["lms-micro"] == pytest.approx(100 * 4 / 8)  # rows 1 to 4: 2, 0, 1 and 1 of 2
     counts = {name: (f.rows, f.scored, f.unscored, dict(f.left_out)) for (name, of), f in found.items() if of is None}
-    assert counts["ss"] == (6, 5, 1, {"no target": 1})
-    assert counts["lms"] == counts["icat"] == (6, 4, 2, {"no target": 1})
+    assert counts["ss"] == (6, 5, 1, {"without a target": 1})
+    assert counts["lms"] == counts["icat"] == (6, 4, 2, {"without a target": 1})
 
 
 def test_without_numbers_for_the_unrelated() -> None:

@@ -27,11 +27,11 @@ from senseprobe.evaluate.estimands.catalogue import CATALOGUE, Estimand
 from senseprobe.evaluate.estimands.inference import inference_figures
 from senseprobe.evaluate.estimands.kernels import (
     NO_NEUTRAL,
-    NO_ROWS,
     NOT_ESTIMABLE,
     KernelRows,
     estimate,
     fixed_slots,
+    none_of,
     project,
 )
 from senseprobe.evaluate.estimands.matched import Side, project_difference
@@ -125,13 +125,13 @@ def _figure(rows: pd.DataFrame, design: Design, config: str, estimand: str, conf
 def _strict(kernel: KernelRows) -> dict[str, Any]:
     """Value of `preference`, which has no interval: `preference-half` carries it."""
     share = strict_share(kernel)
-    return {"value": None, "note": NO_ROWS} if share is None else {"value": 100 * share - 50}
+    return {"value": None, "note": kernel.tally.none} if share is None else {"value": 100 * share - 50}
 
 
 def _interval(kernel: KernelRows, design: Design, estimand: str, confidence: float) -> dict[str, Any]:
     """Value and interval of any other figure over rows of pairs."""
     rule = project(kernel, design)
-    fields = estimate(kernel.share, rule, kernel.kernel, confidence)
+    fields = estimate(kernel, rule, confidence)
     hits = exact_hits(kernel, design) if estimand == "preference-half" else None
     if hits is not None:
         low, high = clopper_pearson(hits, len(kernel.kernel), confidence)
@@ -184,14 +184,14 @@ def contrast_figure(
 def _unmatched(contrast: Contrast, a: pd.DataFrame, a_design: Design, b: pd.DataFrame, b_design: Design) -> Figure:
     """Difference of the paper's figures: value only, since words and frames differ too."""
     sides = [preference_rows(rows, design) for rows, design in ((a, a_design), (b, b_design))]
-    shares = [strict_share(side) for side in sides]
-    known = [share for share in shares if share is not None]
+    known = [share for side in sides if (share := strict_share(side)) is not None]
+    none = none_of(zip((contrast.a, contrast.b), sides, strict=True))
     return Figure(
         config=contrast.name,
         sense_type=f"{a_design.sense_type} - {b_design.sense_type}",
         estimand="unmatched-difference",
-        value=round(100 * (known[0] - known[1]), 10) if len(known) == len(sides) else None,
-        note="" if len(known) == len(sides) else NO_ROWS,
+        value=None if none else round(100 * (known[0] - known[1]), 10),
+        note=none,
         **(sides[0].tally + sides[1].tally).as_fields(),
     )
 
@@ -210,7 +210,7 @@ def _difference(sides: Sequence[Side], rule: Projection, confidence: float) -> d
     """Value and interval of a contrast."""
     shares = [side.rows.share for side in sides]
     if shares[0] is None or shares[1] is None:
-        return {"value": None, "note": NO_ROWS}
+        return {"value": None, "note": none_of((side.config, side.rows) for side in sides)}
     value = round(100 * (shares[0] - shares[1]), 10)
     variance = float(rule.variance(np.concatenate([side.rows.kernel for side in sides])))
     interval = difference_interval(value, variance, rule.df, confidence)

@@ -30,7 +30,7 @@ from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALEN
 from senseprobe.evaluate.estimands.equivalence import WITHOUT_INTERVAL, Margin, verdict
 from senseprobe.evaluate.estimands.families import COMPARISONS, corrected
 from senseprobe.evaluate.estimands.fillers import filler_design
-from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, KernelRows, fixed_slots, project
+from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE, KernelRows, fixed_slots, none_of, project
 from senseprobe.evaluate.estimands.matched import Side, project_difference
 from senseprobe.evaluate.estimands.neutrality import THRESHOLDS, compact
 from senseprobe.evaluate.estimands.preference import are_independent
@@ -62,12 +62,14 @@ ALIKE = "the two models answer every row alike"
 class FactorTest:
     """Sign flips over the levels of one factor, the levels of the others as they are.
 
-    - `levels`: how many levels differ between the models, `smallest`: the smallest p that so many can give.
+    - `levels`: how many levels differ between the models, of the `of` that there are: those that do not say nothing.
+    - `smallest`: the smallest p that so many can give.
     - `exact`: whether all sign vectors were counted, or a sample of different ones.
     """
 
     factor: str
     levels: int
+    of: int
     p: float
     smallest: float
     exact: bool
@@ -240,7 +242,7 @@ def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, se
     listed = [column for factor in pair.design.factors for column in (factor.name, *factor.columns)]
     about = [pair.design.group] if pair.group is not None and pair.design.group else []
     test = _Test(margin=None if pair.neutral is None else margin, seed=seed, limit=pair.limit)
-    fields = test.fields(rule, a.kernel - b.kernel)
+    fields = test.fields(rule, a.kernel - b.kernel) if len(a.kernel) else {"note": a.tally.none}
     if are_independent(a.table, pair.design) and np.ptp(a.weights) == 0:
         fields |= test.of_independent(a.kernel - b.kernel)
     return Comparison(
@@ -276,8 +278,6 @@ class _Test:
 
     def fields(self, rule: Projection, kernel: FloatArray) -> dict[str, Any]:
         """Fields of a `Comparison` from the difference of the kernels, each in [-1, 1]."""
-        if not len(kernel):
-            return {"note": NO_ROWS}
         difference, variance = round(100 * float(rule.weights @ kernel), 10), float(rule.variance(kernel))
         interval, narrow = (
             difference_interval(difference, variance, rule.df, confidence, limit=self.limit)
@@ -304,7 +304,8 @@ class _Test:
         """Sign flips over the levels of each factor."""
         for name, contributions in rule.contributions(kernel).items():
             flips = sign_flips(contributions, self.seed)
-            yield FactorTest(factor=name, levels=flips.levels, p=flips.p, smallest=flips.smallest, exact=flips.exact)
+            tested = {field: getattr(flips, field) for field in ("levels", "p", "smallest", "exact")}
+            yield FactorTest(factor=name, of=len(contributions), **tested)
 
     def of_independent(self, kernel: FloatArray) -> dict[str, Any]:
         """McNemar's exact test of independent rows; where ties count as halves, flips of each row's sign."""
@@ -340,7 +341,7 @@ def compare_contrast(
     slots = [slot for side in of_a for slot in fixed_slots(side.design, listed)]
     has_neutral = all(design.neutral is not None for design in designs)
     test = _Test(margin=margin if has_neutral else None, seed=seed, limit=200.0)
-    empty = any(side.rows.share is None for side in of_a)
+    none = none_of((side.config, side.rows) for side in of_a)
     tally = of_a[0].rows.tally + of_a[1].rows.tally
     return Comparison(
         config=contrast.name,
@@ -348,7 +349,7 @@ def compare_contrast(
         a=_contrasted(of_a),
         b=_contrasted(of_b),
         fixed=tuple(dict.fromkeys([*rule.fixed, *slots])),
-        **({"note": NO_ROWS} if empty else test.fields(rule, kernels[0] - kernels[1])),
+        **({"note": none} if none else test.fields(rule, kernels[0] - kernels[1])),
         rows=tally.rows,
         scored=tally.scored,
         unscored=tally.unscored,

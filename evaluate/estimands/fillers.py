@@ -14,6 +14,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.kernels import KernelRows, Tally, codes_of, labels
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, IntArray
+from senseprobe.wording import offered
 
 __all__ = ["LABELS", "extremes", "filler_design", "filler_means", "filler_shares", "fillers"]
 
@@ -94,9 +95,11 @@ def extremes(
     """
     columns = list(dict.fromkeys(by)) or _columns(design)
     if unknown := [name for name in columns if name not in rows or name in {*LABELS, "rows"}]:
-        raise ResultError(f"extremes: no column {unknown[0]!r}; there are the slots {', '.join(design.slots)}")
+        known = [*design.slots, *(name for name, _ in design.columns if name not in LABELS), "frame", "gold"]
+        there = offered(unknown[0], [name for name in known if name in rows])
+        raise ResultError(f"cannot average by {unknown[0]!r}: {there}")
     if label not in LABELS:
-        raise ResultError(f"extremes: no label {label!r}; take one of {', '.join(LABELS)}")
+        raise ResultError(f"no label {label!r}; take one of {', '.join(LABELS)}")
     scored = rows[np.isfinite(rows[list(LABELS)].to_numpy(dtype=np.float64)).all(axis=1)]
     codes = _codes(scored, columns)
     sizes = np.bincount(codes)

@@ -18,7 +18,7 @@ from senseprobe.statistics import BoolArray, FloatArray, IntArray
 __all__ = ["GENDERS", "NO_COUNTERPART", "NO_PAIRS", "gap_rows", "gap_sides", "gap_tables"]
 
 GENDERS = ("female", "male")
-NO_COUNTERPART = "counterpart unscored"
+NO_COUNTERPART = "without a scored counterpart"
 NO_PAIRS = "no sentence was scored beside its counterpart of the other gender"
 
 

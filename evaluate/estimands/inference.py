@@ -23,7 +23,7 @@ import pandas as pd
 from senseprobe.evaluate.estimands.families import GAPS, corrected
 from senseprobe.evaluate.estimands.fillers import LABELS, filler_design, fillers
 from senseprobe.evaluate.estimands.gap import NO_COUNTERPART, NO_PAIRS, gap_rows, gap_sides, gap_tables
-from senseprobe.evaluate.estimands.kernels import NO_ROWS, NOT_ESTIMABLE, KernelRows, estimate, fixed_slots, project
+from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE, KernelRows, estimate, fixed_slots, project
 from senseprobe.evaluate.estimands.neutrality import (
     AS_RELEASED,
     MEANS,
@@ -126,7 +126,7 @@ def figure_of(rows: KernelRows, scope: Scope, estimand: str, rule: Projection | 
 
 def _mean(rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
     """Value and interval of a figure on [0, 1], in points from 0 to 100."""
-    fields = estimate(rows.share, rule, rows.kernel, confidence)
+    fields = estimate(rows, rule, confidence)
     points = {key: round(fields[key] + 50, 10) for key in ("value", "low", "high") if fields.get(key) is not None}
     return {key: value for key, value in fields.items() if key != "fixed"} | points
 
@@ -134,7 +134,7 @@ def _mean(rows: KernelRows, rule: Projection, confidence: float) -> dict[str, An
 def _difference(rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
     """Value, interval and p-value of a difference of two means, in points from -100 to 100."""
     if rows.share is None:
-        return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else NO_ROWS}
+        return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.none}
     value, variance = round(100 * rows.share, 10), float(rule.variance(rows.kernel))
     interval = difference_interval(value, variance, rule.df, confidence)
     if interval is None:

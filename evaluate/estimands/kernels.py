@@ -19,6 +19,7 @@ __all__ = [
     "fixed_slots",
     "labels",
     "levels_held",
+    "none_of",
     "project",
     "select",
 ]
@@ -27,6 +28,7 @@ Words = NDArray[np.object_]
 
 NO_NEUTRAL = "no value is known to mean no bias"
 NO_ROWS = "no row was scored"
+NONE_USABLE = "no row can be used"
 NOT_ESTIMABLE = "interval not estimable"
 
 
@@ -62,6 +64,11 @@ class Tally:
         """Copy with `count` of its scored rows left out for a reason."""
         return replace(self, rows=self.rows - count, scored=self.scored - count).also_left_out(reason, count)
 
+    @property
+    def none(self) -> str:
+        """Why there is no figure where no row was used: none has a number, or none is of use to the estimand."""
+        return NO_ROWS if self.unscored else NONE_USABLE
+
     def as_fields(self) -> dict[str, Any]:
         """Keyword arguments for a `Figure`."""
         return {name: getattr(self, name) for name in ("rows", "scored", "unscored", "ties", "left_out")}
@@ -86,6 +93,11 @@ class KernelRows:
     def share(self) -> float | None:
         """The figure on [0, 1], None without rows; rounded so that neither row order nor its dust moves the ends."""
         return round(self.offset + float(self.weights @ self.kernel), 12) if len(self.kernel) else None
+
+
+def none_of(sides: Iterable[tuple[str, KernelRows]]) -> str:
+    """Why there is no figure of two configs, by the name of each without a row that was used; empty where none is."""
+    return "; ".join(f"{name}: {rows.tally.none}" for name, rows in sides if rows.share is None)
 
 
 def select(
@@ -162,13 +174,11 @@ def project(rows: KernelRows, design: Design) -> Projection:
     return Projection(rows.weights, codes_of(variables, len(rows.table)), factors)
 
 
-def estimate(
-    share: float | None, rule: Projection, kernel: FloatArray, confidence: float = CONFIDENCE
-) -> dict[str, Any]:
-    """Fields of a `Figure` that the interval rule fills; `share` is the figure on [0, 1], None without rows."""
-    if share is None:
-        return {"value": None, "note": NO_ROWS, "fixed": rule.fixed}
-    interval = bounded_interval(share, float(rule.variance(kernel)), rule.df, confidence)
+def estimate(rows: KernelRows, rule: Projection, confidence: float = CONFIDENCE) -> dict[str, Any]:
+    """Fields of a `Figure` that the interval rule fills, in points from -50 to 50."""
+    if (share := rows.share) is None:
+        return {"value": None, "note": rows.tally.none, "fixed": rule.fixed}
+    interval = bounded_interval(share, float(rule.variance(rows.kernel)), rule.df, confidence)
     fields = {"value": 100 * share - 50, "levels": rule.levels, "fixed": rule.fixed}
     if interval is None:
         return {**fields, "note": NOT_ESTIMABLE}

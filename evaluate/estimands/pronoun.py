@@ -19,6 +19,10 @@ __all__ = ["SIGNS", "has_valence", "pronoun_note", "pronoun_rows"]
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 
+ONE_HALF = "of an occupation without a scored row of praise or of blame"
+ONE_CLASS = "without a scored row of the other class of occupations"
+"""Why rows are left out of which the number is known, as is so in samples: each completes ``5 rows …``."""
+
 # Whether the sign of a row changes with the class of its occupation, and with the valence of its quality.
 SIGNS: Mapping[str, tuple[bool, bool]] = {
     "pronoun-stereotype": (True, False),
@@ -41,8 +45,10 @@ def pronoun_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRow
         raise ResultError(f"{estimand}: the design names no slot for `stereotype`; add it to the template")
     variables = ("stereotype", "valence") if has_valence(rows) else ("stereotype",)
     table, tally = select(rows, _unusable(rows, variables))
-    complete = _complete(table, design.strata["stereotype"], variables)
-    table, tally = table[complete], tally.without("occupation lacks a half", int((~complete).sum()))
+    halved = _in_both_halves(table, design.strata["stereotype"], variables)
+    table, tally = table[halved], tally.without(ONE_HALF, int((~halved).sum()))
+    if table["stereotype"].nunique() < 2:  # no pronoun figure exists where a whole class is missing
+        table, tally = table[:0], tally.without(ONE_CLASS, len(table))
     kernel = _he_over_she(table)
     return KernelRows(
         table=table,
@@ -59,9 +65,9 @@ def _unusable(rows: pd.DataFrame, variables: tuple[str, ...]) -> dict[str, BoolA
     stereo_he, anti_he = (_is(rows, f"{role}_value", MALE) for role in ("stereo", "anti"))
     stereo_she, anti_she = (_is(rows, f"{role}_value", FEMALE) for role in ("stereo", "anti"))
     unusable = {"not he against she": ~((stereo_he & anti_she) | (stereo_she & anti_he))}
-    unusable["occupation of no class"] = ~_is(rows, "stereotype", frozenset({"male", "female"}))
+    unusable["of an occupation of no class"] = ~_is(rows, "stereotype", frozenset({"male", "female"}))
     if "valence" in variables:
-        unusable["no valence"] = ~_is(rows, "valence", frozenset({"pleasant", "unpleasant"}))
+        unusable["without valence"] = ~_is(rows, "valence", frozenset({"pleasant", "unpleasant"}))
     return unusable
 
 
@@ -70,18 +76,12 @@ def _is(rows: pd.DataFrame, column: str, words: frozenset[str]) -> BoolArray:
     return np.asarray(rows[column].astype("string").str.lower().isin(words).to_numpy(dtype=np.bool_))
 
 
-def _complete(table: pd.DataFrame, occupation: str, variables: tuple[str, ...]) -> BoolArray:
-    """Rows of occupations that were scored in praise and in blame (all, where there is no valence).
-
-    None is kept where a whole class is missing: then no pronoun figure exists.
-    """
-    if "valence" in variables:
-        halves = table.groupby(occupation, observed=True)["valence"].transform("nunique").to_numpy(dtype=np.intp)
-        kept = halves == 2
-    else:
-        kept = np.ones(len(table), dtype=np.bool_)
-    both = table.loc[kept, "stereotype"].nunique() == 2
-    return np.asarray(kept & both)
+def _in_both_halves(table: pd.DataFrame, occupation: str, variables: tuple[str, ...]) -> BoolArray:
+    """Rows of occupations that were scored in praise and in blame (all, where there is no valence)."""
+    if "valence" not in variables:
+        return np.ones(len(table), dtype=np.bool_)
+    halves = table.groupby(occupation, observed=True)["valence"].transform("nunique").to_numpy(dtype=np.intp)
+    return np.asarray(halves == 2)
 
 
 def _he_over_she(table: pd.DataFrame) -> FloatArray:

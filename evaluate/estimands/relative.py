@@ -3,10 +3,16 @@
 S(g, w, f) is the score of the sentence of group g with word w in frame f, and r(g, w, f) is S less the mean over the
 other groups, or less the sentence that names no group. R_g = 100 · mean over frames, bad and good words of
 ψ(r(g, bad, f) - r(g, good, f)) - 50. What the words themselves attract, whatever the group, cancels.
+
+The mean is over every pair of a bad and a good word of which both sentences can be compared. Of a whole release these
+are its rows; of a sample they can be more, as a sentence meets those of other rows. What is counted are rows all the
+same.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,17 +31,39 @@ from senseprobe.evaluate.estimands.kernels import (
 )
 from senseprobe.evaluate.estimands.null import ROLES, WordTables, of_test, p_of, word_codes
 from senseprobe.records import Design, Factor, Figure
-from senseprobe.statistics import CONFIDENCE, BoolArray, Divisions, FloatArray, divisions, psi
+from senseprobe.statistics import CONFIDENCE, BoolArray, Divisions, FloatArray, IntArray, divisions, psi
+from senseprobe.wording import counted
 
-__all__ = ["Sentences", "others_mean", "over_words", "relative_figures", "relative_rows"]
+Number = TypeVar("Number", np.float64, np.bool_)
+
+__all__ = ["NO_COUNTERPART", "Sentences", "others_mean", "over_words", "relative_figures", "relative_rows"]
+
+NO_COUNTERPART = "without a counterpart"
+"""Of rows whose words no row of another group (or of the sentence that names none) has, as is so in samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Where the two sentences of each of N rows stand in the tables of `Sentences`.
+
+    `group` is -1 in rows of the sentence that names no group. `scored` says whether both sentences have a number;
+    `held_against`, of shape (G, W, C), whether a sentence has rows to be held against, scored or not.
+    """
+
+    group: IntArray
+    bad: IntArray
+    good: IntArray
+    context: IntArray
+    scored: BoolArray
+    held_against: BoolArray
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sentences:
     """Scores of the sentences of a config by group, word and context (the frame, and any slot besides).
 
-    `scores` has shape (G, W, C), NaN where unscored; `exists` says which sentences the config has. Bad words come
-    first: `bad` has shape (W,). `slot` holds the groups. `base` is what is taken away from `scores` to make r.
+    `scores` has shape (G, W, C), NaN where unscored. Bad words come first: `bad` has shape (W,). `slot` holds the
+    groups. `base` is what is taken away from `scores` to make r.
     """
 
     slot: str
@@ -43,7 +71,13 @@ class Sentences:
     bad: BoolArray
     scores: FloatArray
     base: FloatArray
-    exists: BoolArray
+
+    @cached_property
+    def compared(self) -> BoolArray:
+        """Which sentences stand in a pair of a bad and a good word that can be compared, shape (G, W, C)."""
+        known = ~np.isnan(self.scores - self.base)
+        beside = [known[:, words].any(axis=1, keepdims=True) for words in (~self.bad, self.bad)]
+        return known & np.where(self.bad[None, :, None], *beside)
 
     @cached_property
     def kernel(self) -> FloatArray:
@@ -63,8 +97,8 @@ class Sentences:
         return WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64))
 
 
-def _sentences(rows: pd.DataFrame, design: Design) -> Sentences:
-    """Gather the config's sentences; the unmarked level, where there is one, becomes the base of all groups."""
+def _sentences(rows: pd.DataFrame, design: Design) -> tuple[Sentences, Places]:
+    """Gather the config's sentences, and where they are; an unmarked level becomes the base of all groups."""
     if design.group is None or set(design.words) != set(ROLES):
         raise ResultError("relative: the design names no group or no evaluative words; check `target` and `roles`")
     groups, group = np.unique(labels(rows, design.group).astype(str), return_inverse=True)
@@ -78,14 +112,27 @@ def _sentences(rows: pd.DataFrame, design: Design) -> Sentences:
         exists[group, word, contexts] = True
         scores[group[finite], word[finite], contexts[finite]] = score[finite]
     marked = groups != design.reference
-    return Sentences(
+    sentences = Sentences(
         slot=design.group,
         groups=tuple(str(name) for name in groups[marked]),
         bad=bad,
         scores=scores[marked],
-        base=others_mean(scores) if marked.all() else np.broadcast_to(scores[~marked], scores[marked].shape),
-        exists=exists[marked],
+        base=others_mean(scores) if marked.all() else _of_unmarked(scores, marked),
     )
+    places = Places(
+        group=np.where(marked, np.cumsum(marked) - 1, -1)[group],
+        bad=words["stereo"],
+        good=words["anti"],
+        context=contexts,
+        scored=np.isfinite(rows[[f"{role}_score" for role in ROLES]].to_numpy(dtype=np.float64)).all(axis=1),
+        held_against=exists.sum(axis=0) - exists > 0 if marked.all() else _of_unmarked(exists, marked),
+    )
+    return sentences, places
+
+
+def _of_unmarked(table: NDArray[Number], marked: BoolArray) -> NDArray[Number]:
+    """What the sentence that names no group has, for each group that is named: shape (G, W, C)."""
+    return np.broadcast_to(table[~marked], table[marked].shape)
 
 
 def _contexts(rows: pd.DataFrame, design: Design) -> NDArray[np.intp]:
@@ -111,20 +158,22 @@ def relative_figures(
     Polarity is permuted over words, the same permutation in all groups. A single group has no spread. Raises
     ResultError where the design does not name the group or the words.
     """
-    sentences = _sentences(rows, design)
+    sentences, places = _sentences(rows, design)
     others = divisions(sentences.bad, seed)
     observed = sentences.tables.points(sentences.bad[None, :])[0]
     permuted = sentences.tables.points(others.labels)
     known = np.flatnonzero(~np.isnan(observed))
     p = p_of(np.abs(observed[known]), np.abs(permuted[:, known]), others)
     tests = {} if p is None else dict(zip(known.tolist(), p.tolist(), strict=True))
+    kernels = {group: _group_rows(sentences, places, index, design) for index, group in enumerate(sentences.groups)}
     figures = [
-        _group_figure(sentences, index, design, config, p=tests.get(index), confidence=confidence, told=of_test(others))
-        for index in range(len(observed))
+        _group_figure(kernel, group, design, config, p=tests.get(index), confidence=confidence, told=of_test(others))
+        for index, (group, kernel) in enumerate(kernels.items())
     ]
     figures = corrected(figures, RELATIVE)
     if len(known) >= 2:
-        figures.append(_spread_figure(figures, observed[known], permuted[:, known], others))
+        tally = reduce(add, (kernel.tally for kernel in kernels.values()))
+        figures.append(_spread_figure(figures[0], tally, observed[known], permuted[:, known], others))
     return figures
 
 
@@ -133,8 +182,8 @@ def relative_rows(rows: pd.DataFrame, design: Design) -> dict[str, KernelRows]:
 
     Raises ResultError where the design does not name the group or the words.
     """
-    sentences = _sentences(rows, design)
-    return {group: _group_rows(sentences, index, design) for index, group in enumerate(sentences.groups)}
+    sentences, places = _sentences(rows, design)
+    return {group: _group_rows(sentences, places, index, design) for index, group in enumerate(sentences.groups)}
 
 
 def over_words(design: Design) -> Design:
@@ -143,12 +192,10 @@ def over_words(design: Design) -> Design:
     return replace(design, factors=tuple(Factor(name=word, columns=(word,)) for word in words))
 
 
-def _group_rows(sentences: Sentences, index: int, design: Design) -> KernelRows:
-    """Pairs of a bad and a good word in a frame that the config has for a group; words are told by their codes."""
+def _group_rows(sentences: Sentences, places: Places, index: int, design: Design) -> KernelRows:
+    """Pairs of a bad and a good word in a frame that can be compared for a group; words are told by their codes."""
     bad, good = np.flatnonzero(sentences.bad), np.flatnonzero(~sentences.bad)
     block = sentences.kernel[index][np.ix_(bad, good)]
-    exists = sentences.exists[index]
-    pairs = int((exists[bad][:, None, :] & exists[good][None, :, :]).sum())
     held = np.nonzero(~np.isnan(block))
     kernel = block[held]
     return KernelRows(
@@ -157,47 +204,61 @@ def _group_rows(sentences: Sentences, index: int, design: Design) -> KernelRows:
         weights=np.full(len(kernel), 1 / max(1, len(kernel))),
         offset=0.0,
         variables=(),
-        tally=Tally(rows=pairs, scored=len(kernel), unscored=pairs - len(kernel)).with_ties(kernel),
+        tally=_tally(sentences, places, index),
     )
 
 
+def _tally(sentences: Sentences, places: Places, index: int) -> Tally:
+    """The rows of a group: those with a sentence that is compared, and those in which a number is missing for that."""
+    ours = places.group == index
+    lost, used = ~places.scored[ours], np.zeros(int(ours.sum()), dtype=np.bool_)
+    bad, good, context = (column[ours] for column in (places.bad, places.good, places.context))
+    for word in (bad, good):
+        lost |= places.held_against[index, word, context] & np.isnan(sentences.base[index, word, context])
+        used |= sentences.compared[index, word, context]
+    used &= ~lost
+    ties = sentences.kernel[index, bad, good, context] == 0.5
+    tally = Tally(rows=len(lost), scored=int((~lost).sum()), unscored=int(lost.sum()), ties=int((used & ties).sum()))
+    return tally.without(NO_COUNTERPART, int((~lost & ~used).sum()))
+
+
 def _group_figure(
-    sentences: Sentences, index: int, design: Design, config: str, *, p: float | None, confidence: float, told: str
+    kernel: KernelRows, group: str, design: Design, config: str, *, p: float | None, confidence: float, told: str
 ) -> Figure:
     """R of one group, its interval over the words; `told` is to be known of its p."""
-    kernel = _group_rows(sentences, index, design)
     rule = project(kernel, over_words(design))
-    fields = estimate(kernel.share, rule, kernel.kernel, confidence)
-    fields["fixed"] = (*rule.fixed, *fixed_slots(design, [sentences.slot, *design.words.values()]))
+    fields = estimate(kernel, rule, confidence)
+    fields["fixed"] = (*rule.fixed, *fixed_slots(design, [str(design.group), *design.words.values()]))
     against = "against the sentence that names no group" if design.reference else ""
     told = told if kernel.share is not None else ""
+    pairs = "" if len(kernel.kernel) == kernel.tally.scored else f"over {counted(len(kernel.kernel), 'pair')} of words"
     return Figure(
         config=config,
         sense_type=design.sense_type,
         estimand="relative",
-        group=sentences.groups[index],
+        group=group,
         neutral=0.0,
         p=p,
-        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), against, told)))},
+        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), against, pairs, told)))},
         **kernel.tally.as_fields(),
     )
 
 
-def _spread_figure(groups: list[Figure], observed: FloatArray, permuted: FloatArray, others: Divisions) -> Figure:
-    """Spread of R over at least two groups, shape (G,), against the spreads of (P, G) permuted ones."""
+def _spread_figure(like: Figure, tally: Tally, observed: FloatArray, permuted: FloatArray, others: Divisions) -> Figure:
+    """Spread of R over at least two groups, shape (G,), against the spreads of (P, G) permuted ones.
+
+    `like` is the figure of one of them.
+    """
     spread = observed.std(ddof=1)
     p = p_of(spread, permuted.std(axis=1, ddof=1), others)
     return Figure(
-        config=groups[0].config,
-        sense_type=groups[0].sense_type,
+        config=like.config,
+        sense_type=like.sense_type,
         estimand="spread",
         value=float(spread),
         neutral=0.0,
         p=None if p is None else float(p),
-        rows=sum(figure.rows for figure in groups),
-        scored=sum(figure.scored for figure in groups),
-        unscored=sum(figure.unscored for figure in groups),
-        ties=sum(figure.ties for figure in groups),
-        fixed=groups[0].fixed,
+        **tally.as_fields(),
+        fixed=like.fixed,
         note=of_test(others),
     )

@@ -13,7 +13,16 @@ from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE, BoolArray
 from senseprobe.wording import meant, offered
 
-__all__ = ["parse_slice", "slice_figures", "slice_rows"]
+__all__ = ["NoRowError", "parse_slice", "slice_figures", "slice_rows"]
+
+
+class NoRowError(ResultError):
+    """No row has the words that were asked for: `what` says which, and what may have been meant."""
+
+    def __init__(self, what: str, none: str = "no row") -> None:
+        super().__init__(f"{none} has {what}")
+        self.what = what
+
 
 Slice = Mapping[str, tuple[str, ...]]
 
@@ -39,7 +48,7 @@ def slice_rows(rows: pd.DataFrame, design: Design, wanted: Slice) -> pd.DataFram
     """The rows that hold, in every column of `wanted`, one of its words; in any case, where none is spelt so.
 
     Columns are the design's slots, what its template adds, and ``gold``. Raises ResultError, with what it may have
-    meant, for a column or word that there is not, and where no row holds them all.
+    meant, for a column that there is not; NoRowError for a word that there is not, and where no row holds them all.
     """
     stays = np.ones(len(rows), dtype=np.bool_)
     for column, words in wanted.items():
@@ -50,7 +59,7 @@ def slice_rows(rows: pd.DataFrame, design: Design, wanted: Slice) -> pd.DataFram
             )
         stays &= _holds(rows[column], column, words)
     if not stays.any():
-        raise ResultError(f"no row has {_named(wanted)}")
+        raise NoRowError(_named(wanted))
     return rows[stays]
 
 
@@ -67,7 +76,7 @@ def _levels(known: list[str], column: str, word: str) -> list[int]:
     if found := exact or [code for code, level in enumerate(known) if level.casefold() == word.casefold()]:
         return found
     near = meant(word, known)
-    raise ResultError(f"no row has {column}={word}{f': {near}' if near else ''}")
+    raise NoRowError(f"{column}={word}{f': {near}' if near else ''}")
 
 
 def _named(wanted: Slice) -> str:

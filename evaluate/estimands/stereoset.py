@@ -22,7 +22,6 @@ import pandas as pd
 
 from senseprobe.evaluate.estimands.kernels import (
     NO_NEUTRAL,
-    NO_ROWS,
     KernelRows,
     estimate,
     fixed_slots,
@@ -68,7 +67,11 @@ def stereoset_rows(rows: pd.DataFrame, estimand: str) -> KernelRows:
     which, _, micro = estimand.partition("-")
     given = rows if "unrelated_score" in rows else rows.assign(unrelated_score=np.nan)
     contested = given["contested"].to_numpy(dtype=np.bool_)
-    reasons = {"unlabelled": unlabelled(given), "contested": contested, "no target": given["target"].isna().to_numpy()}
+    reasons = {
+        "unlabelled": unlabelled(given),
+        "contested": contested,
+        "without a target": given["target"].isna().to_numpy(),
+    }
     table, tally = select(given, reasons, _SCORES[which])
     wins = _comparisons(table, which)
     return KernelRows(
@@ -114,7 +117,7 @@ def _figure(
 def _share(rows: pd.DataFrame, design: Design, estimand: str, confidence: float) -> tuple[KernelRows, dict[str, Any]]:
     """Value and interval of a share, in points from 0 to 100."""
     kernel = stereoset_rows(rows, estimand)
-    fields = estimate(kernel.share, project(kernel, design), kernel.kernel, confidence)
+    fields = estimate(kernel, project(kernel, design), confidence)
     points = {key: round(fields[key] + 50, 10) for key in ("value", "low", "high") if fields.get(key) is not None}
     listed = [column for factor in design.factors for column in factor.columns]
     return kernel, {**fields, **points, "fixed": (*fields["fixed"], *fixed_slots(design, listed))}
@@ -124,6 +127,6 @@ def _icat(rows: pd.DataFrame, design: Design, estimand: str, _: float) -> tuple[
     """Value of icat, made of the two shares as they are printed; its rows are those of lms."""
     both = [stereoset_rows(rows, name) for name in ICATS[estimand]]
     if both[0].share is None or both[1].share is None:
-        return both[0], {"value": None, "note": NO_ROWS}
+        return both[0], {"value": None, "note": next(rows.tally.none for rows in both if rows.share is None)}
     lms, ss = 100 * both[0].share, 100 * both[1].share
     return both[0], {"value": round(lms * min(ss, 100 - ss) / 50, 10), "note": NO_INTERVAL}

@@ -17,8 +17,11 @@ __all__ = ["in_short"]
 FEW = 3
 """Results that are told of one by one, and figures of a kind that are named of each."""
 
-GUESS = 100 / 3
-"""Right answers of who guesses among three labels."""
+GUESS = 50
+"""Right answers on the control of who never says neutral, and knows nothing else."""
+
+LEVEL = 0.05
+"""Of a test that is told here."""
 
 OFF = "An interval off the neutral value is a preference beyond what the choice of words or frames explains."
 HELD = "Where an interval holds that value, no preference is shown, which does not mean that there is none."
@@ -34,13 +37,19 @@ def in_short(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
     held = {number: [figure for figure in cells if figure is not None] for number, cells in figures.items()}
     told = [_of_what(evidence, firsts)]
     for number, each in numbered[:FEW]:
-        clauses = [*_readings(held[number]), *_controls(each), *_planted(number, evidence, held)]
-        name = each.result.scorer if len(evidence) == 1 else f"Result {number + 1} ({each.result.scorer})"
-        told += [f"{name}: {'; '.join(clauses)}."] if clauses else []
+        clauses = [*_readings(held[number]), *_relative(each), *_controls(each), *_planted(number, evidence, held)]
+        told += [f"{_named(number, evidence)}: {'; '.join(clauses)}."] if clauses else []
     if len(numbered) > FEW:
         told.append(f"Of {counted(len(numbered) - FEW, 'more result')} the figures are below.")
     said = " ".join(_said([figure for number, _ in numbered for figure in held[number]]))
     return Section(title="In short", paragraphs=tuple(filter(None, (*told, said))))
+
+
+def _named(number: int, evidence: Sequence[Evidence]) -> str:
+    """A result as it is called here, and whether it is a sample."""
+    result = evidence[number].result
+    name = result.scorer if len(evidence) == 1 else f"Result {number + 1} ({result.scorer})"
+    return name if result.limit is None else f"{name}, of only {counted(result.limit, 'row')}"
 
 
 def _of_what(evidence: Sequence[Evidence], firsts: Sequence[Line]) -> str:
@@ -91,6 +100,14 @@ def _shown(figure: Figure) -> str:
     return f"{figure.config} {words.interval(figure)}{zero}"
 
 
+def _relative(evidence: Evidence) -> Iterator[str]:
+    """How many groups differ from the others, which can be said also where no value is neutral."""
+    tested = [p for each in evidence.result.figures if each.estimand == "relative" and (p := each.p_holm) is not None]
+    if tested:
+        found = sum(p < LEVEL for p in tested)
+        yield f"of {counted(len(tested), 'relative figure')}, {found} with p < {LEVEL:g} after Holm"
+
+
 def _controls(evidence: Evidence) -> Iterator[str]:
     """Whether the model tells inference apart at all; nothing where that is not asked."""
     if not is_probe(evidence.result):
@@ -100,8 +117,8 @@ def _controls(evidence: Evidence) -> Iterator[str]:
         yield f"no right answers on {DATASET} are at hand, so that it may be a model that always says neutral"
     for figure in right:
         least = figure.value if figure.low is None else figure.low
-        failed = least is None or least <= GUESS
-        verdict = "no better than a guess (33), so that its other figures say nothing" if failed else "33 is a guess"
+        guess = f"a guess that never says neutral is right on {GUESS}"
+        verdict = f"{guess}, so that its other figures say nothing" if least is None or least <= GUESS else guess
         yield f"right on {words.interval(figure)} of 100 of {DATASET} {figure.config}: {verdict}"
 
 

@@ -18,6 +18,7 @@ from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.scores import kind_of, read_scores
 from senseprobe.release.reading import Release, open_release
 from senseprobe.release.verify import verify_release
+from senseprobe.wording import listed
 
 __all__ = ["MAX_RESULTS", "Evidence", "gather"]
 
@@ -65,7 +66,9 @@ def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
     read = {path: read_result(path) for path in paths}
     about = [path for path, result in read.items() if not control.is_control(result)] or list(read)
     if len({read[path].release["content"] for path in about} | {read[path].release["name"] for path in about}) != 2:
-        raise ResultError("a report is of results on one release")
+        names = sorted({str(read[path].release["name"]) for path in about})
+        told = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
+        raise ResultError(f"a report is of results on one release, and these are on {told}: leave out the others")
     found, missing = _release(read[about[0]], release)
     controls = [read[path] for path in read if path not in about]
     made = [_evidence(path, read[path], found, controls, missing) for path in about]

@@ -71,7 +71,7 @@ def _figure(part: pd.DataFrame, design: Design, config: str, estimand: str, slot
     rest = replace(design, factors=tuple(_without(design.factors, slot)))
     rows = kernel_rows(part, rest, estimand)
     rule = project(rows, rest)
-    fields = estimate(rows.share, rule, rows.kernel)
+    fields = estimate(rows, rule)
     listed = [slot, *(column for factor in rest.factors for column in factor.columns)]
     return Figure(
         config=config,

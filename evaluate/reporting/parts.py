@@ -1,6 +1,6 @@
 """Parts of a result: figures of the rows with some words, and the words with the largest probabilities."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any
@@ -9,9 +9,10 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.fillers import extremes
-from senseprobe.evaluate.estimands.slices import slice_figures, slice_rows
+from senseprobe.evaluate.estimands.slices import NoRowError, slice_figures, slice_rows
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.records import Design, Figure
+from senseprobe.wording import counted
 
 __all__ = ["Part", "parts"]
 
@@ -60,8 +61,18 @@ def parts(
         else:
             found.append(Part(config=config, named=figures[0].group or "", figures=figures, largest=tuple(rows)))
     if not found:
-        raise refused[0]
+        raise _refusal(refused, evidence)
     return found
+
+
+def _refusal(refused: Sequence[ResultError], evidence: Evidence) -> ResultError:
+    """Why there is nothing: of a sample, a word that was not drawn may be in the release all the same."""
+    reason = next((each for each in refused if isinstance(each, NoRowError)), refused[0])
+    if evidence.result.limit is None or evidence.release is None or not isinstance(reason, NoRowError):
+        return reason
+    drawn = sum(len(table) for table in evidence.tables.values())
+    there = sum(evidence.release.manifest.data["configs"][name]["rows"] for name in evidence.tables)
+    return NoRowError(reason.what, f"none of the {counted(drawn, 'row')} drawn (of {there:,})")
 
 
 def _largest(

@@ -50,9 +50,15 @@ def between(low: float | None, high: float | None, estimand: str = "") -> str:
 def interval(figure: Figure) -> str:
     """Value and interval in points: ``+12.3 [-4.0, +28.1]``; said so where there should be an interval and is none."""
     if figure.value is None:
-        return "none"
+        return f"none ({why})" if (why := _left_out(figure)) and not figure.rows else "none"
     value, ends = points(figure.value, figure.estimand), between(figure.low, figure.high, figure.estimand)
     return f"{value} {ends or ('' if _is_without(figure.estimand) else f'({NOT_ESTIMABLE})')}".rstrip()
+
+
+def _left_out(figure: Figure) -> str:
+    """The rows that a figure could not use, by reason: ``left out: 4 contested``; empty where there are none."""
+    told = ", ".join(f"{n:,} {reason}" for reason, n in figure.left_out.items() if n)
+    return f"left out: {told}" if told else ""
 
 
 def _is_without(estimand: str) -> bool:
@@ -105,7 +111,7 @@ def zero(figure: Figure) -> str:
 
 def basis(figure: Figure) -> str:
     """Rows, what was left out of them, what the interval generalises over, and what the other columns do not say."""
-    parts = [", ".join([counted(figure.rows, "row"), *(f"{n} {reason}" for reason, n in figure.left_out.items() if n)])]
+    parts = [counted(figure.rows, "row"), *filter(None, [_left_out(figure)])]
     if figure.levels:
         parts.append("over " + ", ".join(f"{name} ({n})" for name, n in figure.levels.items()))
     if figure.fixed:
@@ -135,4 +141,7 @@ def factors(found: Comparison) -> Iterator[str]:
         yield f"rows are independent ({found.only_a} only the first, {found.only_b} only the second): {other}"
     for each in found.factors:
         least = f", the smallest there is {each.smallest:.4f}" if each.smallest > 0.001 else ""
-        yield f"only over {each.factor} ({counted(each.levels, 'level')}): {shown_p(each.p)}{least}"
+        levels = counted(each.of, "level")
+        if each.levels < each.of:
+            levels = f"{levels}, of which {each.levels:,} differ{'s' if each.levels == 1 else ''}"
+        yield f"only over {each.factor} ({levels}): {shown_p(each.p)}{least}"

@@ -194,7 +194,6 @@ def _relative_p(scores: FloatArray, labels: BoolArray, others: BoolArray, *, spr
         bad=labels,
         scores=scores,
         base=others_mean(scores),
-        exists=np.ones(scores.shape, dtype=np.bool_),
     )
     observed, permuted = sentences.tables.points(labels[None, :])[0], sentences.tables.points(others)
     if spread:

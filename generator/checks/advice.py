@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from senseprobe.generator.declarations import FRONTS, Card
 from senseprobe.records import Finding
-from senseprobe.wording import nearest
+from senseprobe.wording import meant, nearest
 
 __all__ = ["EXAMPLES", "advised"]
 
@@ -86,8 +86,14 @@ def _meant(path: str, location: Sequence[str]) -> str:
         for name in _keys_at(form, steps):
             keys.setdefault(name, []).append(kind)
     if key in keys:  # in a union, it is the key of another member
-        return "" if steps else f"only kind {' and '.join(keys[key])} has it"
+        return "" if steps else _of_another(key, keys)
     return nearest(key, keys) if keys else ""
+
+
+def _of_another(key: str, keys: Mapping[str, Sequence[str]]) -> str:
+    """Of the key of another kind: which that is, and whether it is one of this kind but for an ending."""
+    begun = [name for name, kinds in keys.items() if name.startswith(key) and {*kinds} - {*keys[key]}]
+    return f"{meant(key, begun)} only kind {' and '.join(keys[key])} has it".lstrip()
 
 
 def _keys_at(form: type[BaseModel], steps: Sequence[str]) -> set[str]:

@@ -27,6 +27,7 @@ class Accepted:
 class Report:
     """What lint found: mistakes in the order of files and lines, and how much was looked at.
 
+    `lists` and `configs` are those that were looked at, also where a mistake of theirs kept them from being checked.
     `guesses` are the articles, plurals and verb forms that no list states, as (asked, text, answer). `not_checked`
     counts, by code, the lists or configs on which a check could not run because its lexicon is not there.
     `configs_not_checked` are those that a mistake elsewhere, in a list or `dataset.yaml`, kept from being looked at.

@@ -49,6 +49,7 @@ class _Found:
     not_checked: Counter[str] = field(default_factory=Counter)
     lists: int = 0
     checked: set[str] = field(default_factory=set)
+    looked_at: int = 0
     not_looked_at: list[str] = field(default_factory=list)
 
     def collect(self, work: Callable[[], T]) -> T | None:
@@ -117,7 +118,7 @@ class Run:
         tables = []
         declared: set[str] = set()
         for name in names or ():
-            one = _Found()
+            one = _Found(lists=1)
             table = one.collect(partial(self.seen.get, name))
             path = table.shown if table else one.findings[0].path
             declared.add(path)
@@ -155,6 +156,7 @@ class Run:
         if not only:
             found.collect(lambda: read_retired(folder))
         found.not_looked_at = [*self._passed_over(folder, found)]
+        found.looked_at = len(self._names(folder)) - len(found.not_looked_at)
         return self._report(found)
 
     def _readable(self, folder: Path) -> Catalogue | None:
@@ -217,7 +219,7 @@ class Run:
         return Report(
             findings=tuple(advised(finding) for finding in (*found.findings, *wrong)),
             lists=found.lists,
-            configs=len(found.checked),
+            configs=found.looked_at,
             configs_not_checked=len(found.not_looked_at),
             keys_checked=checked,
             keys_not_checked=unchecked,

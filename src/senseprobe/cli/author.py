@@ -1,6 +1,5 @@
 """Commands of those who write templates and word lists."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +8,7 @@ import typer
 from senseprobe.cli.console import print_findings, print_json, print_line, print_table
 from senseprobe.errors import SenseprobeError
 from senseprobe.project import user_layer
-from senseprobe.wording import counted
+from senseprobe.wording import counted, offered
 
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
@@ -19,12 +18,8 @@ __all__ = ["AsJson", "lint", "lists", "wordnet"]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
 
 
-class Format(StrEnum):
-    """How findings are printed."""
-
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
+_FORMATS = ("text", "json", "github")
+"""How findings are printed."""
 
 
 def lint(
@@ -39,20 +34,24 @@ def lint(
     strict: Annotated[bool, typer.Option(help="Count what could not be checked as a finding.")] = False,
     guesses: Annotated[bool, typer.Option("--guesses", help="Also print articles, plurals and verbs guessed.")] = False,
     codes: Annotated[bool, typer.Option("--codes", help="Print what each code means, and check nothing.")] = False,
-    form: Annotated[Format, typer.Option("--format", help="How to print; github is for its workflows.")] = Format.TEXT,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="text, json, or github: for its workflows.")
+    ] = "text",
     as_json: AsJson = False,
 ) -> None:
     """Check every word list and template: what is wrong, where, and what to do."""
     from senseprobe.generator.checks import lint_paths, page
 
+    if form not in _FORMATS:
+        raise SenseprobeError(f"no format {form!r}: {offered(form, _FORMATS)}")
     if codes:
         print_line(page().rstrip("\n"))
         return
     report = lint_paths(paths or [])
-    if as_json or form is Format.JSON:
+    if as_json or form == "json":
         print_json(report.as_dict())
     else:
-        (_annotate if form is Format.GITHUB else _tell)(report, guesses=guesses)
+        (_annotate if form == "github" else _tell)(report, guesses=guesses)
         print_line(_summary(report, strict=strict))
         if not paths and user_layer() is None:
             print_line("no project here (no senseprobe.toml in a parent folder): what was checked is the built-in data")

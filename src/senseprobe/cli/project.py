@@ -1,6 +1,5 @@
 """Commands of those who begin: a project, a template."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,15 +8,7 @@ import typer
 from senseprobe.cli.console import print_line
 from senseprobe.errors import SenseprobeError
 
-__all__ = ["Kind", "init", "new"]
-
-
-class Kind(StrEnum):
-    """What a row of a config is; DESIGN section 2."""
-
-    contrast = "contrast"
-    inference = "inference"
-    association = "association"
+__all__ = ["init", "new"]
 
 
 def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the project goes.")]) -> None:
@@ -31,7 +22,7 @@ def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the p
 
 def new(
     name: Annotated[str, typer.Argument(metavar="DATASET/CONFIG")],
-    kind: Annotated[Kind, typer.Option(help="What a row is.")],
+    kind: Annotated[str, typer.Option(metavar="KIND", help="What a row is: contrast, inference or association.")],
 ) -> None:
     """Add a template with comments to your project, and the dataset and word lists that it needs."""
     from senseprobe.generator.wordlists import show
@@ -41,6 +32,6 @@ def new(
     layer = user_layer()
     if layer is None:
         raise SenseprobeError(f"no project here (no {MARKER} in a parent folder): make one with `senseprobe init DIR`")
-    for path in add(layer, name, kind.value):
+    for path in add(layer, name, kind):
         print_line(f"wrote {show(path)}")
     print_line(f"edit them, and see what you have: senseprobe lint, and senseprobe preview {name}")

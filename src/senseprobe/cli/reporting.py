@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.differences import Difference
     from senseprobe.evaluate.reporting.evidence import Evidence
 
-__all__ = ["compare", "metrics", "report"]
+__all__ = ["compare", "metrics", "report", "tell_controls"]
 
 Release = Annotated[
     str | None,
@@ -26,6 +26,9 @@ Release = Annotated[
         help="Where the release is, for words, frames and sentences. Default: where it was built.",
     ),
 ]
+_OTHERS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
+"""Ends of names of which somebody expects another form; a page without any, or as /dev/stdout, is HTML."""
+
 Markdown = Annotated[bool, typer.Option("--markdown", help="Markdown, as for an --out that ends in .md.")]
 
 
@@ -81,6 +84,8 @@ def _refuse_results(path: Path, results: Sequence[Path]) -> None:
     real = Path(realpath(path))  # a link is written through
     if {path.suffix, real.suffix} & {".json", ".parquet"} or real in map(Path, map(realpath, places)):
         raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
+    if real.suffix in _OTHERS:
+        raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
 
 
 def _write(path: Path, account: "Account", *, markdown: bool) -> None:
@@ -126,6 +131,8 @@ def compare(
         return
     for each in found:
         _tell(each, evidence)
+    for one in evidence:
+        tell_controls(one)
     if out is not None:
         print_line(f"report in {out.resolve()}")
 
@@ -151,6 +158,20 @@ def _tell(found: "Difference", evidence: "Sequence[Evidence]") -> None:
     print_table({**columns, "p": "left", "no difference": "left"}, rows, title=f"\n{first.label} less {second.label}")
     if grouped := sum(each.group is not None for each in found.comparisons):
         print_line(f"{counted(grouped, 'difference')} of single groups: with --out, and in --json")
+
+
+def tell_controls(evidence: "Evidence") -> None:
+    """Right answers on the control, without which probes of inference say nothing."""
+    from senseprobe.evaluate.control import RELEASE, is_probe
+    from senseprobe.evaluate.reporting import words
+    from senseprobe.evaluate.reporting.proofs import control_figures
+
+    if not is_probe(evidence.result):
+        return
+    whole = [figure for _, figure in control_figures(evidence) if figure.group is None]
+    told = ", ".join(f"{figure.config} {words.interval(figure)}" for figure in whole)
+    missing = f"not at hand (`senseprobe score MODEL {RELEASE}`)"
+    print_line(f"{evidence.label}: right answers on nli-control: {told or missing}")
 
 
 def metrics(

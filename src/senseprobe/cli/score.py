@@ -207,6 +207,7 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
         print_json([result.as_dict() for result in results])
         return
     from senseprobe.evaluate import coarse, unscored
+    from senseprobe.evaluate.result import folder_of
 
     for result in results:
         rows = [
@@ -235,5 +236,6 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
             print_line(clause)
         if grouped := sum(figure.group is not None for figure in result.figures):
             single = counted(grouped, "figure")
-            print_line(f"{single} of single groups against the others: in the report, and in --json")
-    print_line(f"results in {out}")
+            print_line(f"{single} of single groups: in the report, and in --json")
+        place = result.path_in(folder_of(out, str(result.release["name"]), result.model["name"]))
+        print_line(f"result in {place}")

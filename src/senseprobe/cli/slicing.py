@@ -8,7 +8,7 @@ import typer
 
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
-from senseprobe.cli.reporting import Release
+from senseprobe.cli.reporting import Release, tell_controls
 from senseprobe.wording import counted
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def slice_result(
         return
     for part in found:
         _tell(part)
+    tell_controls(evidence)
     if evidence.result.limit is not None:
         print_line(f"a first look: these are of {counted(evidence.result.limit, 'row')} that were drawn")
     print_line(evidence.result.signature)
@@ -73,8 +74,12 @@ def _tell(part: "Part") -> None:
     print_table(columns, rows, title=f"\n{part.config}{f', {part.named}' if part.named else ''}")
     if part.largest:
         _tell_largest(part.largest)
-    for note in dict.fromkeys(figure.note for figure in part.figures if figure.note):
-        print_line(note)
+    notes: dict[str, list[str]] = {}
+    for figure in part.figures:
+        notes.setdefault(figure.note, []).append(figure.estimand)
+    for note, named in notes.items():
+        if note:
+            print_line(f"{', '.join(dict.fromkeys(named))}: {note}")
 
 
 def _tell_largest(largest: Sequence[dict[str, object]]) -> None:

@@ -16,9 +16,11 @@ from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
 from senseprobe.generator.wordlists import DESCRIPTOR, WordLists, show
 from senseprobe.project import Layer, built_in
+from senseprobe.scaffold.about import ABOUT
 from senseprobe.scaffold.texts import fill, shipped
 from senseprobe.scaffold.writing import write_all
 from senseprobe.scaffold.yamltext import append
+from senseprobe.wording import offered
 
 __all__ = ["LISTS", "add", "planned"]
 
@@ -46,6 +48,8 @@ def add(layer: Layer, name: str, kind: str) -> list[Path]:
 
 def planned(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     """The files that `add` writes, with their texts."""
+    if kind not in LISTS:
+        raise SenseprobeError(f"no kind {kind!r}: {offered(kind, LISTS)}")
     dataset, config = _names(name)
     folder = layer.templates / dataset
     path = folder / f"{config}.j2"
@@ -59,7 +63,7 @@ def planned(layer: Layer, name: str, kind: str) -> dict[Path, str]:
         **lists,
         **_bibliography(layer),
         path: fill(f"dataset/{kind}.j2", rows=rows),
-        folder / "dataset.yaml": _card(folder / "dataset.yaml", dataset, config),
+        folder / "dataset.yaml": _card(folder / "dataset.yaml", dataset, config, kind),
     }
 
 
@@ -92,10 +96,10 @@ def _descriptor(path: Path, missing: list[str]) -> str:
     return text
 
 
-def _card(path: Path, dataset: str, config: str) -> str:
+def _card(path: Path, dataset: str, config: str, kind: str) -> str:
     if path.exists():
         return _appended(path, _text(path), "configs", config)
-    return fill("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4())
+    return fill("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **ABOUT[kind])
 
 
 def _text(path: Path) -> str:

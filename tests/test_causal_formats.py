@@ -1,0 +1,85 @@
+"""Every causal scorer on every family: number formats and threads change no more than they must.
+
+Expected values are the committed vectors of `conformance/naive_causal.py`, which shares no code with senseprobe.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+from tests.conformance import causal_models
+
+from senseprobe.evaluate.models.causal import CausalLM, load
+from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.units import Unit
+
+VECTORS = json.loads((Path(causal_models.__file__).parent / "causal_vectors.json").read_text(encoding="utf-8"))
+UNITS = [Unit(text) for text in VECTORS["texts"]]
+NAMES = ("ll", "ll-mean", "ll-byte", "ll-no-start", "ll-mean-no-start", "ll-byte-no-start")
+FAMILIES = [*causal_models.MODELS]
+
+# By format: how far a number may be from its vector, in nats, plus a part of it.
+TOLERANCES = {"float32": (5e-5, 0.0), "bfloat16": (0.1, 0.02)}
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of the tiny causal models of the conformance suite."""
+    return causal_models.build(tmp_path_factory.mktemp("causal"))
+
+
+@pytest.fixture(params=[1, 2])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    """So many threads, and as many as before afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def scored(model: CausalLM, name: str) -> NDArray[np.float64]:
+    return get(name).numbers(model, UNITS)[:, 0]
+
+
+def vector(family: str, name: str) -> NDArray[np.float64]:
+    return np.array([math.nan if value is None else value for value in VECTORS["scores"][family][name]])
+
+
+def names(model: CausalLM) -> list[str]:
+    """The scorers that the model can have: without any start token, those without."""
+    return [name for name in NAMES if model.start or name.endswith("no-start")]
+
+
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_formats_change_every_scorer_within_their_precision(family: str, dtype: str, folders: dict[str, Path]) -> None:
+    """Sums, means and shares alike, with a start token and without."""
+    torch.set_num_threads(1)
+    model = load(str(folders[family]), device="cpu", dtype=dtype)
+    for name in names(model):
+        bound, part = TOLERANCES[dtype]
+        np.testing.assert_allclose(scored(model, name), vector(family, name), rtol=part, atol=bound, err_msg=name)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_threads_change_no_scorer(family: str, threads: int, folders: dict[str, Path]) -> None:
+    """With one thread and with two each number is its vector, to 1e-6 in double precision."""
+    model = load(str(folders[family]), device="cpu", dtype="float64")
+    assert torch.get_num_threads() == threads
+    # BLOOM's softmax and Mamba's state are in single precision, whatever the format.
+    bound = 1e-5 if family in {"bloom", "mamba"} else 1e-6
+    for name in names(model):
+        np.testing.assert_allclose(scored(model, name), vector(family, name), rtol=0, atol=bound, err_msg=name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_coarse_scores_are_near_and_not_the_same(name: str, folders: dict[str, Path]) -> None:
+    """The format that was asked for is the one that computes: bfloat16 is more than 1e-4 from float32."""
+    torch.set_num_threads(1)
+    fine, coarse = (scored(load(str(folders["llama"]), device="cpu", dtype=dtype), name) for dtype in TOLERANCES)
+    assert np.nanmax(np.abs(fine - coarse)) > 1e-4

@@ -1,0 +1,109 @@
+"""Which tokens two long sentences share: frequent ones count as any other, however long the sentences are.
+
+Expected values come from loops in this file, which share no code with senseprobe and do without difflib: blocks in
+common, longest first, and a forward pass for every masked token, in float64.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+import torch
+import transformers
+from tests.conformance import masked_models
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from senseprobe.evaluate.models.masked import load
+from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.units import Unit
+
+# A model of transformers, which has no types that are of use.
+Foreign: TypeAlias = Any
+
+# 209 and 210 tokens. Most of them come again and again: difflib by itself takes such tokens for noise.
+BEGINNING = "people are kind and clever and " * 34
+ONE = BEGINNING + "she is a nurse."
+OTHER = BEGINNING + "he is a good nurse."
+# As long, but only some of the words are frequent; the rest is there once.
+LETTERS = "b c d e f g h i j k l m n o p q r s t u v w x y z 0 1 2 3 4 5 6 7 8 9"
+MIXED = f"she {LETTERS} is " + "kind and cruel or " * 45 + "clever"
+TURNED = "kind and cruel or " * 45 + f"he {LETTERS} is clever"
+
+
+def _long_bert(size: int) -> Foreign:
+    config = transformers.BertConfig(vocab_size=size, max_position_embeddings=260, **masked_models.SIZES)
+    return transformers.BertForMaskedLM(config)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tiny BERT that reads 260 tokens."""
+    torch.set_num_threads(1)
+    _, tokenizer = masked_models.MODELS["bert"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(masked_models, "MODELS", {"bert": (_long_bert, tokenizer)})
+        return masked_models.build(tmp_path_factory.mktemp("long"))["bert"]
+
+
+def blocks(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+    """Places that match: those of the longest block in common, the first of equal ones, and so on left and right."""
+    best, at, bt = 0, 0, 0
+    lengths = [0] * (len(b) + 1)
+    for i in range(len(a)):
+        new = [0] * (len(b) + 1)
+        for j in range(len(b)):
+            if a[i] == b[j]:
+                new[j + 1] = lengths[j] + 1
+                if new[j + 1] > best:
+                    best, at, bt = new[j + 1], i + 1 - new[j + 1], j + 1 - new[j + 1]
+        lengths = new
+    if best == 0:
+        return []
+    after = blocks(a[at + best :], b[bt + best :])
+    return [
+        *blocks(a[:at], b[:bt]),
+        *((at + k, bt + k) for k in range(best)),
+        *((at + best + i, bt + best + j) for i, j in after),
+    ]
+
+
+def naive(folder: Path, text: str, beside: str) -> tuple[float, int]:
+    """The sum over shared tokens of log P of each where it alone is masked, and how many are shared."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
+    mine, theirs = (list(tokenizer(each)["input_ids"]) for each in (text, beside))
+    # The text that comes first by its tokens is the first of the two.
+    pairs = blocks(mine, theirs) if mine <= theirs else [(j, i) for i, j in blocks(theirs, mine)]
+    special = {tokenizer.cls_token_id, tokenizer.sep_token_id}
+    shared = [i for i, j in pairs if mine[i] not in special and theirs[j] not in special]
+    total = 0.0
+    for place in shared:
+        row = list(mine)
+        row[place] = tokenizer.mask_token_id
+        with torch.no_grad():
+            logits = model(input_ids=torch.tensor([row])).logits[0, place].tolist()
+        total += logits[mine[place]] - math.log(math.fsum(math.exp(logit) for logit in logits))
+    return total, len(shared)
+
+
+@pytest.mark.parametrize(
+    ("text", "beside", "count"),
+    [
+        # By hand: all but she; but he and good.
+        (ONE, OTHER, 208),
+        (OTHER, ONE, 208),
+        # By hand: the 180 frequent words and clever; the letters stand on the other side of them.
+        (MIXED, TURNED, 181),
+        (TURNED, MIXED, 181),
+    ],
+)
+def test_cps_of_long_sentences_sums_over_all_that_they_share(text: str, beside: str, count: int, folder: Path) -> None:
+    """More than 200 tokens, most of which come again and again, are matched as few are."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert min(len(tokenizer(each)["input_ids"]) for each in (text, beside)) >= 200
+    expected, shared = naive(folder, text, beside)
+    assert shared == count
+    found = get("cps").numbers(load(str(folder), device="cpu", dtype="float64"), [Unit(text, beside)])
+    assert found[0, 0] == pytest.approx(expected, abs=1e-6)

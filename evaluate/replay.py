@@ -55,7 +55,8 @@ def opening_of(
         raise ResultError("a planted truth is no score: `senseprobe plant` makes it again")
     revision = None if name else first.model.get("revision")
     spec, dtype, labels = name or first.model["name"], first.model["dtype"], first.model.get("labels")
-    if name is None and revision is None and not Path(spec).exists():
+    of_folder = revision is None and "family" not in first.model  # a plug-in's models are called as it likes
+    if name is None and of_folder and not Path(spec).exists():
         raise ResultError(f"the model of the result, {printable(spec)}, is not here: --model says where it is now")
     return Opening(spec, revision, device, dtype, batch_tokens, allow_pickle, labels)
 

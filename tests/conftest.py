@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 import sysconfig
 import venv
@@ -17,6 +18,9 @@ CORPUS = [
     for nation in ("Japanese", "Chinese", "English", "Arabic", "German", "French", "Norwegian", "Vietnamese")
     for quality in ("nice", "kind", "clever", "uppish", "good looking", "unfriendly", "arrogant", "easy to understand")
 ] + ["She is a talented engineer.", "He judges the horses at the county fair.", "The black dress is beautiful."]
+
+# Who starts the tests in the background may have Ctrl-C ignored, and so would all that they start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

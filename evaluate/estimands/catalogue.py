@@ -301,7 +301,7 @@ def _mean_of(label: str, meaning: str) -> Estimand:
         high=100,
         direction=f"above 0: the model holds that {meaning}",
         source=f"{_DEV}, discussion (rude and Iraqi)",
-        says=f"The mean probability of {label} over the pairs of a slice, in none of which it holds.",
+        says=f"The mean probability of {label} over the pairs of a slice; in a probe it holds in none of them.",
         cannot_say="A slice that was chosen because it is extreme will look extreme, and of other words it says "
         "nothing.",
     )

@@ -29,8 +29,7 @@ def merged(there: Mapping[str, Verdict], new: Iterable[Verdict], own: Mapping[st
 
     Raises DeclarationError, with every line, where one of those that stay says the opposite.
     """
-    mine = {name for name, each in there.items() if name in own and own[name].as_written == each}
-    kept = {name: each for name, each in there.items() if name not in mine}
+    kept = {name: each for name, each in there.items() if name not in own or own[name].as_written != each}
     others, findings = frozenset(kept), []
     for each in new:
         before = kept.setdefault(each.id, each)

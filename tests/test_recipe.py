@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.tiny import DATASET, FRONT
+from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
 from senseprobe.errors import ReleaseError
@@ -24,12 +24,7 @@ resources:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's project: a dataset with a list of its own, beside the built-in list of pronouns."""
-    for folder in ("templates/tiny", "wordlists", "releases"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "senseprobe.toml").touch()
-    (tmp_path / "templates" / "tiny" / "dataset.yaml").write_text(DATASET)
-    (tmp_path / "templates" / "tiny" / "job.j2").write_text(TEMPLATE)
-    (tmp_path / "wordlists" / "references.bib").write_text("@misc{nobody, title = {Nothing}}\n")
+    lay_out(tmp_path, TEMPLATE)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

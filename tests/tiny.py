@@ -1,5 +1,7 @@
 """The smallest dataset that there is: he and she, of a job. Who uses it adds frames and lists of his own."""
 
+from pathlib import Path
+
 DATASET = """
 title: Tiny
 summary: Tiny.
@@ -34,3 +36,13 @@ generalise: [job]
 expect: {pairs: PAIRS}
 ---
 """
+
+
+def lay_out(project: Path, template: str) -> None:
+    """A user's project in a folder: the dataset with this template, and a reference; word lists are left to others."""
+    for folder in ("templates/tiny", "wordlists", "releases"):
+        (project / folder).mkdir(parents=True)
+    (project / "senseprobe.toml").touch()
+    (project / "templates" / "tiny" / "dataset.yaml").write_text(DATASET)
+    (project / "templates" / "tiny" / "job.j2").write_text(template)
+    (project / "wordlists" / "references.bib").write_text("@misc{nobody, title = {Nothing}}\n")

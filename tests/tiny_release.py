@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.tiny import DATASET, FRONT
+from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
 
@@ -21,12 +21,7 @@ resources:
 
 def write_release(project: Path) -> None:
     """Build ``tiny@1.0.0`` in the folder `project`, which must be the current one."""
-    for folder in ("templates/tiny", "wordlists", "releases"):
-        (project / folder).mkdir(parents=True)
-    (project / "senseprobe.toml").touch()
-    (project / "templates" / "tiny" / "dataset.yaml").write_text(DATASET)
-    (project / "templates" / "tiny" / "job.j2").write_text(TEMPLATE)
-    (project / "wordlists" / "references.bib").write_text("@misc{nobody, title = {Nothing}}\n")
+    lay_out(project, TEMPLATE)
     (project / "wordlists" / "datapackage.yaml").write_text(PACKAGE)
     (project / "wordlists" / "jobs.csv").write_text("word\nengineer\nnurse\n")
     api.build("tiny", "1.0.0")

@@ -298,21 +298,10 @@ def test_a_killed_pull_leaves_a_folder_that_the_next_one_makes_right(user: User,
     number = [item.row for item in plan.items].index(RUDE)
     edited = answers_of(plan, number, {**world.FINE, "natural.anti": "no"})
     studio.ask("PATCH", f"/api/annotations/{made[RUDE][1]}", {"result": edited})
-    group = {
-        "from_name": "groups",
-        "to_name": "sentence-1",
-        "type": "textarea",
-        "id": "g",
-        "value": {"text": ["women"]},
-    }
-    agreed = {
-        "from_name": "consent",
-        "to_name": "sentence-1",
-        "type": "choices",
-        "id": "c",
-        "value": {"choices": ["yes"]},
-    }
-    named = [*answers_of(plan, number, world.FINE), agreed, group]
+    group = {"from_name": "groups", "type": "textarea", "id": "g", "value": {"text": ["women"]}}
+    agreed = {"from_name": "consent", "type": "choices", "id": "c", "value": {"choices": ["yes"]}}
+    added = [{**result, "to_name": "sentence-1"} for result in (agreed, group)]
+    named = [*answers_of(plan, number, world.FINE), *added]
     studio.ask("PATCH", f"/api/annotations/{made[RUDE][2]}", {"result": named})
     user.type("annotate", "pull", title)
     undisturbed = {name: (first / name).read_bytes() for name in TABLES}

@@ -11,6 +11,7 @@ from senseprobe import project as places
 from senseprobe.api.annotating import project_of
 from senseprobe.api.releases import load
 from senseprobe.errors import AnnotationError, ReleaseError
+from senseprobe.wording import counted, listed, printable
 
 if TYPE_CHECKING:
     from senseprobe.annotation.agreement import Agreement
@@ -123,8 +124,6 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
 
 def _other_notes(open_: Sequence[Decision]) -> Iterator[str]:
     """What is to be known of rows that this project does not decide, and on which a verdict stands."""
-    from senseprobe.wording import counted, listed, printable
-
     if open_:
         rows = listed(printable(each.row) for each in open_)
         yield (
@@ -137,7 +136,6 @@ def _group_notes(annotations: Sequence[Annotation], claims: Mapping[str, Claim])
     """What is to be known of groups that no row is about."""
     from senseprobe.annotation.deciding import by_row
     from senseprobe.annotation.harm import unmatched
-    from senseprobe.wording import listed, printable
 
     if groups := unmatched(by_row(annotations), {row: claim.targets for row, claim in claims.items()}):
         yield (

@@ -114,7 +114,8 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
     Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
     """
     listed = sorted(verdicts, key=lambda each: each.id)
-    rows = [{column: getattr(each.as_written, column) for column in _COLUMNS} for each in listed]
+    written = (each.as_written for each in listed)
+    rows = [{column: getattr(each, column) for column in _COLUMNS} for each in written]
     before: dict[str, Verdict] = {}
     for row, each in zip(rows, listed, strict=True):
         if message := _wrong(row, before):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from senseprobe.annotation.disagreement import Accuracy, Pair, accuracies, pairs
-from senseprobe.annotation.figures import BY, Figure, FleissKappa
+from senseprobe.annotation.figures import Figure, FleissKappa
 from senseprobe.annotation.kappas import fleiss
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.tabulating import Table, tabulated
@@ -18,8 +18,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
 from senseprobe.statistics import DRAWS, Agreeing, IntArray, agreement_between, agreement_within
 from senseprobe.wording import printable
-
-__all__ = ["BY", "NAME", "SMALLEST_GROUP", "Agreement", "Figure", "FleissKappa", "agreement", "write_agreement"]
 
 NAME = "agreement.json"
 

@@ -16,8 +16,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
 from senseprobe.wording import listed, printable, shortened
 
-__all__ = ["ANSWERS", "GROUPS", "SKIPPED", "Changes", "answers_to", "changes", "read_answers", "write_answers"]
-
 ANSWERS, SKIPPED, GROUPS = "answers.csv", "skipped.csv", "groups.csv"
 
 MAX_BYTES = 2**29

@@ -11,8 +11,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain
 from senseprobe.wording import printable
 
-__all__ = ["Line", "csv_bytes", "read_cells"]
-
 MAX_BYTES = 64 * 2**20
 """A hundred thousand rows of some 600 bytes."""
 

@@ -11,8 +11,6 @@ from senseprobe.annotation.records import Item, Plan
 from senseprobe.records import Design
 from senseprobe.release.reading import Release
 
-__all__ = ["claims_of"]
-
 
 def claims_of(release: Release, plan: Plan) -> dict[str, Claim]:
     """What the release says of the plan's rows, by id; without those that it lacks, or whose sentences are others.

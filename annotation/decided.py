@@ -11,8 +11,6 @@ from senseprobe.files import write_whole
 from senseprobe.release.verdicts import Verdict
 from senseprobe.wording import printable
 
-__all__ = ["DECISIONS", "Decided", "read_decisions", "write_decisions"]
-
 DECISIONS = "decisions.csv"
 
 _COLUMNS = ("row", "state", "reason", "answers", "contested", "reported", "rule")

@@ -14,8 +14,6 @@ from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior
 from senseprobe.release.verdicts import Verdict
 from senseprobe.wording import counted
 
-__all__ = ["STANDING", "STATES", "Decision", "Posteriors", "by_row", "decide", "reported_by", "states", "verdicts_of"]
-
 STATES = ("reject", "keep", "undecided", "changed", "unanswered")
 """What becomes of a row; ``changed``: the answers are to other words than those of the release."""
 

@@ -10,8 +10,6 @@ from senseprobe.annotation.kappas import cohen
 from senseprobe.annotation.tabulating import Table
 from senseprobe.statistics import clopper_pearson
 
-__all__ = ["Accuracy", "Pair", "accuracies", "pairs"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pair:

@@ -4,8 +4,6 @@ from collections.abc import Iterable
 
 from senseprobe.annotation.records import Annotation
 
-__all__ = ["latest"]
-
 
 def latest(annotations: Iterable[Annotation]) -> tuple[list[Annotation], list[Annotation]]:
     """The last annotation of each row by each person, sorted by row and person; and those that are not the last.

@@ -14,8 +14,6 @@ from senseprobe.annotation.tasks import tasks as planned
 from senseprobe.errors import AnnotationError
 from senseprobe.wording import counted
 
-__all__ = ["Received", "read"]
-
 T = TypeVar("T")
 
 NameOf = Callable[[str], str]

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 from senseprobe.wording import SHOWN, listed, printable, shortened
 
-__all__ = ["KINDS", "Fault", "Faults"]
-
 KINDS = {
     "task": "entries that are no task, left out",
     "unnamed": "tasks without a row id (`ext_id`), of another project, left out",

@@ -5,8 +5,6 @@ from typing import Any
 
 from senseprobe.wording import printable
 
-__all__ = ["BY", "Figure", "FleissKappa"]
-
 BY = ("all", "sentence", "stratum", "annotator", "word", "group", "groups")
 """What a figure is about: everything; one role; one stratum; one annotator against the others; one target word; those
 of a group among themselves; those of one group against those of another."""

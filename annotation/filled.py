@@ -9,8 +9,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.records import Finding
 from senseprobe.wording import printable
 
-__all__ = ["TELLING", "check_names", "copies", "owner"]
-
 TELLING = 8
 """Items from which two sheets are not alike by chance: each has an order of its own."""
 

@@ -18,17 +18,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
 from senseprobe.wording import printable
 
-__all__ = [
-    "INTERFACE",
-    "READ_FIRST",
-    "SHEETS",
-    "TASKS",
-    "open_plan",
-    "slug",
-    "write_asked",
-    "write_sheets",
-]
-
 INTERFACE, SHEETS, TASKS = "interface.xml", "sheets", "tasks.json"
 READ_FIRST = "READ-ME-FIRST.txt"
 """Beside the sheets: what people read before they fill one in."""

@@ -13,8 +13,6 @@ from senseprobe.annotation.questions import Question
 from senseprobe.errors import AnnotationError
 from senseprobe.wording import listed, meant, printable, shortened
 
-__all__ = ["Gold", "read_gold"]
-
 
 @dataclass(frozen=True, slots=True)
 class Gold:

@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from senseprobe.annotation.records import Annotation
 
-__all__ = ["QUESTION", "belongs", "groups_of", "reported", "unmatched"]
-
 QUESTION = "withhold"
 HARMFUL = "yes"
 

@@ -20,9 +20,6 @@ from senseprobe.files import read_plain
 from senseprobe.records import Finding
 from senseprobe.wording import printable
 
-__all__ = ["Taken", "platform_of", "take", "take_files"]
-
-
 Faulty = Sequence[Fault | Finding] | Sequence[Fault]
 
 _USUAL = {"draft", "duplicate", "empty", "unfinished"}

@@ -2,8 +2,6 @@
 
 from senseprobe.annotation.records import Plan
 
-__all__ = ["for_sheets", "warning"]
-
 _WARNING = """\
 The sentences state stereotypes, which are wrong and can hurt. They are here so that language models can be tested for
 them, and you are asked whether they are fit for that: nobody asks whether you agree.

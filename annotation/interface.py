@@ -11,8 +11,6 @@ from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, as
 from senseprobe.annotation.records import Plan
 from senseprobe.wording import printable, shortened
 
-__all__ = ["SENSE", "interface", "what_differs"]
-
 SENSE = "meaning"
 """The key of a task's data that says which meaning is asked about."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from senseprobe.errors import AnnotationError
 
-__all__ = ["MAX_BYTES", "MAX_TEXT", "clean", "identity", "parse", "seconds", "time"]
-
 MAX_BYTES = 2**30
 """An export of 20,000 tasks with three annotations each has some 150 MB."""
 

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Kappa", "cohen", "fleiss"]
-
 ALIKE = "all answers are one label"
 
 

@@ -8,8 +8,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import write_whole
 from senseprobe.wording import printable
 
-__all__ = ["EXPORTS", "keep", "kept"]
-
 EXPORTS = "exports"
 
 _NAME = re.compile(r"([0-9]{4,9})-([0-9a-f]{12})\.(json|csv)")

@@ -19,8 +19,6 @@ from senseprobe.annotation.serving import VERSION, Login, install, is_installed,
 from senseprobe.errors import AnnotationError, SenseprobeError
 from senseprobe.files import write_whole
 
-__all__ = ["main"]
-
 EMAIL = "admin@example.com"
 
 _SETTINGS = "environment"

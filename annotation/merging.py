@@ -8,8 +8,6 @@ from senseprobe.records import Finding
 from senseprobe.release.verdicts import Verdict
 from senseprobe.wording import printable
 
-__all__ = ["Merged", "differing", "merged"]
-
 
 @dataclass(frozen=True, slots=True)
 class Merged:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from senseprobe.annotation.rules import Outcome
 
-__all__ = ["Claim", "doubt", "objections"]
-
 _AGAINST: Mapping[tuple[str, str], str] = {
     ("sense", "no"): "not used in the sense shown",
     ("natural", "no"): "not natural English",

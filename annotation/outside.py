@@ -6,8 +6,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.release.manifest import NAME
 from senseprobe.wording import printable
 
-__all__ = ["check_outside"]
-
 
 def check_outside(folder: Path) -> None:
     """AnnotationError where a folder, which need not be there, is a release or lies in one."""

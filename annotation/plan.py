@@ -16,10 +16,8 @@ from senseprobe.errors import AnnotationError, LexiconError
 from senseprobe.files import write_whole
 from senseprobe.lexicon import Lexicon
 from senseprobe.release.reading import Release
-from senseprobe.statistics.lots import lot
+from senseprobe.statistics.permutation import hash_draw
 from senseprobe.wording import listed, printable, shortened
-
-__all__ = ["make_plan", "read_plan", "write_plan"]
 
 _LABELLED = {"stereo": "stereotype", "anti": "anti-stereotype"}
 
@@ -132,7 +130,7 @@ def _item(plan: Plan, drawn: Drawn, gold: Gold | None, gloss: Gloss | None) -> I
 def _sentences(plan: Plan, drawn: Drawn) -> tuple[Sentence, ...]:
     """The sentences as they are shown: a premise before its hypothesis, which else could not be asked about."""
     found = tuple(_sentence(role, drawn.row) for role in ROLES[plan.kind])
-    turned = plan.kind == "contrast" and lot(plan.seed, "sentences", drawn.config, drawn.row["id"]) % 2
+    turned = plan.kind == "contrast" and hash_draw(plan.seed, "sentences", drawn.config, drawn.row["id"]) % 2
     return found[::-1] if turned else found
 
 

@@ -16,8 +16,6 @@ from senseprobe.files import read_plain
 from senseprobe.release.form import Name, Sha256
 from senseprobe.wording import printable
 
-__all__ = ["MAX_OVERLAP", "NAME", "check_project", "dump", "read_plan", "shown_hash"]
-
 NAME = "plan.json"
 FORM = 1
 """Version of the file's own form; readers accept every older one."""

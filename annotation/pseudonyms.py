@@ -16,8 +16,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain, write_whole
 from senseprobe.wording import printable
 
-__all__ = ["IGNORED", "SECRET", "SHEET", "is_pseudonym", "pseudonym", "pseudonyms", "read_secret"]
-
 SECRET = "secret"  # noqa: S105 - the name of the file
 _TABLES = ("groups.csv", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
 IGNORED = (SECRET, "exports/", *_TABLES, ".*.partial-*")

@@ -18,8 +18,6 @@ from senseprobe.files import whole_folder
 from senseprobe.release.markdown import prose
 from senseprobe.wording import counted, printable
 
-__all__ = ["Published", "publish"]
-
 _COLUMNS: Mapping[str, str] = {
     "row": "the row's id in the release",
     "content": "sha256 of what was shown of it",

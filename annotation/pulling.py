@@ -12,8 +12,6 @@ from senseprobe.annotation.server import NoProject, Project, Server
 from senseprobe.errors import AnnotationError
 from senseprobe.wording import printable
 
-__all__ = ["Pulled", "pull", "wanted"]
-
 _ATTEMPTS = 3
 
 

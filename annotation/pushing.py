@@ -18,8 +18,6 @@ from senseprobe.annotation.tasks import MODEL_VERSION, tasks
 from senseprobe.errors import AnnotationError
 from senseprobe.wording import listed, printable
 
-__all__ = ["Pushed", "find", "fitting", "push"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pushed:

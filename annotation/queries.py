@@ -8,8 +8,6 @@ import pyarrow.compute as pc
 from senseprobe.errors import AnnotationError
 from senseprobe.wording import listed, meant, printable, shortened
 
-__all__ = ["CONFIG", "Query", "as_text", "check_column"]
-
 CONFIG = "config"
 """Not a column of rows, but asked for like one."""
 

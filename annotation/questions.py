@@ -13,20 +13,6 @@ from senseprobe.annotation.records import Item, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.wording import listed, printable
 
-__all__ = [
-    "CONSENT",
-    "GROUPS",
-    "QUESTIONS",
-    "ROLES",
-    "Question",
-    "asked",
-    "controls",
-    "keys",
-    "plan_keys",
-    "question_of",
-    "questions_for",
-]
-
 ROLES: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo", "anti"),
     "inference": ("premise", "hypothesis"),

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Annotation", "Item", "Plan", "Sentence"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sentence:

@@ -11,8 +11,6 @@ from urllib.parse import quote, urlsplit
 from senseprobe.errors import AnnotationError
 from senseprobe.wording import printable
 
-__all__ = ["address", "checked_key", "clean", "kind_of", "refused", "unreachable"]
-
 WHERE = "in Label Studio under Account & Settings"
 """Where tokens are given out."""
 AGAIN = "nothing is lost: run the same command again"

@@ -9,8 +9,6 @@ from senseprobe.annotation.jsonform import MAX_TEXT, clean
 from senseprobe.annotation.questions import CONSENT, GROUPS, asked, controls, keys, question_of
 from senseprobe.annotation.records import Item, Plan
 
-__all__ = ["Reader", "Said", "named_groups"]
-
 MOST_GROUPS, LONGEST_GROUP = 20, 100
 """How many groups somebody may name of themselves in one annotation, and of how many characters each."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from senseprobe.errors import AnnotationError
 
-__all__ = ["MEASURES", "RULES", "Outcome", "Rule", "by_majority", "by_posterior"]
-
 RULES: Mapping[str, float] = {"majority": 0.5, "dawid-skene": 0.8}
 """Each rule with the threshold that it has where none is asked for."""
 

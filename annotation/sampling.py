@@ -17,10 +17,8 @@ from senseprobe.annotation.queries import CONFIG, Query, as_text, check_column
 from senseprobe.errors import AnnotationError
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
-from senseprobe.statistics.lots import lot
+from senseprobe.statistics.permutation import hash_draw
 from senseprobe.wording import printable
-
-__all__ = ["MAX_ITEMS", "Drawn", "allot", "draw", "kind_of"]
 
 MAX_ITEMS = 100_000
 """Rows of a sample: a platform takes a hundred seconds to take so many, and three people some years to answer."""
@@ -77,7 +75,7 @@ def draw(
     if len(chosen) > MAX_ITEMS:
         raise AnnotationError(f"{len(chosen)} rows, at most {MAX_ITEMS} can be asked about: draw fewer")
     drawn = list(_fetched(release, configs, strata, chosen))
-    return sorted(drawn, key=lambda each: lot(seed, "order", each.config, each.row["id"]))
+    return sorted(drawn, key=lambda each: hash_draw(seed, "order", each.config, each.row["id"]))
 
 
 def kind_of(release: Release, configs: Sequence[str]) -> str:
@@ -142,7 +140,7 @@ def _codes(known: dict[tuple[str, ...], int], columns: Sequence[pa.Array], rows:
 
 
 def _lots(seed: int, config: str, ids: Sequence[str]) -> NDArray[np.uint64]:
-    return np.fromiter((lot(seed, "row", config, id_) for id_ in ids), np.uint64, len(ids))
+    return np.fromiter((hash_draw(seed, "row", config, id_) for id_ in ids), np.uint64, len(ids))
 
 
 def _chosen(scan: _Scan, n: int | None, seed: int) -> set[int]:
@@ -151,7 +149,7 @@ def _chosen(scan: _Scan, n: int | None, seed: int) -> set[int]:
     if n is None or n >= len(numbers):
         return {int(number) for number in numbers}
     sizes = np.bincount(codes, minlength=len(scan.strata)).tolist()
-    order = sorted(scan.strata, key=lambda level: lot(seed, "stratum", *level))
+    order = sorted(scan.strata, key=lambda level: hash_draw(seed, "stratum", *level))
     shares = allot([sizes[scan.strata[level]] for level in order], n)
     share = np.zeros(len(sizes), np.int64)
     share[[scan.strata[level] for level in order]] = shares

@@ -18,8 +18,6 @@ from senseprobe.errors import AnnotationError
 from senseprobe.files import read_plain, write_whole
 from senseprobe.wording import listed, printable
 
-__all__ = ["NOTE", "SETTLE", "Progress", "Sending"]
-
 Progress = Callable[[int, int], None]
 """Called with how many tasks are done of how many."""
 

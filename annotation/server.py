@@ -18,8 +18,6 @@ from typing import Any
 from senseprobe.annotation.refusals import address, checked_key, clean, refused, unreachable
 from senseprobe.errors import AnnotationError
 
-__all__ = ["NoProject", "Project", "Server", "Task", "Unanswered", "Unreachable", "connect"]
-
 INSTALL = "pip install 'senseprobe[annotation]'"
 PAGE = 1000
 """How many tasks are asked for at once: more are no faster."""

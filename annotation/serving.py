@@ -14,8 +14,6 @@ from pathlib import Path
 
 from senseprobe.errors import AnnotationError
 
-__all__ = ["VERSION", "Login", "Running", "install", "is_installed", "start"]
-
 VERSION = "1.23.2"
 """The version of Label Studio that senseprobe is tested with."""
 

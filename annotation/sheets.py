@@ -15,10 +15,8 @@ from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.annotation.regions import named_groups
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Finding
-from senseprobe.statistics.lots import lot
+from senseprobe.statistics.permutation import hash_draw
 from senseprobe.wording import counted, listed, printable, shortened
-
-__all__ = ["Sheet", "read_sheet", "sheets"]
 
 _ITEM, _CHECK = "item", "check"
 
@@ -68,7 +66,7 @@ def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
 
 
 def _shuffled(plan: Plan, annotator: str, numbers: Sequence[int]) -> list[int]:
-    return sorted(numbers, key=lambda number: lot(plan.seed, "sheet", annotator, plan.items[number].row))
+    return sorted(numbers, key=lambda number: hash_draw(plan.seed, "sheet", annotator, plan.items[number].row))
 
 
 def _sheet(plan: Plan, numbers: Sequence[int]) -> bytes:

@@ -9,8 +9,6 @@ from senseprobe.annotation.pulling import wanted
 from senseprobe.annotation.records import Plan
 from senseprobe.annotation.server import Server
 
-__all__ = ["Status", "status"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Status:

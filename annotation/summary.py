@@ -19,8 +19,6 @@ from senseprobe.release.annotated import (
 )
 from senseprobe.wording import printable, shortened
 
-__all__ = ["group_counts", "round_of"]
-
 
 def round_of(
     plan: Plan,

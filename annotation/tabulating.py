@@ -10,8 +10,6 @@ from senseprobe.annotation.questions import Question, asked, keys
 from senseprobe.annotation.records import Annotation, Item, Plan
 from senseprobe.statistics import BoolArray, IntArray
 
-__all__ = ["Table", "tabulated"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:

@@ -7,8 +7,6 @@ from senseprobe.annotation.interface import SENSE
 from senseprobe.annotation.questions import controls
 from senseprobe.annotation.records import Item, Plan, Sentence
 
-__all__ = ["MODEL_VERSION", "html_of", "meaning", "tasks"]
-
 MODEL_VERSION = "the release's own labels"
 """What the platform calls answers that are there before anybody answered."""
 

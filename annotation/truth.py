@@ -10,8 +10,6 @@ from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.tabulating import Table, tabulated
 from senseprobe.statistics import SMOOTHING, dawid_skene
 
-__all__ = ["Truth", "posteriors", "truths"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Truth:

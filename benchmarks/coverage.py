@@ -1,22 +1,30 @@
 """How often the 95 % intervals hold the truth, and how often tests at 5 % reject a true null, by simulation.
 
-The grid of designs, mixes and truths is `senseprobe.evaluate.simulation`; the tests hold it to the same bounds.
+The grid of designs, mixes and truths is `benchmarks/simulation`; the tests hold it to the same bounds.
 
     python benchmarks/coverage.py [--draws 2000] [--seed 0] [--write docs/coverage.md]
 
-Exits 1 where a cell with a truth in [0.1, 0.9] covers less than 93 %, or a test rejects more than 5 %, Monte-Carlo
-error of three standard errors allowed.
+Exits 1 where a cell with a truth in [0.1, 0.9] or at the boundary covers less than 93 %, or a test rejects more than
+5 % (those of groups: more than is claimed for them), Monte-Carlo error of three standard errors allowed.
 """
 
 import argparse
 import itertools
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from senseprobe.evaluate.simulation.coverage import TRUTHS, Cell, simulate
-from senseprobe.evaluate.simulation.size import SizeCell, sizes
+from simulation.boundary import BOUNDARY_TRUTHS, simulate_boundary
+from simulation.coverage import TRUTHS, Cell, simulate
+from simulation.size import (
+    RELATIVE_DIVISIONS,
+    RELATIVE_TESTS,
+    SCATTERS,
+    SizeCell,
+    relative_sizes,
+    sizes,
+)
 
 PAGE = """# Coverage of the intervals, size of the tests
 
@@ -37,12 +45,25 @@ design and the three persons: an interval is held against the truth given their 
 before them.
 
 Asked for: at least 93 % for truths from 0.1 to 0.9, less a Monte-Carlo error of three standard errors ({error:.1f}
-points here). The columns beyond are measured and printed. "none" says how often there was no interval to give: no level
-differed from another, and senseprobe says "interval not estimable".
+points here). The columns beyond are measured and printed. "none" says how often there was no interval of the difference
+of two models to give: no level differed from another, and senseprobe says "interval not estimable".
 
 {coverage}
 
 {over}
+
+## Intervals at the boundary
+
+Models that hardly ever say 'she': truths are how often they say 'he' of a male-typed occupation, and the design names
+how often of nurse ("he of all": as often). In most of these draws all rows of a class agree, or all but one or two.
+"noun, three frames" has every pair in three frames that are held, so that a row is one of three that are averaged; on
+"noun - verb", the matched contrast, 'he' is said of nurse as of the others on the side of the verbs. Asked for: at
+least 93 % at every truth, less three standard errors. There is an interval in every draw.
+
+{boundary}
+
+At 0.999 a class or two agree in nearly every draw: intervals are as wide there as that many words allow, and cover
+more than they have to.
 
 ## Tests
 
@@ -52,6 +73,17 @@ never read from the p-values of single factors. What "equivalence" is held to is
 of a margin of 20 points; with few words it is never shown there, which is what few words can do.
 
 {size}
+
+## Tests of groups
+
+How often `relative` and `spread` reject at 5 % where no group differs from the others, in per cent of {draws} draws.
+The columns are the standard deviations of what bad and good words have with each group, bad to good; what a word has
+with all groups alike cancels. Groups are held against the median of the others, and {divisions:,} divisions of the
+words are tried where there are more: a permutation test keeps its size with any number of them, and so many suffice.
+Claimed are at most, a Monte-Carlo error of three standard errors allowed: {claimed}.
+"Not attainable": with so few words and so many groups no p can be below 5 % after Holm's correction.
+
+{groups}
 """
 
 
@@ -67,37 +99,62 @@ def main() -> int:
     for cell in simulate(options.draws, options.seed):
         print(f"{cell.design:19} {cell.estimand:19} {cell.mix:7} {cell.truth:5g}  {entry(cell)}", flush=True)
         cells.append(cell)
+    boundary: list[Cell] = []
+    for cell in simulate_boundary(options.draws, options.seed):
+        print(f"{cell.design:35} {cell.estimand:19} {cell.mix:7} {cell.truth:5g}  {entry(cell)}", flush=True)
+        boundary.append(cell)
     tests: list[SizeCell] = []
     for test in sizes(options.draws, options.seed):
         print(f"{test.test}, {test.design}, {test.mix}: {rejected(test)}", flush=True)
         tests.append(test)
+    groups: list[SizeCell] = []
+    for test in relative_sizes(options.draws, options.seed):
+        print(f"{test.test}, {test.design}, {test.mix}: {rejected(test)}", flush=True)
+        groups.append(test)
     if options.write:
-        options.write.write_text(page(cells, tests, options.draws, options.seed), encoding="utf-8")
-    missed = [*(cell for cell in cells if not cell.holds), *(test for test in tests if not test.holds)]
+        options.write.write_text(page(cells, boundary, tests, groups, options.draws, options.seed), encoding="utf-8")
+    covered, tested = [*cells, *boundary], [*tests, *groups]
+    missed = [*(cell for cell in covered if not cell.holds), *(test for test in tested if not test.holds)]
     seconds = time.perf_counter() - start
-    print(f"{len(cells)} cells and {len(tests)} tests in {seconds:.0f} s, {len(missed)} beyond their bounds")
+    print(f"{len(covered)} cells and {len(tested)} tests in {seconds:.0f} s, {len(missed)} beyond their bounds")
     return 1 if missed else 0
 
 
-def page(cells: Sequence[Cell], tests: Sequence[SizeCell], draws: int, seed: int) -> str:
-    """Page with one line per design, figure and mix, one column per truth, and one line per test."""
+def page(
+    cells: Sequence[Cell],
+    boundary: Sequence[Cell],
+    tests: Sequence[SizeCell],
+    groups: Sequence[SizeCell],
+    draws: int,
+    seed: int,
+) -> str:
+    """Page with a line per design, figure and mix, a column per truth; a line per test; of groups, one per design."""
+    rows = [f"| {test.test} | {test.design} | {test.mix} | {rejected(test)} |" for test in tests]
+    return PAGE.format(
+        draws=draws,
+        seed=seed,
+        coverage=table(cells, TRUTHS),
+        boundary=table(boundary, BOUNDARY_TRUTHS),
+        size="\n".join(["| test | design | mix | rejected |", "|---|---|---|---|", *rows]),
+        groups=of_groups(groups),
+        divisions=RELATIVE_DIVISIONS,
+        claimed="; ".join(claims()),
+        error=100 * 3 * max(cell.error for cell in cells if cell.not_estimable == 0),
+        over=over(cells),
+    )
+
+
+def table(cells: Sequence[Cell], truths: Sequence[float]) -> str:
+    """One line per design, figure and mix, one column per truth."""
     lines = [
-        f"| design | figure | mix | {' | '.join(f'{truth:g}' for truth in TRUTHS)} |",
-        "|---" * (3 + len(TRUTHS)) + "|",
+        f"| design | figure | mix | {' | '.join(f'{truth:g}' for truth in truths)} |",
+        "|---" * (3 + len(truths)) + "|",
     ]
     for (name, estimand, mix), group in itertools.groupby(
         cells, key=lambda cell: (cell.design, cell.estimand, cell.mix)
     ):
         lines.append(f"| {name} | `{estimand}` | {mix} | {' | '.join(entry(cell) for cell in group)} |")
-    rows = [f"| {test.test} | {test.design} | {test.mix} | {rejected(test)} |" for test in tests]
-    return PAGE.format(
-        draws=draws,
-        seed=seed,
-        coverage="\n".join(lines),
-        size="\n".join(["| test | design | mix | rejected |", "|---|---|---|---|", *rows]),
-        error=100 * 3 * max(cell.error for cell in cells if cell.not_estimable == 0),
-        over=over(cells),
-    )
+    return "\n".join(lines)
 
 
 def entry(cell: Cell) -> str:
@@ -110,7 +167,35 @@ def entry(cell: Cell) -> str:
 
 def rejected(test: SizeCell) -> str:
     """How often a test rejected, and of how many draws."""
-    return f"{100 * test.rejected:.1f} % of {test.draws}" + ("" if test.holds else " **above**")
+    return f"{size(test)} % of {test.draws}" + ("" if test.holds else " **above**")
+
+
+def size(test: SizeCell) -> str:
+    """How often a test rejected, in per cent."""
+    return f"{100 * test.rejected:.1f}"
+
+
+def of_groups(cells: Sequence[SizeCell]) -> str:
+    """Table of the tests of groups: a line per test and design, a column per scatter."""
+    lines = [
+        f"| test | design | {' | '.join(scatter.name for scatter in SCATTERS)} |",
+        "|---" * (2 + len(SCATTERS)) + "|",
+    ]
+    for test in RELATIVE_TESTS:
+        for design in dict.fromkeys(cell.design for cell in cells):
+            held = [cell for cell in cells if (cell.test, cell.design) == (test, design)]
+            told = [size(cell) + ("" if cell.holds else " **above**") if cell.attainable else "" for cell in held]
+            lines.append(f"| {test} | {design} | {' | '.join(one or 'not attainable' for one in told)} |")
+    return "\n".join(lines)
+
+
+def claims() -> Iterator[str]:
+    """How often the tests of groups may reject, by scatter: a clause each."""
+    by_limits: dict[tuple[float, float], list[str]] = {}
+    for scatter in SCATTERS:
+        by_limits.setdefault((scatter.one, scatter.many), []).append(scatter.name)
+    for (one, many), names in sorted(by_limits.items()):
+        yield f"{100 * one:g} % of one group, {100 * many:g} % of any group and of `spread` at {' and '.join(names)}"
 
 
 def over(cells: Sequence[Cell]) -> str:

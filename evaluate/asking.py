@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from senseprobe.evaluate.scorers.declaring import Answers
 from senseprobe.evaluate.units import ROLES, UNRELATED, Unit, units_of
 
-__all__ = ["Asked"]
-
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -41,7 +39,10 @@ class Asked:
 
     def _place(self, units: Iterable[Unit], texts: dict[str, str]) -> NDArray[np.intp]:
         index, share = self._index, texts.setdefault
-        shared = (Unit(share(text, text), share(beside, beside), start, end) for text, beside, start, end in units)
+        shared = (
+            Unit(share(text, text), share(beside, beside), start, end, second)
+            for text, beside, start, end, second in units
+        )
         return np.fromiter((index.setdefault(unit, len(index)) for unit in shared), dtype=np.intp)
 
     def __len__(self) -> int:

@@ -13,14 +13,13 @@ from senseprobe.evaluate.estimands.comparing import SCORES
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scores import kind_of
-from senseprobe.statistics.projecting import psi
+from senseprobe.statistics import Scale, psi_between
 from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
     from senseprobe.evaluate.store import Store
 
-__all__ = ["FORMATS", "ROWS", "count", "is_coarse", "told", "turned"]
 
 FORMATS = ("bfloat16", "float16")
 
@@ -45,23 +44,23 @@ def turned(
     drawn = replace(job, limit=min(ROWS, job.limit or ROWS))
     tables = drawn.ask(fine, result.scorer, store=store, progress=progress).tables()
     again = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
-    return count(result.rows, again, SCORES[kind_of(result)])
+    return count(result.rows, again, SCORES[kind_of(result)], result.scale)
 
 
-def count(coarse: pd.DataFrame, fine: pd.DataFrame, columns: Sequence[str]) -> dict[str, int]:
+def count(coarse: pd.DataFrame, fine: pd.DataFrame, columns: Sequence[str], scale: Scale = "log") -> dict[str, int]:
     """How many ``rows`` are scored in both tables, and of how many, ``flipped``, sign or largest label is another."""
     both = coarse.merge(fine, on=["config", "id"], suffixes=("_coarse", "_fine"))
     sides = [both[[f"{name}_{side}" for name in columns]].to_numpy(dtype=np.float64) for side in ("coarse", "fine")]
     scored = np.logical_and(*(np.isfinite(side).all(axis=1) for side in sides))
-    before, after = (_reading(side[scored]) for side in sides)
+    before, after = (_reading(side[scored], scale) for side in sides)
     return {"rows": int(scored.sum()), "flipped": int((before != after).sum())}
 
 
-def _reading(numbers: NDArray[np.float64]) -> NDArray[Any]:
+def _reading(numbers: NDArray[np.float64], scale: Scale) -> NDArray[Any]:
     """Of two scores the sign of their difference (1, ½ for a tie, 0), of more the place of the largest."""
     if numbers.shape[1] > 2:
         return np.asarray(numbers.argmax(axis=1))
-    return psi(numbers[:, 0] - numbers[:, 1], np.abs(numbers).max(axis=1))
+    return psi_between(numbers[:, 0], numbers[:, 1], scale)
 
 
 def told(result: Result) -> str:

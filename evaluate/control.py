@@ -11,8 +11,6 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.neutrality import PROBES
 from senseprobe.evaluate.result import Result, read_result
 
-__all__ = ["DATASET", "RELEASE", "ROWS", "beside", "is_control", "is_probe", "rows_drawn", "same_model"]
-
 DATASET = "nli-control"
 RELEASE = "nli-control@1.0.1"
 

@@ -11,18 +11,19 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.estimands.preference import preference_rows
+from senseprobe.evaluate.estimands.kernels import KernelRows
+from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
 from senseprobe.files import whole_folder
 from senseprobe.release.reading import Release
 from senseprobe.release.yamltext import Value, dump
 from senseprobe.wording import printable
 
-__all__ = ["Exported", "Task", "export"]
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 # What all tasks have in common. No text of a release is in here, in which lm-eval would look for a template: it finds
 # the choices in a column. No direction is better: zero bias is in the middle, where it is known at all.
@@ -103,7 +104,7 @@ def export(release: Release, config: str | None, folder: Path) -> Exported:
         raise SenseprobeError(f"{release.manifest.name} has no pairs that lm-eval could score ({reasons})")
     try:
         with whole_folder(folder) as partial:
-            tasks = tuple(_write_task(partial, release, name, *found) for name, found in pairs.items())
+            tasks = tuple(_write_task(partial, release, name, found) for name, found in pairs.items())
             name = _write_frame(partial, release, tasks)
     except OSError as error:
         if isinstance(error, FileExistsError) and folder.exists():
@@ -112,11 +113,8 @@ def export(release: Release, config: str | None, folder: Path) -> Exported:
     return Exported(folder, name, tasks, skipped)
 
 
-_Pairs = tuple[pd.DataFrame, Mapping[str, int]]
-
-
-def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, _Pairs], dict[str, str]]:
-    """Of each config the rows that `preference` is about, and how many it leaves out; and the configs without any."""
+def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows], dict[str, str]]:
+    """Return the rows that `preference` is about, by config, and the reason of each config that has none."""
     found, skipped = {}, {}
     for name in configs:
         design = release.design(name)
@@ -124,30 +122,30 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, _Pairs], dic
             skipped[name] = f"{design.kind} rows"
             continue
         # Any two numbers will do for scores: which rows are left out does not depend on them.
-        kernel = preference_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design)
+        kernel = preference_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
         if len(kernel.table):
-            found[name] = kernel.table, kernel.tally.left_out
+            found[name] = kernel
         else:
             skipped[name] = "no labelled pair"
     return found, skipped
 
 
-def _write_task(folder: Path, release: Release, config: str, rows: pd.DataFrame, left_out: Mapping[str, int]) -> Task:
+def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) -> Task:
     """The rows, in a file that has its hash in its name, so that no other file is taken for it; and the task."""
     name = f"{_name(release)}_{config}"
-    data = "".join(f"{line}\n" for line in _lines(release, rows)).encode()
+    data = "".join(f"{line}\n" for line in _lines(release, pairs.table)).encode()
     digest = hashlib.sha256(data).hexdigest()
     file = f"{config}-{digest[:12]}.jsonl"
     (folder / file).write_bytes(data)
     facts = release.manifest.config(config)
-    neutral = release.design(config).neutral
+    neutral = neutral_value(pairs, release.design(config))
     metadata: dict[str, Value] = {
         **_metadata(release),
         "config": config,
         "config_content": facts["content"],
         "data_sha256": digest,
-        "rows": len(rows),
-        "left_out": dict(left_out),
+        "rows": len(pairs.table),
+        "left_out": dict(pairs.tally.left_out),
         "figure": "preference of ll = 100 * acc - 50",
         "neutral": "none known" if neutral is None else f"acc = {(neutral + 50) / 100}",
     }
@@ -158,10 +156,10 @@ def _write_task(folder: Path, release: Release, config: str, rows: pd.DataFrame,
         "dataset_kwargs": {"data_files": {"test": file}},
     }
     _write(folder / f"{config}.yaml", dump(head) + _FORM + dump({"metadata": metadata}))
-    return Task(name, config, len(rows), left_out)
+    return Task(name, config, len(pairs.table), pairs.tally.left_out)
 
 
-def _lines(release: Release, rows: pd.DataFrame) -> Iterator[str]:
+def _lines(release: Release, rows: "pd.DataFrame") -> Iterator[str]:
     canary = _canary(release)
     for row, anti, stereo in zip(rows["id"], rows["anti"], rows["stereo"], strict=True):
         yield json.dumps({"id": row, "choices": [anti, stereo], "canary": canary}, ensure_ascii=False)

@@ -25,8 +25,6 @@ from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.units import Unit
 
-__all__ = ["EPOCHS", "plant", "result", "tokenizer_of", "train"]
-
 Ids: TypeAlias = NDArray[np.int64]
 
 EPOCHS = 30

@@ -22,20 +22,6 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 from senseprobe.errors import SenseprobeError
 from senseprobe.wording import offered
 
-__all__ = [
-    "HERE",
-    "Catalogue",
-    "Declared",
-    "Unfit",
-    "blamed",
-    "clause",
-    "each_blamed",
-    "tell",
-    "versions",
-    "without_tokens",
-]
-
-
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")  # of which files are named
 
 HERE = "this process"

@@ -15,8 +15,6 @@ from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import Opening, open_model
 from senseprobe.wording import counted, printable
 
-__all__ = ["Replay", "again", "compare", "opening_of"]
-
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
 
@@ -33,6 +31,7 @@ _NUMBERS = ("value", "low", "high", "p", "p_holm", "neutral")
 class Replay:
     """What came of it: `result` is the new one, None where the model is another; nothing in `differences`: the same.
 
+    - `redefined`: what is computed by another definition now than then, which makes no result wrong.
     - `rows`: how many rows were compared, None where the first result has no table beside it.
     - `largest`: the largest difference between two scores of a unit.
     """
@@ -40,6 +39,7 @@ class Replay:
     first: Result
     result: Result | None
     differences: tuple[str, ...]
+    redefined: tuple[str, ...] = ()
     rows: int | None = None
     largest: float = 0.0
 
@@ -92,12 +92,37 @@ def _other_model(first: Result, identity: Mapping[str, str]) -> list[str]:
 
 def compare(first: Result, rows: pd.DataFrame | None, again: Result) -> Replay:
     """Hold a result that was computed again against the first one and, where there is one, its table of scores."""
+    _refuse_newer(first, again)
+    if first.scorer_version != again.scorer_version:  # other numbers, and so other figures, are what it is about
+        return Replay(first, again, (), (_redefined(first.scorer, first.scorer_version, again.scorer_version),))
     told = [*_figures(first, again)]
     largest = 0.0
     if rows is not None and again.rows is not None:
         different, largest = _rows(rows, again.rows)
         told += different
-    return Replay(first, again, tuple(told), None if rows is None else len(rows), largest)
+    redefined = tuple(_redefined(name, *versions) for name, versions in _definitions(first, again).items())
+    return Replay(first, again, tuple(told), redefined, None if rows is None else len(rows), largest)
+
+
+def _refuse_newer(first: Result, again: Result) -> None:
+    """ResultError where a result was computed by a definition that this senseprobe does not have yet."""
+    newer = [first.scorer] if first.scorer_version > again.scorer_version else []
+    newer += [name for name, (was, now) in _definitions(first, again).items() if was > now]
+    if newer:
+        raise ResultError(
+            f"the result has newer definitions of {', '.join(newer)} than this senseprobe ({again.senseprobe}), "
+            f"and was written by {first.senseprobe}: upgrade it"
+        )
+
+
+def _redefined(name: str, was: int, now: int) -> str:
+    return f"{name} has another definition: {was} then, {now} now"
+
+
+def _definitions(first: Result, again: Result) -> dict[str, tuple[int, int]]:
+    """Return the estimands of either result that have another definition in the other, with both."""
+    was, now = ({figure.estimand: figure.definition for figure in result.figures} for result in (first, again))
+    return {name: (was[name], now[name]) for name in was if name in now and was[name] != now[name]}
 
 
 def _figures(first: Result, again: Result) -> Iterator[str]:
@@ -105,7 +130,10 @@ def _figures(first: Result, again: Result) -> Iterator[str]:
         {(figure.config, figure.estimand, figure.group or ""): figure.as_dict() for figure in result.figures}
         for result in (first, again)
     ]
+    redefined = _definitions(first, again)
     for key in dict.fromkeys([*sides[0], *sides[1]]):
+        if key[1] in redefined:
+            continue
         name = " ".join(filter(None, key))
         before, after = (side.get(key) for side in sides)
         if before is None or after is None:

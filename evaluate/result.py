@@ -16,14 +16,18 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Figure
+from senseprobe.statistics import Scale
 from senseprobe.wording import SHOWN, counted
 
-__all__ = ["SCHEMA", "Result", "check_writable", "folder_of", "json_schema", "read_result"]
+SCHEMA = 3
+"""Form of result files; readers accept every older one.
 
-SCHEMA = 2
-"""Form of result files; readers accept every older one. 2 added `libraries` and `limit`, and `revision` to a model."""
+2 added `libraries` and `limit`, and `revision` to a model; 3 `scorer_version`, `scale` and `fitness`, and `definition`
+and `readings` to a figure.
+"""
 
 MAX_BYTES = 32 * 2**20
 """Of a result file: that of two million rows has 200 kB."""
@@ -31,6 +35,7 @@ MAX_BYTES = 32 * 2**20
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
 MAX_REASONS = 20
+MAX_CONFIGS = 10_000
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
@@ -42,6 +47,7 @@ class Result:
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of a planted truth
       `planted`, the share of stereotypes that the model was made to prefer; of a plug-in its `family`.
+    - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was asked for, None for all.
     - `libraries`: versions of what computed the numbers, where a replay that differs may look for the reason.
     - `limit`: so many rows were drawn by `seed`; None: all.
@@ -49,6 +55,8 @@ class Result:
       sign, or largest label, in float32 (evaluate/coarse.py); None: not counted.
     - `unscored`: by reason how many ``rows`` have no number, and the ids of the ``first``
       (evaluate/unscored.py); empty also in results that are older than this.
+    - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/fitness.py); empty also of models of
+      plug-ins, and in results that are older than this.
     - `estimands` come from `figures`; `rows` is the table of scores per row, kept beside the result.
     """
 
@@ -58,10 +66,13 @@ class Result:
     senseprobe: str
     seed: int
     figures: tuple[Figure, ...]
+    scorer_version: int = 1
+    scale: Scale = "log"
     limit: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
     coarse: Mapping[str, int] | None = None
     unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fitness: Mapping[str, Fitness] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
 
     @property
@@ -69,7 +80,7 @@ class Result:
         """Everything that the numbers depend on, in one line."""
         config = self.release["config"]
         parts = {
-            "scorer": self.scorer,
+            "scorer": self.scorer if self.scorer_version == 1 else f"{self.scorer}@{self.scorer_version}",
             "release": f"{self.release['name']}:{config}" if config else self.release["name"],
             "content": str(self.release["content"])[:12],
             "model": self.model["name"],
@@ -79,8 +90,15 @@ class Result:
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,
+            **({"definitions": newer} if (newer := self._newer_definitions) else {}),
         }
         return "|".join(f"{key}={value}" for key, value in parts.items())
+
+    @property
+    def _newer_definitions(self) -> str:
+        """The estimands of which the definition is not the first, each with its version: ``relative@2,spread@2``."""
+        versions = {figure.estimand: figure.definition for figure in self.figures if figure.definition > 1}
+        return ",".join(f"{estimand}@{version}" for estimand, version in sorted(versions.items()))
 
     @property
     def stem(self) -> str:
@@ -94,6 +112,8 @@ class Result:
             "schema": SCHEMA,
             "signature": self.signature,
             "scorer": self.scorer,
+            "scorer_version": self.scorer_version,
+            "scale": self.scale,
             "model": dict(self.model),
             "release": dict(self.release),
             "senseprobe": self.senseprobe,
@@ -102,6 +122,7 @@ class Result:
             "limit": self.limit,
             **({} if self.coarse is None else {"coarse": dict(self.coarse)}),
             **({"unscored": {reason: dict(told) for reason, told in self.unscored.items()}} if self.unscored else {}),
+            **({"fitness": {name: each.as_dict() for name, each in self.fitness.items()}} if self.fitness else {}),
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
@@ -225,6 +246,8 @@ class _Form(BaseModel):
     form: Annotated[int, Field(alias="schema", ge=1, le=SCHEMA)]
     signature: str
     scorer: str
+    scorer_version: Annotated[int, Field(ge=1)]
+    scale: Scale
     model: _Model
     release: _Release
     senseprobe: str
@@ -233,15 +256,30 @@ class _Form(BaseModel):
     limit: Annotated[int | None, Field(ge=1)]
     coarse: _Coarse | None = None
     unscored: Annotated[dict[str, _Unscored], Field(max_length=MAX_REASONS)] = {}
+    fitness: Annotated[dict[str, Fitness], Field(max_length=MAX_CONFIGS)] = {}
     figures: tuple[Figure, ...]
 
 
-class _Form1(_Form):
+class _Form2(_Form):
+    """Before scorers had a version and a scale."""
+
+    scorer_version: Annotated[int, Field(ge=1)] = 1
+    scale: Scale = "log"
+
+
+class _Form1(_Form2):
     """Before there were `libraries` and `limit`."""
 
     signature: str = ""
     libraries: dict[str, str] = {}
     limit: Annotated[int | None, Field(ge=1)] = None
+
+
+def _form(schema: object) -> type[_Form]:
+    """The form of files that say they are of a schema; of one that there is not, the newest, which refuses it."""
+    if type(schema) is not int:
+        return _Form
+    return {1: _Form1, 2: _Form2}.get(schema, _Form)
 
 
 def json_schema() -> dict[str, Any]:
@@ -259,7 +297,7 @@ def read_result(path: Path) -> Result:
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
             raise ResultError(f"{path} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
-        form = (_Form1 if schema == 1 else _Form).model_validate_json(raw)
+        form = _form(schema).model_validate_json(raw)
     except OSError as error:
         raise ResultError(_unreadable(path, error)) from None
     except (ValueError, RecursionError):
@@ -267,6 +305,8 @@ def read_result(path: Path) -> Result:
     _check_size(path, form)
     return Result(
         scorer=form.scorer,
+        scorer_version=form.scorer_version,
+        scale=form.scale if schema == SCHEMA else _scale_of(form.scorer),
         model=form.model.model_dump(exclude_none=True),
         release=form.release.model_dump(),
         senseprobe=form.senseprobe,
@@ -275,8 +315,14 @@ def read_result(path: Path) -> Result:
         limit=form.limit,
         coarse=None if form.coarse is None else form.coarse.model_dump(),
         unscored={reason: told.model_dump() for reason, told in form.unscored.items()},
+        fitness=form.fitness,
         figures=form.figures,
     )
+
+
+def _scale_of(scorer: str) -> Scale:
+    """The scale of the one scorer of probabilities that there was when results did not name it."""
+    return "probability" if scorer == "sss-prob" else "log"
 
 
 def _unreadable(path: Path, error: OSError) -> str:
@@ -291,7 +337,8 @@ def _unreadable(path: Path, error: OSError) -> str:
 def _check_size(path: Path, form: _Form) -> None:
     names = [name for each in form.figures for name in (each.config, each.estimand, each.group, each.sense_type)]
     unscored = [text for reason, told in form.unscored.items() for text in (reason, *told.first)]
-    told = [*names, *unscored, form.scorer, *form.model.model_dump().values()]
+    starts = [each.first_token.before for each in form.fitness.values() if each.first_token]
+    told = [*names, *unscored, *form.fitness, *starts, form.scorer, *form.model.model_dump().values()]
     longest = max((len(name) for name in told if isinstance(name, str)), default=0)
     if longest > MAX_NAME or len(form.figures) > MAX_FIGURES:
         held = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"

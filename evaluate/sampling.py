@@ -1,21 +1,30 @@
-"""A part of a release that is like the whole: for a first look, or where a model is slow."""
+"""A part of a release that is like the whole: for a first look, or where a model is slow.
 
-from collections.abc import Mapping
+Rows are read in parts, twice, and only those that may still be drawn are kept: what is held grows with the number of
+rows that are drawn and with the number of cells, and not with the number of rows that there are.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from senseprobe.records import Design
-from senseprobe.statistics.lots import lot
-
-__all__ = ["CELLS", "cell_columns", "sample"]
+from senseprobe.statistics.permutation import hash_draw
 
 CELLS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("label_basis", "contested", "stereotype", "valence", "target"),
     "inference": ("gold",),
 }
 """The columns by kind whose values make the cells of a config, where it has them."""
+
+Parts = Callable[[], Iterator[pa.RecordBatch]]
+"""Reads the rows of a config from the first one on, in parts: their ``id`` and the columns that make cells."""
+
+_SPARE = 65_536
+"""Rows that are kept beside those that are drawn, before the kept rows are sorted and cut."""
 
 
 def cell_columns(design: Design) -> list[str]:
@@ -28,36 +37,116 @@ def cell_columns(design: Design) -> list[str]:
 
 
 def sample(
-    tables: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], limit: int, seed: int
-) -> dict[str, pd.DataFrame]:
-    """So many rows of the tables by config, drawn over configs and cells in proportion to their rows; in their order.
+    parts: Mapping[str, Parts], designs: Mapping[str, Design], limit: int, seed: int
+) -> dict[str, NDArray[np.int64]]:
+    """Return the row numbers (from 0, ascending) of `limit` rows by config, in proportion to the rows of each cell.
 
     A cell of n rows of N gets ``limit * n / N`` rows, up or down to a whole number, and every row has the same chance.
     Which ones is a matter of `seed`, config and id, not of the order of rows; a larger `limit` draws the same and more.
     """
-    keys = [_keys(name, table, cell_columns(designs[name]), seed) for name, table in tables.items()]
-    drawn = np.zeros(sum(map(len, keys)), dtype=np.bool_)
-    drawn[np.argsort(np.concatenate(keys))[:limit]] = True
-    ends = np.cumsum([len(key) for key in keys])[:-1]
-    return {name: tables[name][mask] for name, mask in zip(tables, np.split(drawn, ends), strict=True)}
+    cells = {name: _Cells.of(name, cell_columns(designs[name]), read()) for name, read in parts.items()}
+    quotas = _quotas(list(cells.values()), limit, seed)
+    return {name: _drawn(cells[name], quotas[name], parts[name](), seed) for name in parts}
 
 
-def _keys(name: str, table: pd.DataFrame, columns: list[str], seed: int) -> NDArray[np.float64]:
-    """What rows are drawn by, the lowest first.
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The cells of a config: their `numbers`, from 0, by the values that make them, and their `sizes` in rows."""
 
-    In a cell of n rows, the k-th by lot (from 0) has (k + u) / n, where u, from 0 to 1, is the cell's own lot. So the
-    rows of a cell come at equal distances, and of any two cells either may be first.
+    name: str
+    columns: Sequence[str]
+    numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
+    sizes: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str, columns: Sequence[str], parts: Iterator[pa.RecordBatch]) -> "_Cells":
+        """Count the rows of each cell."""
+        cells = cls(name, columns)
+        for part in parts:
+            counts = np.bincount(cells.number(part), minlength=len(cells.numbers)).tolist()
+            cells.sizes.extend([0] * (len(counts) - len(cells.sizes)))
+            cells.sizes[:] = [size + count for size, count in zip(cells.sizes, counts, strict=True)]
+        return cells
+
+    def number(self, part: pa.RecordBatch) -> NDArray[np.intp]:
+        """Return the number of each row's cell; a cell that is new gets the next number."""
+        cells: list[tuple[str, ...]] = [()]
+        rows = np.zeros(part.num_rows, dtype=np.intp)
+        for column in (column for column in self.columns if column in part.schema.names):
+            coded = part[column].dictionary_encode("encode")
+            values = ["" if value is None else str(value) for value in coded.dictionary.to_pylist()]
+            found, rows = np.unique(rows * len(values) + coded.indices.to_numpy(), return_inverse=True)
+            cells = [(*cells[code // len(values)], values[code % len(values)]) for code in found.tolist()]
+        known = [self.numbers.setdefault((*cell, self.name), len(self.numbers)) for cell in cells]
+        return np.asarray(known, dtype=np.intp)[rows]
+
+
+def _quotas(configs: Sequence[_Cells], limit: int, seed: int) -> dict[str, NDArray[np.int64]]:
+    """Return how many rows are drawn of each cell, by config.
+
+    In a cell of n rows, the k-th by lot (from 0) has the key (k + u) / n, where u, from 0 to 1, is the cell's own lot;
+    the rows with the lowest keys are drawn. So the rows of a cell come at equal distances, and of any two cells either
+    may be first.
     """
-    cells = table[[column for column in columns if column in table]].astype("string").fillna("").assign(config=name)
-    number = cells.groupby([*cells], sort=False).ngroup().to_numpy()
-    own = np.array([_share(seed, *cell) for cell in cells.drop_duplicates().itertuples(index=False)])
-    lots = np.array([_share(seed, name, id_) for id_ in table["id"]])
-    order, sizes = np.lexsort((lots, number)), np.bincount(number, minlength=len(own))
-    ranks = np.empty(len(table))
-    ranks[order] = np.arange(len(table)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.asarray((ranks + own[number]) / sizes[number], dtype=np.float64)
+    own = np.array([_share(seed, *cell) for cells in configs for cell in cells.numbers])
+    sizes = np.array([size for cells in configs for size in cells.sizes], dtype=np.int64)
+    # Of N rows in C cells, no key among the lowest `limit` is above (limit + C) / N: only keys below it are made.
+    highest = (limit + len(sizes)) / max(int(sizes.sum()), 1)
+    made = np.minimum(sizes, np.ceil(highest * sizes).astype(np.int64) + 1)
+    cell = np.repeat(np.arange(len(sizes)), made)
+    ranks = np.arange(len(cell)) - np.repeat(np.cumsum(made) - made, made)
+    lowest = np.argsort((ranks + own[cell]) / sizes[cell])[:limit]
+    quotas = np.bincount(cell[lowest], minlength=len(sizes))
+    ends = np.cumsum([len(cells.sizes) for cells in configs])[:-1]
+    return dict(zip((cells.name for cells in configs), np.split(quotas, ends), strict=True))
+
+
+def _drawn(cells: _Cells, quotas: NDArray[np.int64], parts: Iterator[pa.RecordBatch], seed: int) -> NDArray[np.int64]:
+    """Return the numbers of the rows that have the lowest lots of their cells, as many of each as its quota."""
+    kept = _Kept(quotas)
+    start = 0
+    for part in parts:
+        lots = np.array([_share(seed, cells.name, id_) for id_ in part["id"].to_pylist()])
+        kept.add(cells.number(part), lots, np.arange(start, start + part.num_rows))
+        start += part.num_rows
+    return kept.rows()
+
+
+class _Kept:
+    """The rows that may still be drawn: of each cell, those with the lowest lots so far."""
+
+    def __init__(self, quotas: NDArray[np.int64]) -> None:
+        self._quotas = quotas
+        self._most = np.where(quotas > 0, np.inf, -np.inf)  # a row of a cell is kept if its lot is below this
+        self._columns = (np.empty(0, np.intp), np.empty(0), np.empty(0, np.int64))  # cell, lot, row number
+        self._limit = 2 * int(quotas.sum()) + _SPARE
+
+    def add(self, cell: NDArray[np.intp], lots: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+        """Keep rows, which come after all that were added before."""
+        may = lots < self._most[cell]
+        new = (cell[may], lots[may], rows[may])
+        self._columns = tuple(np.concatenate(pair) for pair in zip(self._columns, new, strict=True))  # type: ignore[assignment]
+        if len(self._columns[0]) > self._limit:
+            self._cut()
+
+    def rows(self) -> NDArray[np.int64]:
+        """Return the numbers of the rows that are drawn, ascending."""
+        self._cut()
+        return np.sort(self._columns[2])
+
+    def _cut(self) -> None:
+        """Let go of rows that have too many before them in their cell; of equal lots, the earlier row comes first."""
+        cell, lots, rows = self._columns
+        order = np.lexsort((rows, lots, cell))
+        cell, lots, rows = cell[order], lots[order], rows[order]
+        sizes = np.bincount(cell, minlength=len(self._quotas))
+        ranks = np.arange(len(cell)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        stays = ranks < self._quotas[cell]
+        last = ranks == self._quotas[cell] - 1
+        self._most[cell[last]] = lots[last]
+        self._columns = (cell[stays], lots[stays], rows[stays])
 
 
 def _share(seed: int, *what: str) -> float:
     """A lot from 0 to 1."""
-    return lot(seed, *what, size=6) / 2**48
+    return hash_draw(seed, *what, size=6) / 2**48

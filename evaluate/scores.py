@@ -16,8 +16,6 @@ from senseprobe.evaluate.units import OF_UNRELATED
 from senseprobe.release.memory import memory_cap
 from senseprobe.release.parquet import bounded_parquet
 
-__all__ = ["kind_of", "read_scores"]
-
 MAX_ROWS = 2**24
 MAX_PART_BYTES = 2**29
 """That a part of the table may take while it is read."""

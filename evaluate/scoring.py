@@ -19,7 +19,6 @@ from senseprobe.evaluate.store import Store
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
 
-__all__ = ["Opening", "check_out", "default_scorer", "open_model", "score", "write"]
 
 Say = Callable[[str], None]
 _Made: TypeAlias = tuple[Job | None, Result]

@@ -24,8 +24,6 @@ from typing import Self, TypeVar
 from senseprobe.evaluate.scorers.declaring import Scorer
 from senseprobe.evaluate.units import Unit
 
-__all__ = ["Store", "default_folder"]
-
 T = TypeVar("T")
 
 FORM = 1
@@ -213,4 +211,6 @@ def _ask_for_log(db: sqlite3.Connection) -> None:
 
 
 def _digest(unit: Unit) -> bytes:
-    return hashlib.blake2b(json.dumps(unit).encode(), digest_size=_DIGEST_BYTES).digest()
+    """The digest of what a unit holds; the order of sentences only where it is turned, as it was not always there."""
+    held = unit if unit.second else unit[:-1]
+    return hashlib.blake2b(json.dumps(held).encode(), digest_size=_DIGEST_BYTES).digest()

@@ -3,21 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from senseprobe.records import Design
-
-__all__ = [
-    "EMPTY",
-    "NOT_FINITE",
-    "OF_UNRELATED",
-    "ROLES",
-    "TOO_LONG",
-    "UNRELATED",
-    "Unit",
-    "scores_unrelated",
-    "units_of",
-]
 
 TOO_LONG = "too long for the model"
 EMPTY = "no token to score"
@@ -36,6 +26,9 @@ UNRELATED: Mapping[str, str] = {"unrelated": "stereo"}
 OF_UNRELATED = frozenset({"lms", "icat", "lms-micro", "icat-micro"})
 """The estimands for which that sentence is scored."""
 
+VIOLATES = "antistereo"
+"""What the column `direction` of CrowS-Pairs says where `anti` was written first, to violate a stereotype."""
+
 NO_SPAN = (-1, -1)
 
 
@@ -45,12 +38,14 @@ class Unit(NamedTuple):
     - `text`: the sentence; for inference the premise.
     - `beside`: the other sentence of the pair, or the hypothesis; empty where the scorer does not read it.
     - `start`, `end`: the target's place in `text`, half-open, in code points; -1 where the scorer does not read it.
+    - `second`: whether `beside` is sentence 1 of the pair; False where the scorer does not read the order.
     """
 
     text: str
     beside: str = ""
     start: int = -1
     end: int = -1
+    second: bool = False
 
 
 def scores_unrelated(design: Design) -> bool:
@@ -61,7 +56,7 @@ def scores_unrelated(design: Design) -> bool:
 def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:
     """The unit of each row for the sentence in column `role`, with nothing in it that the scorer does not read.
 
-    `reads` names ``text``, ``beside`` and ``span``.
+    `reads` names ``text``, ``beside``, ``span`` and ``order``.
     """
     reads = frozenset(reads)
     nothing = [""] * len(table)
@@ -69,4 +64,20 @@ def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[s
     marked = "span" in reads and f"{role}_span" in table  # nobody says where the target is in an unrelated sentence
     spans = table[f"{role}_span"] if marked else [None] * len(table)
     places = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
-    return [Unit(text, other, *place) for text, other, place in zip(table[role], beside, places, strict=True)]
+    second = _is_second(table, role) if "order" in reads else np.zeros(len(table), dtype=np.bool_)
+    rows = zip(table[role], beside, places, second.tolist(), strict=True)
+    return [Unit(text, other, start, end, after) for text, other, (start, end), after in rows]
+
+
+def _is_second(table: pd.DataFrame, role: str) -> NDArray[np.bool_]:
+    """Of each row, whether the sentence in column `role` comes after its counterpart: bool of shape (rows,).
+
+    Sentence 1 is as in the released code of CrowS-Pairs (Nangia et al. 2020, metric.py): `stereo`, but `anti` where the
+    column `direction` says ``antistereo``. Rows without that column have the stereotype first.
+    """
+    turned = np.zeros(len(table), dtype=np.bool_)
+    if "direction" in table:
+        turned = (table["direction"] == VIOLATES).to_numpy(dtype=np.bool_)
+    if role == "stereo":
+        return turned
+    return ~turned if role == "anti" else np.full(len(table), role in UNRELATED)

@@ -13,7 +13,6 @@ from senseprobe.wording import counted, listed, printable
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
 
-__all__ = ["NOT_SAID", "told", "unscored"]
 
 NOT_SAID = "no reason given"
 """By a plug-in, which need not give any."""

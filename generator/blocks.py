@@ -9,8 +9,6 @@ from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.generator.wordlists import Word
 from senseprobe.release.schema import Kind
 
-__all__ = ["Bound", "Config", "ResolvedBlock", "ResolvedFrame", "reference"]
-
 Bound = str | Word
 """What a role puts in the place of a name: a slot's word, by the slot's name, or always the same word."""
 
@@ -19,8 +17,9 @@ Bound = str | Word
 class ResolvedFrame:
     """A frame, compiled; `target` is the segment that prints the block's target, None where the block has none.
 
-    `said` holds what segments said so far: by segment and role, the text of each combination of the block's words, and
-    the length of its article. A frame that is put into a block of other words needs an empty one.
+    `said` holds what segments said so far: by segment and role, or an empty text where all roles say the same, the text
+    of each combination of the block's words, and the length of its article. A frame that is put into a block of other
+    words needs an empty one.
     """
 
     frame: Frame

@@ -20,8 +20,6 @@ from senseprobe.project import Layer, built_in
 from senseprobe.records import Design, Finding
 from senseprobe.release.annotated import ANNOTATION, read_annotation
 
-__all__ = ["Catalogue", "lists_of", "open_dataset"]
-
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
@@ -73,7 +71,7 @@ def open_dataset(
 
     `frozen` are the guesses of a release; `only` reads one config and leaves the others alone.
     """
-    dataset = read_dataset(folder, only)
+    dataset = read_dataset(folder, only, frozen=frozen is not None)
     english = English(frozen or {})
     env = environment(english.filters())
     configs: list[Config] = []

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from senseprobe.generator import yamlfile
 from senseprobe.generator.wordlists import Word, WordList, cell_column
 
-__all__ = ["Cells"]
-
 
 @dataclass(slots=True)
 class Cells:

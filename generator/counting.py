@@ -13,8 +13,6 @@ from senseprobe.generator.product import Picked
 from senseprobe.generator.segments import CompiledFrame
 from senseprobe.generator.sentences import FrameRows
 
-__all__ = ["MOST_SENTENCES", "Count", "count"]
-
 MOST_SENTENCES = 1_000_000
 """Combinations of words, over all frames and roles of a config, up to which every sentence is made."""
 

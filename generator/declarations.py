@@ -7,22 +7,6 @@ from pydantic import Field, StringConstraints
 from senseprobe.generator import yamlfile
 from senseprobe.release.schema import Kind
 
-__all__ = [
-    "FRONTS",
-    "AssociationFront",
-    "Binding",
-    "Card",
-    "Condition",
-    "ContrastFront",
-    "Expect",
-    "Fixed",
-    "Front",
-    "InferenceFront",
-    "Sense",
-    "Slot",
-    "Text",
-]
-
 Scalar = str | bool | int | float
 Condition = dict[str, Scalar | list[Scalar]]
 LabelBasis = Literal["occupation", "trait", "both", "none"]

@@ -8,8 +8,6 @@ from senseprobe.generator.declarations import AssociationFront, ContrastFront, I
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Design, Factor
 
-__all__ = ["design_of", "levels_of"]
-
 
 def design_of(config: Config) -> Design:
     """The design of a config; blocks differ in words and labels only, so the first one speaks for all."""

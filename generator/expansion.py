@@ -15,8 +15,6 @@ from senseprobe.generator.sentences import FrameRows, constant, glue, join, take
 from senseprobe.generator.wordlists import WordLists
 from senseprobe.release.schema import row_schema
 
-__all__ = ["BATCH_ROWS", "expand"]
-
 BATCH_ROWS = 262_144
 
 _KINDS: dict[str, Callable[[FrameRows, Picked, WordLists], Mapping[str, pa.Array]]] = {

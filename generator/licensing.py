@@ -11,8 +11,6 @@ from senseprobe.records import Finding
 from senseprobe.release.about import Source
 from senseprobe.release.licences import alternatives, combined
 
-__all__ = ["licence_of", "licences_of_list", "mistake_of_dataset", "mistakes_of_list", "sources_of", "used_lists"]
-
 
 def used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:
     """The lists that the templates of a dataset name, by name; DeclarationError where one cannot be read."""

@@ -13,8 +13,6 @@ from senseprobe.generator.product import Picked
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.wordlists import Word
 
-__all__ = ["Piece", "Shown", "preview"]
-
 
 @dataclass(frozen=True, slots=True)
 class Piece:

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from senseprobe.generator.blocks import ResolvedBlock
 
-__all__ = ["Flags", "Indices", "Picked", "digits"]
-
 Indices = npt.NDArray[np.signedinteger]
 Flags = npt.NDArray[np.bool_]
 

@@ -11,14 +11,14 @@ from senseprobe.errors import ReleaseError
 from senseprobe.generator.catalogue import Catalogue, open_dataset
 from senseprobe.generator.english import Guess
 from senseprobe.generator.licensing import used_lists
+from senseprobe.generator.retired import RETIRED
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
 from senseprobe.release.annotated import ANNOTATION
-
-__all__ = ["open_recipe", "recipe_files", "recipe_of_parts"]
+from senseprobe.release.verdicts import VERDICTS
 
 _HEADER = ["asked", "text", "answer"]
-_SUFFIXES = (".j2", ".yaml", ".csv")
-"""What rows are made of: a README may be edited without changing the recipe; ANNOTATION says whence verdicts are."""
+_PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
+"""What is read beside templates: other files may be edited without changing the recipe."""
 
 
 def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
@@ -40,7 +40,7 @@ def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
 
 def _is_part(path: Path) -> bool:
     hidden = path.name.startswith(".") or path.is_symlink() or not path.is_file()
-    return not hidden and (path.suffix in _SUFFIXES or path.name == ANNOTATION)
+    return not hidden and (path.suffix == ".j2" or path.name in _PARTS)
 
 
 def _descriptor(lists: list[WordList]) -> bytes:

@@ -10,8 +10,6 @@ from senseprobe.records import Finding
 from senseprobe.release.schema import KINDS, row_schema
 from senseprobe.wording import nearest
 
-__all__ = ["Complaints", "check_names", "check_references"]
-
 _JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "not", "or", "self", "true"})
 _RESERVED = {kind: frozenset(row_schema(kind, ()).names) | {"stereo_score", "anti_score"} for kind in KINDS}
 _GOLD = ("entailment", "neutral", "contradiction")

@@ -20,8 +20,6 @@ from senseprobe.generator.wordlists import show
 from senseprobe.records import Finding
 from senseprobe.release.verdicts import REJECT, VERDICTS, Verdict, read_verdicts
 
-__all__ = ["LeftOut", "Numbers", "emptied", "is_gone", "rejected", "verdicts_of", "without"]
-
 
 def verdicts_of(folder: Path) -> dict[str, Verdict]:
     """The verdicts on rows of the dataset in `folder`; DeclarationError where its `verdicts.csv` is malformed."""

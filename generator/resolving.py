@@ -19,8 +19,6 @@ from senseprobe.records import Finding
 from senseprobe.release.schema import FULL
 from senseprobe.wording import nearest
 
-__all__ = ["resolve"]
-
 
 def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
     """The config of a template; DeclarationError with every mistake of the file."""

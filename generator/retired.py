@@ -18,8 +18,6 @@ from senseprobe.records import Finding
 from senseprobe.release.idtable import id_lines
 from senseprobe.wording import printable
 
-__all__ = ["RETIRED", "Retired", "read_retired", "refusal"]
-
 RETIRED = "retired.csv"
 
 _COLUMNS = ("id", "version", "reason")

@@ -16,8 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from senseprobe.generator.english import MARK
 from senseprobe.generator.wordlists import Word
-
-__all__ = ["MAX_SENTENCE", "CompiledFrame", "Mistake", "Segment", "compile_frame", "environment"]
+from senseprobe.wording import unprintable
 
 MAX_SENTENCE = 10_000
 """Characters that a sentence may have."""
@@ -81,24 +80,37 @@ class Segment:
     """A stretch of a frame: `source` evaluates it from the names in `reads`; `prints` are those that it puts out.
 
     A literal reads nothing. `block` says that the segment is an `{% if %}`, whose text is more than a word. Where the
-    segment is no more than a text or a word, `source` is that text or the word's name, and Jinja need not be asked.
+    segment is no more than a text or a word, `source` is that text or the word's name, `filters` are what the word goes
+    through, and Jinja, which takes ten times as long, need not be asked.
     """
 
     source: jinja2.Template | str
     reads: tuple[str, ...]
     prints: frozenset[str]
     block: bool = False
+    filters: tuple[Callable[[object], str], ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the segment prints a word as it is."""
+        return isinstance(self.source, str) and bool(self.reads) and not self.filters
 
     def render(self, values: Mapping[str, Word]) -> tuple[str, int]:
         """The text of the segment, and how many of its characters are the article with its blank.
 
         Raises jinja2.TemplateError where a value cannot be printed.
         """
-        if isinstance(self.source, str):
+        if isinstance(self.source, str) and not self.filters:
             return (str(values[self.source]) if self.reads else self.source), 0
-        text = self.source.render(values)
+        text = self._filtered(values[self.source]) if isinstance(self.source, str) else self.source.render(values)
         article = text.find(MARK) + 1
         return text.replace(MARK, ""), article
+
+    def _filtered(self, word: Word) -> str:
+        text: object = word
+        for work in self.filters:
+            text = work(text)
+        return str(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +123,11 @@ class CompiledFrame:
 
 def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
     """Parse, check against the whitelist and cut into segments; Mistake where the frame cannot be used."""
-    if odd := next((c for c in source if not c.isprintable()), ""):
+    if (at := unprintable(source)) is not None:
+        odd = source[at]
         name = unicodedata.name(odd, "a control character").lower()
         hint = "write an ordinary blank" if odd.isspace() else "take it out"
-        raise Mistake("E106", f"frame holds U+{ord(odd):04X}, {name}", source.index(odd) + 1, hint)
+        raise Mistake("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
     if comment := _COMMENT.search(source):
         hint = "a name stands at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
         raise Mistake("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
@@ -179,7 +192,7 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
     changes = isinstance(node, nodes.Compare) or (isinstance(node, nodes.Filter) and node.name != "upfirst")
     if changes and any(inner.name == "a" for inner in node.find_all(nodes.Filter)):
         raise Mistake("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
-    if isinstance(node, nodes.Const) and not str(node.value).isprintable():
+    if isinstance(node, nodes.Const) and unprintable(str(node.value)) is not None:
         raise Mistake("E106", "frame holds a control character", _tag(node, env, source))
     if isinstance(node, nodes.Const) and isinstance(node.value, float) and not isfinite(node.value):
         raise Mistake("E106", "a number that is too large", _tag(node, env, source))
@@ -208,14 +221,19 @@ def _segment(env: jinja2.Environment, node: nodes.Node) -> Segment:
     body = node if block else nodes.Output([node], lineno=1)
     tree = nodes.Template([body], lineno=1)
     reads = dict.fromkeys(name.name for name in tree.find_all(nodes.Name))
-    match node:
+    filters: list[Callable[[object], str]] = []
+    inner: nodes.Node | None = node
+    while isinstance(inner, nodes.Filter):
+        filters.insert(0, env.filters[inner.name])
+        inner = inner.node
+    match inner:
         case nodes.Name():
-            source: jinja2.Template | str = node.name
+            source: jinja2.Template | str = inner.name
         case nodes.TemplateData():
-            source = node.data
+            source = inner.data
         case _:
-            source = env.from_string(tree)
-    return Segment(source, tuple(reads), frozenset(_prints(node)), block)
+            source, filters = env.from_string(tree), []
+    return Segment(source, tuple(reads), frozenset(_prints(node)), block, tuple(filters))
 
 
 def _prints(node: nodes.Node) -> Iterator[str]:

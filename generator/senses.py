@@ -12,10 +12,9 @@ from senseprobe.generator.declarations import ContrastFront
 from senseprobe.generator.wordlists import WordList
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.folder import DATA_FILES, damage, wordnet_in
+from senseprobe.lexicon.vocabulary import Vocabulary
 from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.records import Finding
-
-__all__ = ["Claim", "check", "claims_of_config", "claims_of_list", "identity"]
 
 _CODES = {"malformed": "E301", "missing": "E302", "pos": "E303", "lemma": "E304"}
 _POS = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
@@ -120,7 +119,7 @@ def identity(name: str) -> str | None:
 @cache
 def _identity(name: str, wordnet: Path, changed: tuple[int, ...]) -> str:
     """As the lexicon itself says it; the files are read once while nobody changes them."""
-    return Lexicon(name, wordnet, None).identity
+    return Lexicon(name, wordnet, Vocabulary(wordnet)).identity
 
 
 def _wrong(claims: Iterable[Claim], name: str, opened: dict[str, Lexicon]) -> Iterator[Finding]:

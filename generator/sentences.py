@@ -15,9 +15,6 @@ from senseprobe.generator.segments import MAX_SENTENCE, Segment
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["FrameRows", "Piece", "Side", "constant", "flags", "glue", "join", "take"]
-
-
 MOST_KEPT = 100_000
 """Texts of a segment that are kept from batch to batch: memory must not grow with the number of rows."""
 
@@ -124,7 +121,13 @@ class FrameRows:
     def _evaluate(self, segment: Segment, role: str, picked: Picked) -> Piece:
         slots = self.block.reads(role, segment.reads)
         distinct, rows = picked.distinct(slots, self.block)
-        said = self.frame.said.setdefault((id(segment), role), {})
+        if slots and segment.is_plain:
+            slot_words = self.block.slots[slots[0]]
+            plain = [str(slot_words[place]) for place in distinct.at[slots[0]].tolist()]
+            return self._piece(plain, np.zeros(len(plain), dtype=np.int32), rows)
+        # Roles that bind nothing that is read say the same.
+        bound = role if {*segment.reads} & self.block.roles[role].keys() else ""
+        said = self.frame.said.setdefault((id(segment), bound), {})
         if len(said) > MOST_KEPT:
             said.clear()
         found = []
@@ -135,8 +138,13 @@ class FrameRows:
                 one = said[places] = self._render(segment, role, words)
             found.append(one)
         texts, articles = zip(*found, strict=True)
-        lengths = np.array([len(text) for text in texts], dtype=np.int32)
-        return Piece(pa.array(texts, pa.string()), rows, lengths[rows], np.array(articles, dtype=np.int32)[rows])
+        return self._piece(texts, np.array(articles, dtype=np.int32), rows)
+
+    @staticmethod
+    def _piece(texts: Sequence[str], articles: Indices, rows: Indices) -> Piece:
+        """A piece of texts and the lengths of their articles, and of which of them each row has."""
+        lengths = np.fromiter(map(len, texts), dtype=np.int32, count=len(texts))
+        return Piece(pa.array(texts, pa.string()), rows, lengths[rows], articles[rows])
 
     def _render(self, segment: Segment, role: str, chosen: Mapping[str, Word]) -> tuple[str, int]:
         bound = self.block.names(role)

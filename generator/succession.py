@@ -22,9 +22,6 @@ from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 from senseprobe.release.versions import lower
 from senseprobe.wording import printable
 
-__all__ = ["approve", "changes"]
-
-
 RowsOf = Callable[[Path, str], Mapping[str, Rows]]
 """What makes the rows of each config, from a recipe's folder and the name of its dataset."""
 

@@ -7,7 +7,7 @@ merge by name in the first one's order. An empty body inherits the first one's f
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from senseprobe.generator import yamlfile
 from senseprobe.generator.declarations import FRONTS, AssociationFront, Card, ContrastFront, InferenceFront
 from senseprobe.generator.wordlists import show
 from senseprobe.records import Contrast, Finding
-
-__all__ = ["AnyFront", "Block", "Dataset", "Frame", "Template", "read_dataset", "read_template"]
 
 AnyFront = ContrastFront | InferenceFront | AssociationFront
 
@@ -78,14 +76,24 @@ class Dataset:
 
 _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 
+OF_RELEASE = frozenset(
+    ["changelog", "citation", "croissant", "licence", "license", "readme", "recipe", "release", "restored", "shard"]
+)
+"""What other files of a release are called, without endings: each config has a folder beside them."""
 
-def read_dataset(folder: Path, only: str | None = None) -> Dataset:
-    """The dataset in `folder`, or of its templates `only` one; DeclarationError with every mistake of what was read."""
+
+def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False) -> Dataset:
+    """The dataset in `folder`, or of its templates `only` one; DeclarationError with every mistake of what was read.
+
+    In the recipe of a release, which is `frozen`, a config may be called as earlier versions let it be.
+    """
     path = folder / "dataset.yaml"
     shown = show(path)
     data = yamlfile.parse(yamlfile.read_text(path, shown), shown)
     card = yamlfile.validate(Card, data, [data], shown, "E102")
     findings = [*_card_mistakes(card, folder, shown, data)]
+    if frozen:
+        findings = [finding for finding in findings if finding.code != "E126"]
     templates = []
     for config in (name for name in card.configs if _CONFIG.fullmatch(name) and only in (None, name)):
         try:
@@ -109,6 +117,12 @@ def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> 
     for number, config in enumerate(card.configs):
         if not _CONFIG.fullmatch(config):
             yield finding(f"{config!r} cannot be the name of a config", "configs", number)
+        if config.casefold() in OF_RELEASE:
+            hint = f"rename {config}.j2"
+            yield replace(
+                finding(f"{config!r} is the name of another file of a release", "configs", number, hint=hint),
+                code="E126",
+            )
     for number, spec in enumerate(card.contrasts):
         for side, config in (("a", spec.a), ("b", spec.b)):
             if config not in card.configs:

@@ -6,6 +6,7 @@ A list becomes words; a word prints as itself and carries its row's columns, typ
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,8 +18,7 @@ from pydantic import ConfigDict, Field
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yamlfile
 from senseprobe.records import Finding
-
-__all__ = ["DESCRIPTOR", "FieldSpec", "Licence", "Resource", "Word", "WordList", "WordLists", "cell_column", "slug"]
+from senseprobe.wording import unprintable
 
 DESCRIPTOR = "datapackage.yaml"
 
@@ -283,8 +283,11 @@ def _value(spec: FieldSpec, cell: str) -> Value:
         if spec.constraints.required or spec.name == "word":
             raise ValueError("is empty")
         return None
-    if not cell.isprintable():
-        raise ValueError("holds a control character")
+    if (odd := unprintable(cell)) is not None:
+        sign = cell[odd]
+        name = unicodedata.name(sign, "a control character").lower()
+        advice = ": write an ordinary blank" if sign.isspace() else ""
+        raise ValueError(f"holds U+{ord(sign):04X}, {name}{advice}")
     if cell != " ".join(cell.split()):
         raise ValueError("has blanks around it, or two in a row")
     convert, expected = _TYPES[spec.type]

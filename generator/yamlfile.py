@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,8 +15,6 @@ from ruamel.yaml.nodes import ScalarNode
 
 from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
-
-__all__ = ["MAX_BYTES", "Model", "parse", "place", "read_text", "validate"]
 
 MAX_BYTES = 16 * 2**20
 """No declaration is larger than this; a larger file is a mistake or an attack."""
@@ -76,10 +75,12 @@ def read_text(path: Path, shown: str) -> str:
         raise DeclarationError([_finding(shown, "E100", f"cannot be read: {error.strerror}")]) from None
 
 
+@lru_cache(maxsize=32)
 def parse(text: str, shown: str, first_line: int = 1) -> CommentedMap:
     """A YAML mapping whose nodes know their place; DeclarationError (E101) where it is none.
 
-    `first_line` is the line of the file on which `text` begins.
+    `first_line` is the line of the file on which `text` begins. The last few mappings are kept, since several checks
+    read the same file: nobody may change what is returned.
     """
     if len(text) > MAX_YAML:
         message = f"more than {MAX_YAML >> 10} KiB of YAML"

@@ -77,12 +77,12 @@ def test_imports_go_one_way(module: str) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_sizes_stay_in_their_budgets(module: str) -> None:
-    """No file has more than 400 lines, and no function a body of more than 60."""
+    """No file has more than 450 lines, and no function a body of more than 60."""
     text = MODULES[module].read_text(encoding="utf-8")
     nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     long = {node.name: _body_lines(node) for node in nodes if _body_lines(node) > 60}
 
-    assert len(text.splitlines()) <= 400
+    assert len(text.splitlines()) <= 450
     assert long == {}
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting.brief import in_short
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.lines import lines_of
@@ -152,3 +153,19 @@ def test_without_the_control() -> None:
     assert told[1].endswith(
         "no right answers on nli-control are at hand, so that it may be a model that always says neutral."
     )
+
+
+def test_a_config_of_unknown_words_is_named_and_not_led_with() -> None:
+    """By hand: 41 of 100 rows are more than a fifth, 20 are not; in the other result the config is read."""
+    figures = (figure("race", 20.0, 10.0, 30.0), figure("noun", 25.0, 10.0, 40.0))
+    found = evidence(*figures)
+    odd = {"race": Fitness(rows=100, unknown=41), "noun": Fitness(rows=100, unknown=20)}
+    other = {"race": Fitness(rows=100, unknown=0)}
+    results = (replace(found.result, fitness=odd), replace(found.result, fitness=other, scorer="pll"))
+    told = brief(*(replace(found, result=each) for each in results))
+    assert told[1] == (
+        "Result 1 (aul): the interval lies off the neutral value for noun +25.0 [+10.0, +40.0]; not readable is race "
+        "(41 % of its rows hold words that the tokenizer does not know)."
+    )
+    assert "race +20.0" in told[2]
+    assert "not readable" not in told[2]

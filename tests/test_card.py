@@ -135,7 +135,7 @@ def test_the_card_has_its_sections_and_the_warning_first(sssb: Path) -> None:
     assert "\n\n\n" not in text
     assert "| `noun` | 186 | 192 | zhou2022, Table 1 | the published data has cunning twice" in text
     assert "| [`colour_nouns`](recipe/wordlists/colour_nouns.csv) | 5 | Things that are black. | zhou2022 |" in text
-    assert "5 \u00d7 occupation (male); 1 \u00d7 occupation (female), fixed" in text
+    assert "1 \u00d7 occupation (female), fixed; 5 \u00d7 occupation (male)" in text
     assert "English only, and two genders only." in text
     assert text.endswith("## Changelog\n\nFirst release.\n")
 
@@ -328,12 +328,13 @@ def test_the_changelog_is_what_the_approver_says(project: Path) -> None:
 
     def approve(made: Release) -> str:
         seen.extend(row for batch in made.batches("job") for row in batch["id"].to_pylist())
-        return "## tiny 1.1.0\n\n- one row\n"
+        return "## tiny 1.1.0\n\nSince tiny@1.0.0: PATCH (1.0.1 or higher).\n\n### Changed\n\n- one row\n"
 
     freeze(plan, project / "made", approve=approve)
     text = (project / "made" / "README.md").read_text(encoding="utf-8")
     assert len(seen) == 1
-    assert text.endswith("\n## Changelog\n\n### tiny 1.1.0\n\n- one row\n")
+    since = "Since tiny@1.0.0: PATCH (1.0.1 or higher).\n\n#### Changed\n\n- one row\n"
+    assert text.endswith(f"\n## Changelog\n\n### tiny 1.1.0\n\n{since}")
     assert api.verify(str(project / "made")) == []
 
 

@@ -1,5 +1,6 @@
 """Every check has a bad file, and says of it what is wrong, where, and what to do."""
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -10,13 +11,16 @@ import pytest
 from senseprobe.generator import checks, senses
 from senseprobe.generator.checks import Report, lint
 from senseprobe.generator.checks.page import all_codes
+from senseprobe.generator.templates import OF_RELEASE
 from senseprobe.generator.wordlists import WordLists
 from senseprobe.lexicon import Lexicon
+from senseprobe.lexicon.vocabulary import Pos
 from senseprobe.project import Layer
 
 CHECKS = Path(__file__).parent / "checks"
 PLACES = {
     "j2": "templates/x/x.j2",
+    "recipe.j2": "templates/x/recipe.j2",
     "dataset.yaml": "templates/x/dataset.yaml",
     "datapackage.yaml": "wordlists/datapackage.yaml",
     "things.csv": "wordlists/things.csv",
@@ -85,6 +89,8 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E114-two-words-with-one-slug.things.csv": (8, 11, "'guinea-pig'"),
     "E115-binding-in-single-braces.j2": (20, 20, "'{ quality }' is a placeholder (write {{ quality }}"),
     "E115-dollar.j2": (21, 41, "'$other' is a placeholder (write {{ other }}"),
+    "E115-format-in-a-cell.things.csv": (3, 1, "word holds a placeholder: '%s'"),
+    "E115-template-syntax-in-a-cell.things.csv": (3, 1, "word holds a placeholder: '{% raw %}'"),
     "E115-placeholder-in-a-cell.things.csv": (3, 1, "word holds a placeholder: '<animal>'"),
     "E115-placeholder-in-a-frame.j2": (20, 38, "'[MASK]'"),
     "E115-placeholder-in-front-matter.j2": (5, 1, "description holds a placeholder: 'TODO'"),
@@ -113,6 +119,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E123-second-front-matter.j2": (22, 1, "not in the first front matter"),
     "E124-frame-under-two-names.j2": (21, 1, "line 20 says the same"),
     "E125-nothing-left.verdicts.csv": (0, 0, "leaves no row of x (take x out of `configs`, or keep some of its rows"),
+    "E126-config-named-recipe.dataset.yaml": (13, 14, "'recipe' is the name of another file of a release (rename rec"),
     "E201-name-with-a-slash.datapackage.yaml": (3, 5, "resources.0.name"),
     "E201-no-path.datapackage.yaml": (3, 5, "resources.0.path"),
     "E201-path-outside.datapackage.yaml": (4, 5, "resources.0.path"),
@@ -145,6 +152,11 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E304-another-animal.things.csv": (2, 12, "of cat, not of dog"),
     "E304-literal-key-of-another-word.j2": (13, 21, "of dog, not of guinea_pig"),
     "E305-field-without-lexicon.datapackage.yaml": (1, 1, "`lexicon` and `pos`"),
+    "W517-cyrillic-twin.things.csv": (3, 1, "looks like 'dog': U+043E cyrillic small letter o (type it again"),
+    "W517-frame-twice.j2": (21, 1, "looks like that on line 20: U+FF34 fullwidth latin capital letter t"),
+    "W517-ligature.things.csv": (3, 1, "looks like 'fish': U+FB01 latin small ligature fi"),
+    "W517-looks-latin.j2": (20, 20, "is not what it looks like: U+0430 cyrillic small letter a"),
+    "W517-two-scripts.things.csv": (3, 1, "mixes scripts: U+0435 cyrillic small letter ie"),
     "W516-no-config.verdicts.csv": (2, 1, "'y.00026c.dog' has the verdict reject, and no row has this id"),
     "W516-word-that-is-gone.verdicts.csv": (3, 1, "'x.00026c.cat' has the verdict reject, and no row has this id"),
 }
@@ -160,37 +172,19 @@ WITH = {
     "E205-word-in-two-splits.qualities.csv": "E205-word-in-two-splits.datapackage.yaml",
     "E209-two-share-alike.dataset.yaml": "E209-two-share-alike.datapackage.yaml",
     "E210-kept-and-retired.verdicts.csv": "E210-kept-and-retired.retired.csv",
+    "E126-config-named-recipe.dataset.yaml": "E126-config-named-recipe.recipe.j2",
 }
 
 
 class Toy:
-    """A reader as NLTK's, of a lexicon with three senses."""
+    """The reader of a lexicon with three senses."""
 
     KEYS = ("dog%1:05:00::", "dog%2:38:00::", "cat%1:05:00::")
 
-    def lemmas(self, lemma: str, pos: str) -> list["ToySense"]:
-        """Senses of a lemma; nouns are 1, verbs 2 in a key."""
-        digit = {"n": "1", "v": "2"}.get(pos)
-        return [ToySense(key) for key in self.KEYS if key.startswith(f"{lemma}%{digit}")]
-
-
-class ToySense:
-    """A sense that knows its key."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def key(self) -> str:
-        """The sense key."""
-        return self._key
-
-    def synset(self) -> "ToySense":
-        """Itself, so that it has a definition."""
-        return self
-
-    def definition(self) -> str:
-        """Some definition."""
-        return "an animal"
+    def definitions(self, word: str, pos: Pos) -> dict[str, str]:
+        """Some definition of each sense of a word; nouns are 1, verbs 2 in a key."""
+        digit = {"noun": "1", "verb": "2"}.get(pos)
+        return {key: "an animal" for key in self.KEYS if key.startswith(f"{word}%{digit}")}
 
 
 @pytest.fixture
@@ -212,8 +206,8 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Re
 
 
 def test_every_code_has_a_bad_file_and_every_bad_file_a_case() -> None:
-    """The page of codes lists them; E4xx are those of releases, and warnings but W515 and W516 have files elsewhere."""
-    listed = {code for code in all_codes() if code < "E4"} | {"W515", "W516"}
+    """The page of codes lists them; E4xx are those of releases, and warnings but W515 to W517 have files elsewhere."""
+    listed = {code for code in all_codes() if code < "E4"} | {"W515", "W516", "W517"}
     assert len(listed) >= 35
     assert {name[:4] for name in CASES} == listed
     assert {path.name for path in CHECKS.iterdir() if path.is_file()} == {*CASES, *WITH.values()}
@@ -235,6 +229,126 @@ def test_a_bad_file_is_one_finding(checked: Callable[..., Report], name: str) ->
     assert (found[0].code, found[0].path, found[0].line, found[0].column) == (name[:4], place, line, column)
     assert culprit in f"{found[0].message} ({found[0].hint})"
     assert len(found) == (2 if name in BOTH_ROLES else 1)
+
+
+@pytest.mark.parametrize("name", [b"b\xff", b"x/y\xfe.j2"])
+def test_a_name_that_is_not_utf8_is_one_finding(checked: Callable[..., Report], tmp_path: Path, name: bytes) -> None:
+    """Of a dataset's folder, or of a template in it; nothing else of the dataset is looked at."""
+    checked()
+    path = tmp_path / "project/templates" / os.fsdecode(name)
+    path = path if path.suffix else path / "x.j2"
+    path.parent.mkdir(exist_ok=True)
+    shutil.copy(tmp_path / "project/templates/x/x.j2", path)
+    (found,) = lint(Layer(tmp_path / "project")).findings
+    assert (found.code, found.hint) == ("E100", "rename it")
+    assert found.message == f"its name is not UTF-8: {name.rpartition(b'/')[2]!r}"
+    assert found.path.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("word", "mixed"),
+    [
+        # As they are written in papers and on packets; single letters as signs.
+        *(
+            (word, "")
+            for word in (
+                "TNF\u03b1",
+                "IFN\u03b3",
+                "I\u03baB\u03b1",
+                "NF\u03baB",
+                "\u03bcm",
+                "k\u03a9",
+                "A\u03b2",
+                "\u03b1-helix",
+                "\u03c0",
+                "H₂O",
+                "\u0394t",
+            )
+        ),
+        # Latin words with a letter of another script that looks like one of theirs (UTS 39, confusables.txt).
+        ("p\u0430ypal", "cyrillic small letter a"),
+        ("p\u03b1ypal", "greek small letter alpha"),
+        ("\u03b1pple", "greek small letter alpha"),
+        ("\u0391pple", "greek capital letter alpha"),
+        ("T\u039fKYO", "greek capital letter omicron"),
+        ("T\u03bf\u03cd\u03c1\u03ba\u03bf\u03c2", "greek small letter omicron"),
+    ],
+)
+def test_greek_letters_as_signs_are_no_look_alikes(
+    checked: Callable[..., Report], tmp_path: Path, word: str, mixed: str
+) -> None:
+    """In a list; what a letter looks like decides, and whether it stands alone."""
+    checked()
+    (tmp_path / "project/wordlists/things.csv").write_text(f"word,size,tame,sense_noun\ndog,3,true,\n{word},1,false,\n")
+    findings = [finding for finding in lint(Layer(tmp_path / "project")).findings if finding.code == "W517"]
+    assert [mixed in finding.message for finding in findings] == [True] * bool(mixed)
+
+
+@pytest.mark.parametrize(
+    ("sign", "odd"),
+    [
+        ("\u03b1", False),
+        ("\u03c7", False),
+        ("\u03c3", False),
+        ("\u03bf", True),
+        ("\u039f", True),
+        ("\u0410", True),
+        ("\u043e\u043e", True),
+    ],
+)
+def test_a_greek_sign_in_an_english_frame_is_no_look_alike(
+    checked: Callable[..., Report], tmp_path: Path, sign: str, odd: bool
+) -> None:
+    """The alpha male is one; omicron, and a Cyrillic word that looks Latin, are not."""
+    checked()
+    path = tmp_path / "project/templates/x/x.j2"
+    path.write_text(path.read_text().replace("The {{", f"The {sign} {{{{"))
+    assert f"The {sign} " in path.read_text()
+    codes = [finding.code for finding in lint(Layer(tmp_path / "project")).findings]
+    assert ("W517" in codes) is odd
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        # Persian "I want" and "householder", Hindi "ksha" with a visible virama: joiners are part of their spelling.
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", ""),
+        ("\u062e\u0627\u0646\u0647\u200c\u062f\u0627\u0631", ""),
+        ("क्\u200dष", ""),
+        ("do\u200cg", "word holds U+200C, zero width non-joiner"),
+        ("می\u200c", "word holds U+200C, zero width non-joiner"),
+        ("guinea\u00a0pig", "word holds U+00A0, no-break space: write an ordinary blank"),
+        ("Mc\u00adDonald", "word holds U+00AD, soft hyphen"),
+        ("do\x07g", "word holds U+0007, a control character"),
+    ],
+)
+def test_what_does_not_print_is_named_and_joiners_are_letters_where_words_need_them(
+    checked: Callable[..., Report], tmp_path: Path, word: str, message: str
+) -> None:
+    """As in frames: a blank that is none, and what cannot be seen, are mistakes."""
+    checked()
+    (tmp_path / "project/wordlists/things.csv").write_text(f"word,size,tame,sense_noun\ndog,3,true,\n{word},1,false,\n")
+    findings = [finding for finding in lint(Layer(tmp_path / "project")).findings if finding.code == "E203"]
+    assert [finding.message for finding in findings] == [message] * bool(message)
+
+
+def test_a_frame_may_hold_joiners_where_words_need_them(checked: Callable[..., Report], tmp_path: Path) -> None:
+    """Persian: "it goes"; not between letters of English."""
+    checked()
+    path = tmp_path / "project/templates/x/x.j2"
+    frame = path.read_text()
+    path.write_text(frame.replace("The {{", "می\u200cرود {{"))
+    assert "E106" not in [finding.code for finding in lint(Layer(tmp_path / "project")).findings]
+    path.write_text(frame.replace("The {{", "T\u200che {{"))
+    assert "E106" in [finding.code for finding in lint(Layer(tmp_path / "project")).findings]
+
+
+def test_configs_are_not_named_as_files_of_a_release_in_any_case(tmp_path: Path) -> None:
+    """What `senseprobe build` writes beside the configs, as the built-in releases have it, and notes of restoration."""
+    release = Path(__file__).parent.parent / "releases/sssb/1.0.1"
+    names = {path.name.partition(".")[0].lower() for path in release.iterdir() if path.is_file()}
+    assert names == {"readme", "release", "croissant", "citation"}
+    assert names | {"recipe", "restored", "shard", "changelog"} <= OF_RELEASE
 
 
 def test_all_mistakes_of_all_files_are_told_at_once(checked: Callable[..., Report]) -> None:

@@ -1,19 +1,24 @@
 """Every validity warning has a file that it is right about, and one beside it that it must leave alone."""
 
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from senseprobe.generator.blocks import ResolvedFrame
 from senseprobe.generator.catalogue import open_dataset
 from senseprobe.generator.checks.balance import unequal_lengths, unequal_sizes
+from senseprobe.generator.checks.genders import find_other_pronoun
 from senseprobe.generator.checks.labels import both_ways, contradictory, one_sided, undeclared_exception
 from senseprobe.generator.checks.pairs import more_than_the_bound_words
 from senseprobe.generator.checks.reading import MOST_ROWS, columns_of, spread
-from senseprobe.generator.checks.registry import Subject
-from senseprobe.generator.checks.validity import few_levels, nothing_to_compare, undeclared
+from senseprobe.generator.checks.registry import Published, Subject
+from senseprobe.generator.checks.validity import few_levels, nothing_to_compare, undeclared, unshared_attributes
 from senseprobe.generator.checks.wording import no_sentence, word_twice
 from senseprobe.generator.segments import compile_frame, environment
 from senseprobe.generator.templates import Frame
@@ -80,7 +85,10 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list
         lists = WordLists((tmp_path / "project" / "wordlists",))  # not the built-in ones
         catalogue = open_dataset(tmp_path / "project" / "templates" / "x", lists)
         subject = Subject(catalogue.dataset, catalogue.configs[0], lists)
-        findings = [*undeclared(catalogue.dataset), *(finding for check in CHECKS for finding in check(subject))]
+        findings = [
+            *undeclared(Published(catalogue.dataset, catalogue.lists)),
+            *(finding for check in CHECKS for finding in check(subject)),
+        ]
         return sorted(findings, key=lambda f: (f.line, f.column, f.message))
 
     return run
@@ -142,3 +150,78 @@ def test_a_spread_holds_every_word(found: Callable[..., list[Finding]], tmp_path
     picked = spread(config.blocks[0], tuple(config.blocks[0].slots))
     assert picked.n == MOST_ROWS == 5000
     assert [sorted(set(map(list(at).count, range(10)))) for at in picked.at.values()] == [[500]] * 4
+
+
+# --- the same as before on small input, without looking at every pair -----------------------------------------------
+
+BLOCKS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from("pqrs"), min_size=1, max_size=3),
+        st.dictionaries(
+            st.tuples(st.just("stereo"), st.sampled_from("mn")),
+            st.lists(st.sampled_from("abcd"), min_size=1, max_size=3),
+        ),
+    ),
+    max_size=4,
+)
+
+
+@given(blocks=BLOCKS)
+def test_attributes_that_no_other_group_shares(
+    blocks: list[tuple[list[str], dict[tuple[str, str], list[str]]]],
+) -> None:
+    """Expected is what comes of holding the words of each group against those of all others."""
+    words: dict[str, dict[tuple[str, str], set[str]]] = {}
+    for groups, attributes in blocks:
+        for group in groups:
+            own = words.setdefault(group, {})
+            for attribute, said in attributes.items():
+                own.setdefault(attribute, set()).update(said)
+    expected = {
+        (group, attribute)
+        for group, own in words.items()
+        for attribute, mine in own.items()
+        if len(words) > 1
+        and not any(mine & theirs.get(attribute, set()) for other, theirs in words.items() if other != group)
+    }
+    found = [*unshared_attributes(blocks)]
+    assert {*found} == expected
+    assert len(found) == len(expected)
+
+
+def test_a_word_is_looked_at_once_and_again_however_many_groups_say_it() -> None:
+    """2,000 groups of one block, and as many with a block and a word of their own: no group is held against another."""
+
+    class Counting(list[str]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[str]:
+            for word in super().__iter__():
+                Counting.looks += 1
+                yield word
+
+    shared = [(list(map(str, range(2_000))), {("stereo", "q"): Counting(map(str, range(2_000)))})]
+    assert [*unshared_attributes(shared)] == []
+    own = [([str(number)], {("stereo", "q"): Counting([str(number)])}) for number in range(2_000)]
+    assert len([*unshared_attributes(own)]) == 2_000
+    assert Counting.looks <= 2 * (2_000 + 2_000) + 2_000  # the first word of each group that shares is looked at too
+
+
+FEMALE = ("she", "her", "hers", "herself")
+PRONOUN = re.compile(r"(?<![\w'-])(?:he|him|his|himself|she|her|hers|herself)(?![\w-])", re.IGNORECASE)
+
+
+@given(
+    texts=st.lists(
+        st.lists(
+            st.sampled_from(
+                ["he", "She", "HER", "his", "s\u0323he", "\u017fhe", "the", "-", "'", " ", "\u00e9", "x", "_", "."]
+            ),
+            max_size=6,
+        ).map("".join)
+    )
+)
+def test_a_pronoun_of_the_other_gender_is_found_as_python_finds_it(texts: list[str]) -> None:
+    """Arrow looks first, with other rules for what a letter is; expected is a search of every text by `re` alone."""
+    others = ((text, word) for text in texts for word in PRONOUN.findall(text) if word.lower() in FEMALE)
+    assert find_other_pronoun(pa.array(texts, pa.string()), "male") == next(others, None)

@@ -4,12 +4,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import nltk.data
 import pytest
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.checks import lint
 from senseprobe.generator.checks.words import is_word, misspelt, parts
-from senseprobe.lexicon import Lexicon, prepare
+from senseprobe.lexicon import prepare
 from senseprobe.lexicon.folder import FILES
 from senseprobe.lexicon.vocabulary import Sense, Vocabulary
 from senseprobe.project import Layer
@@ -299,13 +301,31 @@ def test_parts_are_what_can_be_misspelt() -> None:
 
 
 @pytest.mark.system
-def test_bases_are_those_of_nltk(tmp_path: Path) -> None:
+def test_bases_are_those_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On real WordNet, for each irregular form and for three forms of each tenth verb."""
     folder = prepare(tmp_path).folder
-    known, reader = Vocabulary.open(folder), Lexicon.open("wordnet-3.0", folder)._reader
+    known = Vocabulary.open(folder)
+    monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    reader = WordNetCorpusReader(str(known.wordnet), omw_reader=())
     verbs = [line.split()[0] for line in (known.wordnet / "index.verb").read_text().splitlines() if line[0] != " "]
     forms = [form for pos in TINY for form in (known.wordnet / f"{pos}.exc").read_text("latin-1").split()]
     forms += [verb + ending for verb in verbs[::10] for ending in ("s", "ed", "ing")]
     for pos, letter in (("noun", "n"), ("verb", "v"), ("adj", "a"), ("adv", "r")):
         differing = [form for form in forms if {*known.bases(form, pos)} != {*reader._morphy(form, letter)}]  # type: ignore[arg-type]
         assert differing == []
+
+
+@pytest.mark.system
+def test_definitions_are_those_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On real WordNet, keys and texts of every fiftieth word of each index file, in the same order."""
+    folder = prepare(tmp_path).folder
+    known = Vocabulary.open(folder)
+    monkeypatch.setattr(nltk.data, "path", [str(folder)])
+    reader = WordNetCorpusReader(str(known.wordnet), omw_reader=())
+    for pos, letter in (("noun", "n"), ("verb", "v"), ("adj", "a"), ("adv", "r")):
+        lines = (known.wordnet / f"index.{pos}").read_text().splitlines()
+        words = [line.split()[0] for line in lines if line[0] != " "][::50]
+        assert len(words) > 80
+        theirs = {word: {x.key(): x.synset().definition() for x in reader.lemmas(word, letter)} for word in words}
+        ours = {word: known.definitions(word, pos) for word in words}  # type: ignore[arg-type]
+        assert [word for word in words if [*ours[word].items()] != [*theirs[word].items()]] == []

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import stat
 import sys
 from pathlib import Path
@@ -117,7 +118,10 @@ def test_from_answers_to_the_next_release(typed: Typed, folder: Path, tmp_path: 
     ]
     assert len(lines) == 7
     built = typed("build", "tiny", "2.0.0")
-    assert (built.code, built.err) == (0, "")
+    assert built.code == 0
+    (size,) = built.err.splitlines()
+    assert size.startswith("tiny 2.0.0: ")
+    assert re.search(r" rows, an estimated .+ are free in ", size)
     assert set(api.load("tiny@2.0.0").table("people")["id"]) == set(api.load("tiny@1.0.0").table("people")["id"]) - {
         LAZY,
         RUDE,

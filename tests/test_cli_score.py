@@ -28,7 +28,8 @@ from senseprobe.cli import app
 from senseprobe.cli.console import Step
 from senseprobe.cli.score import _tell
 from senseprobe.evaluate import models
-from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.fitness import FirstToken, Fitness
+from senseprobe.evaluate.result import Result, read_result
 from senseprobe.records import Figure
 
 
@@ -132,7 +133,9 @@ def test_json(typed: Typed, tmp_path: Path) -> None:
     (printed,) = json.loads(done.out)
     assert printed == json.loads((tmp_path / "elsewhere/sssb@1.0.0/bert/aul.race.json").read_bytes())
     # Published keys, written down by hand.
-    assert " ".join(printed) == "schema signature scorer model release senseprobe libraries seed limit figures"
+    assert " ".join(printed) == (
+        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit fitness figures"
+    )
     assert printed["model"]["name"] == "bert"
     assert printed["release"]["config"] == "race"
 
@@ -288,6 +291,7 @@ INTERRUPTED = """
 import os, time
 from transformers import BertForMaskedLM
 from senseprobe.evaluate import models
+from senseprobe.evaluate.fitness import FirstToken, Fitness
 
 forward, load, left = BertForMaskedLM.forward, models.load, [1000]
 
@@ -500,6 +504,15 @@ def test_batch_size(tokens: str, typed: Typed, passes: list[int], tmp_path: Path
     assert sum(passes) == 186 * 2
 
 
+def test_a_limit_of_all_rows_is_none(typed: Typed, tmp_path: Path) -> None:
+    """All were scored: the result is that of the whole, under its name."""
+    assert typed("score", "bert", "sssb@1.0.0:language", "--limit", "100000").code == 0
+    folder = tmp_path / "results/sssb@1.0.0/bert"
+    assert sorted(path.name for path in folder.iterdir()) == ["aul.language.json", "aul.language.parquet"]
+    result = json.loads((folder / "aul.language.json").read_bytes())
+    assert (result["limit"], "limit" in result["signature"]) == (None, False)
+
+
 @pytest.mark.parametrize("words", ["--batch-size 0", "--batch-size -1", "--batch-size many", "--limit 0"])
 def test_options_that_cannot_be(words: str, typed: Typed, tmp_path: Path) -> None:
     """A number that is none is misuse."""
@@ -619,6 +632,51 @@ def test_replay_of_a_drawn_part(typed: Typed) -> None:
     assert typed("score", "bert", "sssb@1.0.0:language", "--limit", "60", "--seed", "5").code == 0
     done = typed("replay", "results/sssb@1.0.0/bert/aul.language.limit60.json", "--batch-size", "64")
     assert (done.code, ", 60 rows," in done.out) == (0, True)
+
+
+def as_older(path: Path, **changed: object) -> None:
+    """Make a result file one of form 2, in which scorers and figures had no versions; every figure is another."""
+    data = {**json.loads(path.read_bytes()), "schema": 2, **changed}
+    for key in ("scorer_version", "scale", "fitness"):
+        data.pop(key, None)
+    for figure in data["figures"]:
+        for key in ("definition", "readings"):
+            del figure[key]
+        figure["value"] = 1.25
+    path.write_text(json.dumps(data))
+    beside = path.with_suffix(".parquet")
+    table = pq.read_table(beside).replace_schema_metadata({"signature": read_result(path).signature})
+    pq.write_table(table, beside)
+
+
+def test_replay_of_older_definitions(typed: Typed, tmp_path: Path) -> None:
+    """A result from before a definition changed is not wrong: what changed is listed, and the exit code is 0."""
+    assert typed("score", "bert", "sssb@1.0.0:race").code == 0
+    as_older(tmp_path / RESULT)
+    done = typed("replay", RESULT)
+    lines = done.out.splitlines()
+    assert done.code == 0
+    assert lines[:2] == [
+        "preference has another definition: 1 then, 2 now",
+        "preference-half has another definition: 1 then, 2 now",
+    ]
+    assert lines[2].startswith("the same, but for what has another definition: 2 figures, 108 rows, ")
+
+    data = json.loads((tmp_path / RESULT).read_bytes())
+    newer = [{**figure, "definition": 9, "readings": {}} for figure in data["figures"]]
+    shown = {**data, "schema": 3, "scorer_version": 1, "scale": "log", "fitness": {}, "figures": newer}
+    (tmp_path / "newer.json").write_text(json.dumps(shown))
+    refused = typed("replay", "newer.json")
+    assert refused.code == 2
+    assert "newer definitions of preference, preference-half than this senseprobe" in refused.message
+
+    table = pq.read_table((tmp_path / RESULT).with_suffix(".parquet")).to_pandas()
+    table.loc[4, "anti_score"] += 0.001
+    metadata = pq.read_schema((tmp_path / RESULT).with_suffix(".parquet")).metadata
+    changed = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(metadata)
+    pq.write_table(changed, (tmp_path / RESULT).with_suffix(".parquet"))
+    done = typed("replay", RESULT)
+    assert (done.code, "not the same: " in done.out) == (1, True)
 
 
 def test_replay_of_other_figures(typed: Typed, tmp_path: Path) -> None:
@@ -842,3 +900,65 @@ def test_restore_writes_through_no_link(typed: Typed, tmp_path: Path) -> None:
     done = typed("restore", "sssb@1.0.0", "--out", "out")
     assert (done.code, done.message) == (2, "out/sssb/1.0.0/CITATION.cff: is no plain file")
     assert (tmp_path / "precious").read_text() == "mine"
+
+
+# --- is the model fit to be asked -----------------------------------------------------------------------------------
+
+
+def result_of(**changes: Any) -> Result:  # noqa: ANN401
+    """A result with a figure on each of two configs."""
+    figures = tuple(
+        Figure(config=name, sense_type="", estimand="preference-half", value=7.5, low=1.0, high=9.0, neutral=0.0,
+               rows=100, scored=100, unscored=0, ties=0)
+        for name in ("race", "noun")
+    )  # fmt: skip
+    model = {"name": "m", **dict.fromkeys(("weights", "config", "tokenizer", "dtype"), "x")}
+    release = {"name": "sssb@1.0.0", "content": "d" * 64, "config": None}
+    made = Result(scorer="ll", model=model, release=release, senseprobe="0", seed=0, figures=figures)
+    return replace(made, **changes)
+
+
+def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    """41 of 100 rows hold unknown words: the config is named before its figures, which follow the others'."""
+    read = {"race": Fitness(rows=100, unknown=41), "noun": Fitness(rows=100, unknown=0)}
+    _tell([result_of(fitness=read)], Path("results"), as_json=False)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("race", "noun"))]
+    assert [line.split()[:2] for line in lines] == [
+        ["noun", "preference-half"],
+        ["race", "not"],
+        ["race", "preference-half"],
+        ["race:", "41"],
+    ]
+    assert lines[1].split(maxsplit=3)[3].strip() == "41 % of its rows hold words that the tokenizer does not know"
+    assert lines[3] == "race: 41 of 100 rows with words that the tokenizer does not know"
+
+
+def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) -> None:
+    """What stands before them is told, and what to score with, too; of a plug-in's model nothing is counted."""
+    first = FirstToken(rows=60, before="<|im_start|>", preference=-50.0)
+    _tell([result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})], Path(), as_json=False)
+    out = capsys.readouterr().out
+    assert "noun: 60 pairs with another first token, before which only <|im_start|> stands\n" in out
+    assert "score with ll-no-start, too: " in out
+    both = [result_of(scorer=name, fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})
+            for name in ("ll", "ll-no-start")]  # fmt: skip
+    _tell(both, Path(), as_json=False)
+    assert "score with" not in capsys.readouterr().out
+    plugged = result_of()
+    _tell([replace(plugged, model={**plugged.model, "family": "mine"})], Path(), as_json=False)
+    assert "unknown words are not counted: the tokenizer of a plug-in's model is its own\n" in capsys.readouterr().out
+
+
+def test_what_the_tokenizer_makes_of_a_release(typed: Typed, tmp_path: Path) -> None:
+    """From a command to the file: the counts are those of the tokenizer's own pieces."""
+    done = typed("score", "bert", "sssb@1.0.0:race", "--json")
+    pieces = AutoTokenizer.from_pretrained(tmp_path / "bert").tokenize
+    rows = senseprobe.load("sssb@1.0.0").table("race")
+    sides = [[pieces(text) for text in rows[role]] for role in ("stereo", "anti")]
+    (printed,) = json.loads(done.out)
+    read = printed["fitness"]["race"]
+    assert read["rows"] == 108
+    assert read["unknown"] == sum("[UNK]" in (*a, *b) for a, b in zip(*sides, strict=True))
+    assert read["same_tokens"] == sum(a == b for a, b in zip(*sides, strict=True))
+    assert read["unequal_counts"] == sum(len(a) != len(b) for a, b in zip(*sides, strict=True)) > 0
+    assert "first_token" not in read

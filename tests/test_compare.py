@@ -1,6 +1,7 @@
 """`senseprobe compare`: models on the same rows, by hand-made scores whose differences can be counted."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,11 +15,13 @@ import pytest
 import senseprobe
 from senseprobe.cli import main
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting import page
 from senseprobe.evaluate.reporting.differences import MAX_MODELS, differences
 from senseprobe.evaluate.reporting.evidence import Evidence, gather
 from senseprobe.evaluate.reporting.telling import tell
 from senseprobe.evaluate.result import Result
+from senseprobe.records import Figure
 from senseprobe.release.reading import Release
 
 Typed = Callable[..., tuple[int, str, str]]
@@ -97,7 +100,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tm
 def test_mcnemar_by_hand(written: list[Path], sssb: Release) -> None:
     """8 rows against 2: the exact p is 2 · (C(10,0) + C(10,1) + C(10,2)) / 2^10 = 112 / 1024."""
     (found,) = differences(gather(written))
-    (half, *_) = found.comparisons
+    (half,) = (each for each in found.comparisons if each.estimand == "preference-half")
     rows = len(known(sssb.table("verb")))
     assert (found.a, found.b, half.config, half.estimand) == (1, 2, "verb", "preference-half")
     assert (half.only_a, half.only_b, half.test, half.rows) == (8, 2, "mcnemar", rows)
@@ -111,7 +114,8 @@ def test_every_pair(sssb: Release, tmp_path: Path) -> None:
     paths = [result(sssb, name, first(count)).write(tmp_path / name) for name, count in models.items()]
     found = differences(gather(paths))
     assert [(each.a, each.b) for each in found] == [(1, 2), (1, 3), (2, 3)]
-    one_two, one_three, two_three = (each.comparisons[0].difference for each in found)
+    halves = [{one.estimand: one for one in each.comparisons}["preference-half"] for each in found]
+    one_two, one_three, two_three = (half.difference for half in halves)
     assert one_three == pytest.approx((one_two or 0) + (two_three or 0))
     assert one_three == pytest.approx(100 * (20 - 41) / len(known(sssb.table("verb"))))
 
@@ -125,7 +129,10 @@ def test_page(written: list[Path], sssb: Release) -> None:
     own = (f"{100 * count / rows - 50:+.1f}" for count in (38, 32))
     cells = " | ".join(["verb", "preference-half", *own, f"{100 * 6 / rows:+.1f} "])
     assert f"| {cells}\\[" in text
-    assert "p = 0.1094 (McNemar's exact test, rows independent), no difference: not shown" in text
+    assert "p = 0.1094 (McNemar's exact test, rows independent)" in text
+    # No value of preference is neutral in verb, so the margin is of pronoun-stereotype.
+    assert "p = 0.1094 (McNemar's exact test, rows independent), no difference" not in text
+    assert "no difference: not shown" in text
     assert "rows are independent (8 only the first, 2 only the second): McNemar's exact test" in text
     assert "## By word and frame" in text
 
@@ -173,6 +180,28 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     assert refused(many, tmp_path / "many").startswith(f"{MAX_MODELS + 1} results on the release")
 
 
+def test_definitions_are_not_mixed(sssb: Release, tmp_path: Path) -> None:
+    """One name with two definitions is no scale to compare models on, be it the scorer's or a figure's."""
+    old, new = (
+        result(sssb, f"{name}/model", first(38), scorer_version=version) for name, version in (("a", 1), ("b", 2))
+    )
+    evidence = gather([each.write(tmp_path / each.model["name"]) for each in (old, new)])
+    message = "the results have different definitions of aul (1 in aul · a/model, 2 in aul · b/model): score the models"
+    with pytest.raises(ResultError, match=re.escape(message)):
+        differences(evidence)
+    same = [replace(one, result=replace(one.result, scorer_version=1)) for one in evidence]
+    scales = [same[0], replace(same[1], result=replace(same[1].result, scale="probability"))]
+    with pytest.raises(ResultError, match="numbers on different scales"):
+        differences(scales)
+    figure = Figure(config="x", sense_type="", estimand="own", value=1.0, rows=1, scored=1, unscored=0, ties=0)
+    mixed = [
+        replace(one, result=replace(one.result, figures=(replace(figure, definition=definition),)))
+        for one, definition in zip(same, (1, 2), strict=True)
+    ]
+    with pytest.raises(ResultError, match="different definitions of own"):
+        differences(mixed)
+
+
 def test_without_rows(sssb: Release, tmp_path: Path) -> None:
     """Figures alone are not compared: what words have in common is not in them."""
     a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20), rows=None)
@@ -192,6 +221,18 @@ def test_text(typed: Typed, written: list[Path]) -> None:
     assert "p = 0.1094 (McNemar's exact test, rows independent)" in out
 
 
+def test_a_config_that_one_model_cannot_read_is_named_first(sssb: Release, typed: Typed, tmp_path: Path) -> None:
+    """Half of the rows hold words that the second model's tokenizer does not know: the reason leads the figures."""
+    a = result(sssb, "a/first", first(38), fitness={"verb": Fitness(rows=140, unknown=0)})
+    b = result(sssb, "b/second", first(30), fitness={"verb": Fitness(rows=140, unknown=70)})
+    code, out, _ = typed(*(each.write(tmp_path / each.model["name"]) for each in (a, b)))
+    assert code == 0
+    lines = [line.split(maxsplit=2) for line in out.splitlines() if line.startswith("verb")]
+    assert lines[0][:2] == ["verb", "not"]
+    assert lines[0][2].split(maxsplit=1)[1].strip() == "50 % of its rows hold words that the tokenizer does not know"
+    assert [line[1] for line in lines[1:3]] == ["pronoun-stereotype", "preference-half"]
+
+
 def test_json(typed: Typed, written: list[Path]) -> None:
     """Stable keys, written down by hand."""
     code, out, _ = typed(*written, "--json")
@@ -201,7 +242,7 @@ def test_json(typed: Typed, written: list[Path]) -> None:
     assert [each["model"]["name"] for each in told["results"]] == ["a/first", "b/second"]
     (pair,) = told["differences"]
     assert [*pair] == ["a", "b", "comparisons"]
-    assert pair["comparisons"][0]["p"] == 112 / 1024
+    assert [each["p"] for each in pair["comparisons"] if each["estimand"] == "preference-half"] == [112 / 1024]
     assert {*pair["comparisons"][0]} >= {"config", "estimand", "group", "a", "b", "difference", "low", "high", "p_holm"}
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from simulation import tables
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import contrast_figure, figures
@@ -29,7 +30,6 @@ from senseprobe.evaluate.estimands.families import COMPARISONS, CONTRASTS, RELAT
 from senseprobe.evaluate.estimands.inference import inference_figures
 from senseprobe.evaluate.estimands.kernels import KernelRows, Tally
 from senseprobe.evaluate.reporting.words import factors
-from senseprobe.evaluate.simulation import tables
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release.reading import open_release
 
@@ -126,8 +126,8 @@ def test_the_other_way_round_is_the_mirror_image(seed: int) -> None:
 
 def test_a_model_and_itself_are_alike() -> None:
     """No interval, no p-value, and it is said why."""
-    a, _ = two(tables.nationality(6, 5, 5), 0)
-    made = only(a, a, replace(tables.NATIONALITY, neutral=0.0), margin=Margin(points=5, reason=""))
+    a, _ = two(tables.balanced(tables.nationality(6, 5, 5)), 0)
+    made = only(a, a, replace(tables.NATIONALITY, differs="pronoun"), margin=Margin(points=5, reason=""))
 
     assert (made.difference, made.low, made.high, made.p, made.test) == (0, None, None, None, "none")
     assert made.note == "the two models answer every row alike"
@@ -293,6 +293,46 @@ def test_rows_of_a_product_are_never_mcnemars() -> None:
     assert only(*two(he, 1), tables.VERB, "pronoun-stereotype").test == "projection"
 
 
+def test_models_that_differ_by_a_constant() -> None:
+    """One always prefers the stereotype, one never does: no level differs from another, and it is said why."""
+    rows = tables.nationality(6, 5, 5)
+    made = only(scored(rows, np.ones(len(rows))), scored(rows, np.zeros(len(rows))), tables.NATIONALITY)
+
+    assert (made.difference, made.low, made.p) == (100, None, None)
+    assert made.note == (
+        "the two models differ by the same in every row, so that no interval over words or frames can be estimated"
+    )
+    assert [factor.p for factor in made.factors] == [2 / 2**6, 2 / 2**5, 2 / 2**5]  # all signs alike, or all turned
+
+
+def test_two_models_at_the_boundary() -> None:
+    """Both always prefer one answer but for one row: MOVER of their own intervals, by hand from those of `figures`.
+
+    The one rule alone gives -1.0 to +1.8 or the like, from which "equivalent within 5 points" would follow.
+    """
+    rows = tables.balanced(tables.race(12, 10))
+    always, but_one = np.ones(len(rows)), np.ones(len(rows))
+    but_one[7] = 0.0
+    models = scored(rows, always), scored(rows, but_one)
+    design = replace(tables.RACE, differs="pronoun", estimands=HALF)
+    made = only(*models, design, margin=Margin(points=5, reason=""))
+    own = [figures(model, design, "c")[0] for model in models]
+    assert all(None not in (one.value, one.low, one.high) for one in own)
+    (va, la, ha), (vb, lb, hb) = ((one.value or 0, one.low or 0, one.high or 0) for one in own)
+    difference = 100 / len(rows)
+
+    assert made.difference == pytest.approx(difference)
+    assert made.test == "boundary"
+    assert made.low is not None
+    assert made.high is not None
+    assert made.low <= difference - np.hypot(va - la, hb - vb) + 1e-6
+    assert made.high >= difference + np.hypot(ha - va, vb - lb) - 1e-6
+    assert made.low < -10
+    assert made.equivalent == "not shown"
+    assert made.p is not None
+    assert made.p > 0.05
+
+
 # --- other estimands --------------------------------------------------------------------------------------------------
 
 
@@ -304,7 +344,8 @@ def test_every_estimand_with_an_interval_is_compared() -> None:
     made = {one.estimand: one for one in compare(a, b, design, "noun")}
     values = [{one.estimand: one.value for one in figures(rows, design, "noun")} for rows in (a, b)]
 
-    assert list(made) == list(names[1:])
+    # All labels of these rows are *he*'s, so no value of preference is neutral and the balanced figure leads.
+    assert list(made) == ["pronoun-stereotype", "preference-half", "pronoun-baseline", "pronoun-interaction"]
     for name, one in made.items():
         assert one.difference == pytest.approx(values[0][name] - values[1][name])  # type: ignore[operator]
         assert (one.a, one.b) == pytest.approx((values[0][name], values[1][name]))
@@ -352,11 +393,13 @@ def test_relative_is_compared_group_by_group() -> None:
     for rows in (a, b):
         good = rows.pivot_table(index="nation", columns="good", values="anti_score")
         bad = rows.pivot_table(index="nation", columns="bad", values="stereo_score")
-        r = [(table - (table.sum() - table) / 3).loc["nation00"].to_numpy() for table in (bad, good)]
+        r = [(table.loc["nation00"] - table.drop("nation00").median()).to_numpy() for table in (bad, good)]
         kernels.append((r[0][:, None] > r[1][None, :]).astype(float))
     d = kernels[0] - kernels[1]
     reach = 100 * T4 * np.sqrt(s2(d.mean(axis=0)) + s2(d.mean(axis=1)))
-    assert (made[0].low, made[0].high) == pytest.approx((100 * d.mean() - reach, 100 * d.mean() + reach), abs=1e-3)
+    ends = max(-100.0, 100 * d.mean() - reach), min(100.0, 100 * d.mean() + reach)
+    assert (made[0].low, made[0].high) == pytest.approx(ends, abs=1e-3)
+    assert (made[0].high or 100) < 100
 
 
 def inferred(seed: int, rows: pd.DataFrame) -> pd.DataFrame:
@@ -382,7 +425,9 @@ def test_inference_is_compared() -> None:
     for one in made:
         assert (one.a, one.b) == pytest.approx((values[0][one.estimand], values[1][one.estimand]))
         assert one.difference == pytest.approx(values[0][one.estimand] - values[1][one.estimand])  # type: ignore[operator]
-    assert (made[0].low, made[0].high) == pytest.approx((100 * d.mean() - reach, 100 * d.mean() + reach), abs=1e-3)
+    ends = max(-100.0, 100 * d.mean() - reach), min(100.0, 100 * d.mean() + reach)
+    assert (made[0].low, made[0].high) == pytest.approx(ends, abs=1e-3)
+    assert (made[0].high or 100) < 100
     assert made[0].fixed == ("person", "frame")
 
 
@@ -501,9 +546,8 @@ def test_two_models_are_compared_on_sssb() -> None:
         assert one.p <= one.p_holm
         # A margin is around a neutral value: that of pairs which differ in a word of praise or blame is not known.
         has_one = (
-            one.estimand == "relative" or one.estimand.startswith("pronoun") or one.config in {"noun-verb", "verb"}
-        )
-        has_one |= one.config in designs and designs[one.config].neutral == 0
+            one.estimand == "relative" or one.estimand.startswith("pronoun") or one.config == "noun-verb"
+        )  # the labels of noun (85 he, 97 she), noun-bare (50, 10) and verb (117, 23) are not balanced
         assert (one.equivalent in {"not shown", "equivalent within 5 points"}) == has_one
     json.dumps([one.as_dict() for one in made], allow_nan=False)
 
@@ -532,11 +576,11 @@ def test_a_margin_is_of_figures_with_a_neutral_value() -> None:
 
 def test_two_models_are_equivalent_where_their_difference_is_small_and_sure() -> None:
     """Ten of 1,320 frames for A alone and ten for B: 0 ± 1.65 · 100 · √20 / 1320 = ±0.56 at 90 %."""
-    rows = tables.verb(times=10)
+    rows = tables.balanced(tables.verb(times=10))
     a, b = np.arange(1320) % 2, np.arange(1320) % 2
     a, b = np.where(np.arange(1320) < 20, np.arange(1320) % 2, a), np.where(np.arange(1320) < 20, 1 - a, b)
     frames = scored(rows, a), scored(rows, b)
-    verb = replace(tables.VERB, neutral=0.0)
+    verb = replace(tables.VERB, differs="pronoun")
     answers = [only(*frames, verb, margin=Margin(points=m, reason="")).equivalent for m in (5, 0.57, 0.55)]
 
     assert answers == ["equivalent within 5 points", "equivalent within 0.57 points", "not shown"]

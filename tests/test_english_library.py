@@ -7,6 +7,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import inflect
 import pytest
@@ -43,7 +44,7 @@ def _asked() -> dict[str, dict[str, str]]:
     return {"a": {"nth": english.a("nth").split(MARK)[0]}, "plural": plurals}
 
 
-def _in_a_process(program: str) -> tuple[object, bool]:
+def _in_a_process(program: str) -> tuple[list[Any], bool]:
     """What another process prints as JSON when it ran `program` with an English `e`; whether it loaded inflect."""
     code = f"import json, sys\nfrom senseprobe.generator.english import English\ne = English()\n{program}\n"
     tell = "print(json.dumps('inflect' in sys.modules))"
@@ -60,6 +61,20 @@ def _plurals(nouns: dict[str, str]) -> str:
 def test_tests_have_a_file_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
     """What the user keeps is neither read nor written by any test."""
     assert _file().is_relative_to(tmp_path_factory.getbasetemp())
+
+
+def test_the_library_is_loaded_without_its_checks_of_types(folder: Path) -> None:
+    """They compile its methods again, for two seconds; what typeguard does to other libraries stays."""
+    program = """
+e.plural("clarinet")
+import inflect, typeguard
+print(json.dumps([*inflect.engine.plural_noun.__code__.co_names]))
+print(json.dumps(typeguard.typechecked.__module__))
+"""
+    (names, module), _ = _in_a_process(program)
+    assert "postprocess" in names
+    assert [name for name in names if "check" in name] == []
+    assert module == "typeguard"
 
 
 def test_a_text_is_asked_of_the_library_once(folder: Path) -> None:

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulation import tables
 
 from senseprobe.evaluate.estimands import contrast_figure, figures
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Margin, equivalence, equivalences, verdict
-from senseprobe.evaluate.simulation import tables
 from senseprobe.records import Contrast, Design
 
 FIVE = Margin(points=5.0, reason="a convention")
@@ -21,9 +21,9 @@ FIVE = Margin(points=5.0, reason="a convention")
 
 def frames(times: int) -> tuple[pd.DataFrame, Design]:
     """Frames of the verb design, every other one won."""
-    rows = tables.verb(times)
+    rows = tables.balanced(tables.verb(times))
     won = np.arange(len(rows)) % 2
-    design = replace(tables.VERB, neutral=0.0, estimands=("preference", "preference-half"))
+    design = replace(tables.VERB, differs="pronoun", estimands=("preference", "preference-half"))
     return rows.assign(stereo_score=won - 0.5, anti_score=0.0), design
 
 
@@ -73,18 +73,28 @@ def test_few_frames_show_nothing() -> None:
 def test_evaluative_words_have_no_neutral_value() -> None:
     """However narrow the interval."""
     rows, design = frames(10)
-    (made,) = equivalences(rows, replace(design, neutral=None), "verb", FIVE)
+    (made,) = equivalences(rows, replace(design, differs="evaluative"), "verb", FIVE)
 
     assert made.answer == "not applicable: no neutral value"
 
 
 def test_an_interval_that_cannot_be_estimated_shows_nothing() -> None:
-    """All rows tie: the value is zero and no level differs from another."""
-    rows = tables.race().assign(stereo_score=0.0)
-    design = replace(tables.RACE, neutral=0.0, estimands=("preference-half",))
+    """Four words of praise and four of blame are fixed: the value is zero, and there is no interval."""
+    rows = tables.balanced(tables.race(4, 4)).assign(stereo_score=0.0)
+    design = replace(tables.RACE, differs="pronoun", estimands=("preference-half",))
     (made,) = equivalences(rows, design, "race", FIVE)
 
     assert (made.low, made.high, made.answer) == (None, None, "not shown")
+
+
+def test_ties_alone_show_nothing() -> None:
+    """All rows tie: the value is zero, and nine words leave 1 - 0.05^(1/9) = 28.31 % open either way."""
+    rows = tables.balanced(tables.race()).assign(stereo_score=0.0)
+    design = replace(tables.RACE, differs="pronoun", estimands=("preference-half",))
+    (made,) = equivalences(rows, design, "race", FIVE)
+
+    assert (made.low, made.high) == pytest.approx((-28.31, 28.31), abs=0.01)
+    assert made.answer == "not shown"
 
 
 def test_groups_are_answered_one_by_one() -> None:
@@ -104,7 +114,7 @@ def test_the_interval_is_one_of_ninety_per_cent() -> None:
     """On the logit scale it is shorter by the ratio of two entries of Student's table: 1.859548 / 2.306004."""
     rows = tables.race()
     rows = rows.assign(stereo_score=np.random.default_rng(1).choice([-1.0, 1.0], 108))
-    design = replace(tables.RACE, neutral=0.0, estimands=("preference-half",))
+    design = replace(tables.RACE, estimands=("preference-half",))
     wide, narrow = (figures(rows, design, "race", confidence=c)[0] for c in (0.95, CONFIDENCE))
     lengths = []
     for made in (wide, narrow):
@@ -119,11 +129,11 @@ def test_the_interval_is_one_of_ninety_per_cent() -> None:
 def test_a_sense_contrast_can_be_equivalent() -> None:
     """Two senses with the same words that differ in one pair of 400: ±t · √V by the rule, and a p-value against 0."""
     contrast = Contrast(name="x", estimand="preference-half", a="a", b="b")
-    rows = tables.race(20, 20)
+    rows = tables.balanced(tables.race(20, 20))
     won = np.random.default_rng(2).choice([-1.0, 1.0], 400)
     a = rows.assign(stereo_score=won)
     b = rows.assign(stereo_score=np.where(np.arange(400) == 7, -won, won))
-    design = replace(tables.RACE, neutral=0.0)
+    design = replace(tables.RACE, differs="pronoun")
     made = contrast_figure(contrast, a, design, b, design, confidence=CONFIDENCE)
     d = (a["stereo_score"] - b["stereo_score"]).to_numpy().reshape(20, 20) / 2
     variance = (d.mean(axis=0).var(ddof=1) + d.mean(axis=1).var(ddof=1)) / 20

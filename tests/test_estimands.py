@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, kernel_rows
-from senseprobe.evaluate.estimands.kernels import project
+from senseprobe.evaluate.estimands.kernels import of_sample, project
 from senseprobe.evaluate.estimands.matched import Side, project_difference
 from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.evaluate.reporting.words import interval
@@ -31,6 +32,112 @@ CLASSES = {
     "nurse": "female",
 }
 OCCUPATION = {"stereotype": "occupation"}
+
+
+# --- where 0 is neutral ---------------------------------------------------------------------------------------------
+
+
+def always_he(config: str) -> list[Figure]:
+    """Figures of a model that always prefers *he* and knows no occupation, on a config of the built-in release."""
+    release = senseprobe.load("sssb@1.0.1")
+    rows = release.table(config)
+    he = rows["stereo_value"] == "he"
+    rows = rows.assign(stereo_score=np.where(he, -1.0, -2.0), anti_score=np.where(he, -2.0, -1.0))
+    return figures(rows, release.design(config), config)
+
+
+@pytest.mark.parametrize(
+    ("config", "he", "labelled"),
+    [("verb", 117, 140), ("noun-bare", 50, 60), ("noun", 85, 182)],  # counted in the published rows with grep
+)
+def test_unbalanced_labels_have_no_neutral_value(config: str, he: int, labelled: int) -> None:
+    """What an always-he model reads says nothing of occupations: it is printed, and the balanced figure leads.
+
+    100 · 117 / 140 - 50 = 33.571, 100 · 50 / 60 - 50 = 33.333, 100 · 85 / 182 - 50 = -3.297.
+    """
+    made = {figure.estimand: figure for figure in always_he(config)}
+    reading = 100 * he / labelled - 50
+    for estimand in ("preference", "preference-half"):
+        assert made[estimand].neutral is None
+        assert made[estimand].value == pytest.approx(reading)
+        assert made[estimand].readings == pytest.approx({"he": reading, "she": -reading})
+    assert next(iter(made)) == "pronoun-stereotype"
+    assert made["pronoun-stereotype"].value == pytest.approx(0)
+    assert made["pronoun-stereotype"].neutral == 0
+    assert made["pronoun-stereotype"].readings == {}
+    assert made["pronoun-baseline"].value == pytest.approx(50)
+
+
+def test_evaluative_words_are_never_neutral() -> None:
+    """However balanced they are: words differ in frequency. There are no readings, for a word is no answer there."""
+    rows, plan = race(2, 2)
+    swapped = rows.assign(stereo_value=rows["anti_value"], anti_value=rows["stereo_value"])
+    balanced = pd.concat([rows, swapped], ignore_index=True)
+    both = figure(balanced, plan, "preference-half")
+    assert (both.neutral, both.readings) == (None, {})
+    assert figure(balanced, replace(plan, differs="pronoun"), "preference").neutral == 0
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=8))
+def test_neutral_is_what_every_model_of_words_alone_reads(bound: list[tuple[str, str]]) -> None:
+    """0 is neutral just where every model that prefers one word of each two, whatever the sentence, reads 0.
+
+    All such models are enumerated: one of two words for each of the three pairs, 2^3 models; a row whose two words are
+    the same is a tie.
+    """
+    rows, _ = race(1, 1)
+    rows = pd.concat([rows] * len(bound), ignore_index=True)
+    rows["stereo_value"], rows["anti_value"] = zip(*bound, strict=True)
+    plan = replace(design("good", slots=("good",)), differs="pronoun")
+    readings = []
+    for preferred in itertools.product((0, 1), repeat=3):
+        wins = dict(zip(itertools.combinations("abc", 2), preferred, strict=True))
+        psi = [0.5 if u == v else float((wins[u, v] == 0) if (u, v) in wins else wins[v, u] == 1) for u, v in bound]
+        readings.append(100 * sum(psi) / len(psi) - 50)
+    only = figure(rows, plan, "preference-half")
+    assert (only.neutral == 0) == all(abs(reading) < 1e-9 for reading in readings)
+    assert set(np.round([*only.readings.values()], 6)) <= set(np.round(readings, 6))
+
+
+# --- drawn rows -----------------------------------------------------------------------------------------------------
+
+
+def test_words_that_were_not_drawn_are_no_known_words() -> None:
+    """Of 16 nations three were drawn: nobody knows the others, so there is no interval, and no value is neutral.
+
+    In the release four words of a kind are fixed: there the interval stays.
+    """
+    rows, plan = nationality(3, 6, 6)
+    rows = rows.assign(stereo_score=np.arange(len(rows)) % 3 - 1.0)
+    whole = figure(rows, replace(plan, estimands=()), "preference-half")
+    assert None not in (whole.low, whole.high)
+    assert "nation" in whole.fixed
+
+    drawn = of_sample(whole, {"nation": 16, "good": 12, "bad": 9})
+    assert (drawn.low, drawn.high, drawn.method, drawn.neutral) == (None, None, "none", None)
+    assert drawn.value == whole.value
+    assert "too few drawn of nation" in drawn.note
+    assert of_sample(whole, {"nation": 3, "good": 12, "bad": 9}) == whole
+    strata = replace(whole, fixed=("frame (female)",))
+    assert of_sample(strata, {"frame": 146, "frame (female)": 146}).low is None
+    assert of_sample(strata, {"frame": 146, "frame (female)": 4}).low == whole.low
+    assert of_sample(replace(whole, fixed=("frame",)), {"frame (male)": 5, "frame (female)": 1}).low is None
+
+
+def test_groups_that_are_alike_have_no_spread_also_against_no_group() -> None:
+    """Four groups scored alike, and all unlike the sentence that names none: they do not differ, and p is 1."""
+    groups = ["Asian", "Black", "White", "people"]
+    rows = product(race=groups, good=words("good", 6), bad=words("bad", 6))
+    named = rows["race"] != "people"
+    rows = rows.assign(stereo_score=np.where(named, -5.0, -1.0), anti_score=np.where(named, -1.0, -5.0))
+    plan = replace(
+        design("good", "bad", slots=("race", "good", "bad"), group="race", estimands=("relative", "spread")),
+        reference="people",
+    )
+    made = {(each.estimand, each.group): each for each in figures(rows, plan, "race")}
+    assert [made["relative", name].value for name in groups[:3]] == [-50, -50, -50]
+    assert (made["spread", None].value, made["spread", None].p) == (0, 1)
 
 
 # --- tables of pairs, shaped as sssb's ------------------------------------------------------------------------------
@@ -284,14 +391,14 @@ def test_preference_by_hand() -> None:
 
 
 def test_a_tied_model_reads_minus_fifty_and_zero() -> None:
-    """All scores alike: the paper's figure counts ties as losses, and nothing varies, so there is no interval."""
+    """All scores alike: the paper's figure counts ties as losses; nine levels leave 1 - 0.025^(1/9) = 33.63 % open."""
     rows, plan = nationality()
     half = figure(rows, plan, "preference-half")
 
     assert figure(rows, plan, "preference").value == -50
     assert half.value == 0
-    assert (half.low, half.high, half.method) == (None, None, "none")
-    assert "not estimable" in half.note
+    assert (half.low, half.high) == pytest.approx((-33.63, 33.63), abs=0.01)
+    assert half.method == "boundary"
     assert half.ties == half.scored == 1728
 
 
@@ -388,9 +495,9 @@ def test_an_always_he_model_is_baseline_and_nothing_else() -> None:
     )
 
     assert (baseline.value, stereotype.value, interaction.value) == (50, 0, 0)
-    # Five occupations that all agree: 0.025 to the power 1/5 is 0.4782.
+    # Five occupations that all agree: 0.025 to the power 1/5 is 0.4782; nurse's 14 qualities leave 23.16 % open.
     assert (baseline.low, baseline.high) == pytest.approx((-2.18, 50), abs=0.01)
-    assert (stereotype.low, interaction.low) == (None, None)
+    assert (stereotype.low, stereotype.high) == pytest.approx((-26.09, 11.58), abs=0.01)
     assert stereotype.neutral == 0
 
 
@@ -510,23 +617,27 @@ def test_a_nationality_blind_model_reads_zero() -> None:
 
     assert {figure.value for figure in made.values()} == {0.0}
     assert {figure.p for figure in made.values()} == {1.0}
-    assert made["nation3"].low is None
+    assert made["nation3"].low == pytest.approx(-33.63, abs=0.01)  # nine levels: 1 - 0.025^(1/9)
     assert made["nation3"].ties == made["nation3"].rows == 108
 
 
-def test_relative_is_the_mean_over_its_definition() -> None:
-    """R_g of the definition, sentence by sentence, with two frames; and its V is s²(h_good)/m + s²(h_bad)/n."""
-    rows, plan = nationality(4, 6, 5)
+@pytest.mark.parametrize("count", [4, 5, 8])
+def test_relative_is_the_mean_over_its_definition(count: int) -> None:
+    """R_g of the definition, sentence by sentence, in two frames, against the median of 3, 4 or 7 others.
+
+    Its V is s²(h_good)/m + s²(h_bad)/n.
+    """
+    rows, plan = nationality(count, 6, 5)
     rows = pd.concat([random_sentences(rows, 1), random_sentences(rows.assign(frame="f1"), 2)], ignore_index=True)
     made = relative(rows, plan)
     score = {(g, w, f): s for g, w, f, s in rows[["nation", "bad", "frame", "stereo_score"]].itertuples(index=False)}
     score |= {(g, w, f): s for g, w, f, s in rows[["nation", "good", "frame", "anti_score"]].itertuples(index=False)}
 
     def r(group: str, word: str, frame: str) -> float:
-        others = [score[other, word, frame] for other in words("nation", 4) if other != group]
-        return float(score[group, word, frame] - np.mean(others))
+        others = [score[other, word, frame] for other in words("nation", count) if other != group]
+        return float(score[group, word, frame] - np.median(others))
 
-    for group in words("nation", 4):
+    for group in words("nation", count):
         wins = [
             [[r(group, b, f) > r(group, a, f) for a in words("good", 6)] for b in words("bad", 5)] for f in ("f0", "f1")
         ]
@@ -539,31 +650,184 @@ def test_relative_is_the_mean_over_its_definition() -> None:
         assert made[group].rows == 60
 
 
-def test_sampled_p_values_are_near_the_exact_ones() -> None:
-    """Three good and two bad words have ten divisions: all enumerated here by their definition, sampled there."""
-    rows, plan = nationality(3, 3, 2)
-    rows = random_sentences(rows, 4)
-    made = relative(rows, plan)
-    names = [*words("good", 3), *words("bad", 2)]
-    score = {(g, w): s for g, w, s in rows[["nation", "bad", "stereo_score"]].itertuples(index=False)}
-    score |= {(g, w): s for g, w, s in rows[["nation", "good", "anti_score"]].itertuples(index=False)}
-    groups = words("nation", 3)
-    r = {
-        (g, w): score[g, w] - np.mean([score[o, w] for o in groups if o != g])
-        for g, w in itertools.product(groups, names)
+def studentised(table: Array) -> float:
+    """T of a table of ψ, bad words by good ones: ESTIMANDS, word for word, one number at a time."""
+    m, n = table.shape
+    rows = [sum(float(x) for x in row) / n for row in table]
+    columns = [sum(float(x) for x in column) / m for column in table.T]
+    share = sum(rows) / m
+    variance = sum(
+        sum((x - share) ** 2 for x in means) / (len(means) - 1) / len(means) if len(means) > 1 else 0.0
+        for means in (rows, columns)
+    )
+    variance = max(variance, 1 / (2 * m**2 * n**2))
+    share = min(max(share, 1 / (2 * m * n)), 1 - 1 / (2 * m * n))
+    return float(math.log(share / (1 - share)) * share * (1 - share) / math.sqrt(variance))
+
+
+def enumerated(rows: pd.DataFrame, groups: Sequence[str], good: int, bad: int) -> Array:
+    """T of every group for every way to call as many words bad, the observed way first: shape (divisions, groups)."""
+    names, frames = [*words("bad", bad), *words("good", good)], sorted(set(rows["frame"]))
+    score = {(g, w, f): s for g, w, f, s in rows[["nation", "bad", "frame", "stereo_score"]].itertuples(index=False)}
+    score |= {(g, w, f): s for g, w, f, s in rows[["nation", "good", "frame", "anti_score"]].itertuples(index=False)}
+    r = {(g, w, f): s - np.median([score[o, w, f] for o in groups if o != g]) for (g, w, f), s in score.items()}
+    ways = []
+    for called in itertools.combinations(names, bad):
+        others = [name for name in names if name not in called]
+        tables = [
+            [
+                [
+                    np.mean([1.0 if r[g, b, f] > r[g, a, f] else 0.5 * (r[g, b, f] == r[g, a, f]) for f in frames])
+                    for a in others
+                ]
+                for b in called
+            ]
+            for g in groups
+        ]
+        ways.append([studentised(np.array(table)) for table in tables])
+    return np.array(ways)
+
+
+@pytest.mark.parametrize(
+    ("nations", "good", "bad", "frames", "digits"), [(3, 3, 2, 1, 9), (4, 5, 4, 2, 9), (3, 4, 4, 1, 0), (6, 1, 5, 1, 9)]
+)
+def test_p_values_are_an_enumeration(nations: int, good: int, bad: int, frames: int, digits: int) -> None:
+    """Every division of the words by its definition, sentence by sentence; rounded scores have ties."""
+    rows, plan = nationality(nations, good, bad)
+    rows = pd.concat(
+        [random_sentences(rows.assign(frame=f"f{index}"), index) for index in range(frames)], ignore_index=True
+    ).round({"stereo_score": digits, "anti_score": digits})
+    made, groups = relative(rows, plan), words("nation", nations)
+    t = enumerated(rows, groups, good, bad)
+
+    assert [made[group].p for group in groups] == pytest.approx(
+        np.mean(np.abs(t) >= np.abs(t[0]) * (1 - 1e-9), axis=0).tolist()
+    )
+    assert made[None].p == pytest.approx(np.mean((t**2).sum(axis=1) >= (t[0] ** 2).sum() * (1 - 1e-9)))
+
+
+def polish(noise: float) -> tuple[pd.DataFrame, Design]:
+    """Sixteen nations, of which one alone is drawn to all unpleasant words."""
+    rows, plan = nationality()
+    rows["nation"] = rows["nation"].replace("nation7", "Polish")
+    rng = np.random.default_rng(13)
+    names = [*words("bad", 9), *words("good", 12)]
+    word = dict(zip(names, rng.normal(size=21), strict=True))
+    score = {(g, w): word[w] + noise * float(rng.normal()) for g in sorted(set(rows["nation"])) for w in names}
+    return sentences(rows, score | {("Polish", w): score["Polish", w] + 8 for w in words("bad", 9)}), plan
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+def test_one_outlying_group_does_not_drag_the_others(noise: float) -> None:
+    """Against the mean, fifteen nations read -50 with p = 0.0016 after Holm; against the median they read nothing."""
+    made = relative(*polish(noise))
+    others = [one for group, one in made.items() if group not in {None, "Polish"}]
+
+    assert [made["Polish"].value, made["Polish"].p_holm] == pytest.approx([50, 16e-4])
+    assert len(others) == 15
+    assert min(one.p_holm or 0.0 for one in others) > 0.05
+    # Of noise alone, R has a standard deviation of 100 · √((9 + 12 + 1) / (12 · 9 · 12)) = 13 points.
+    assert max(abs(one.value or 0.0) for one in others) < (3.5 * 13 if noise else 1e-9)
+    assert abs(np.mean([one.value or 0.0 for one in others])) < (10 if noise else 1e-9)
+
+
+def against_the_mean(rows: pd.DataFrame, plan: Design) -> dict[str | None, Figure]:
+    """The variant by group, besides what the design lists."""
+    made = figures(rows, replace(plan, estimands=(*plan.estimands, "relative-mean")), "config")
+    return {one.group: one for one in made if one.estimand == "relative-mean"}
+
+
+def test_the_mean_of_the_others_is_a_variant_that_is_asked_for() -> None:
+    """As `relative` was: a fifteenth of Polish is taken from the others, and decides where nothing else does."""
+    rows, plan = polish(0.0)
+    made = against_the_mean(rows, plan)
+
+    assert {group: one.value for group, one in made.items()} == {
+        group: 50 if group == "Polish" else -50 for group in set(rows["nation"])
     }
+    # Each variant is a family of its own: Holm's correction is over sixteen, and `relative` stays as it is.
+    assert [one.p_holm for one in made.values()] == pytest.approx([16e-4] * 16)
+    both = figures(rows, replace(plan, estimands=(*plan.estimands, "relative-mean")), "config")
+    assert [one.estimand for one in both] == ["relative"] * 16 + ["spread"] + ["relative-mean"] * 16
+    assert both[:17] == figures(rows, plan, "config")
+    assert figures(rows, replace(plan, estimands=("relative-mean",)), "config") == []  # a variant of nothing
 
-    def over_groups(bad: tuple[str, ...]) -> Array:
-        good = [word for word in names if word not in bad]
-        return np.array([np.mean([r[g, b] > r[g, a] for b in bad for a in good]) - 0.5 for g in groups])
 
-    observed = over_groups(("bad0", "bad1"))
-    divisions = np.array([over_groups(bad) for bad in itertools.combinations(names, 2)])
-    exact_spread = np.mean(divisions.std(axis=1, ddof=1) >= observed.std(ddof=1) - 1e-9)
-    exact = np.mean(np.abs(divisions) >= np.abs(observed) - 1e-9, axis=0)
-    # Four Monte-Carlo standard errors of a share of 9,999.
-    assert made[None].p == pytest.approx(exact_spread, abs=0.02)
-    assert [made[group].p for group in groups] == pytest.approx(exact.tolist(), abs=0.02)
+def test_with_three_groups_the_median_is_the_mean() -> None:
+    """Of two others, the middle two are both: the same figures, and the note says how little it resists."""
+    rows, plan = nationality(3, 6, 6)
+    rows = random_sentences(rows, 3)
+    median, mean = relative(rows, plan), against_the_mean(rows, plan)
+
+    assert len(mean) == 3
+    for group, one in mean.items():
+        assert (one.value, one.p) == (median[group].value, median[group].p)
+        assert "with 3 groups the median of the others resists no outlier well" in median[group].note
+        assert "outlier" not in one.note
+    five, plan = nationality(5, 6, 6)
+    assert not any("outlier" in one.note for one in relative(random_sentences(five, 3), plan).values())
+
+
+def test_half_of_the_groups_shifted_read_symmetric_about_zero() -> None:
+    """Three of six are drawn to bad words: +50 and -50, which says who differs from whom and not who moved."""
+    rows, plan = nationality(6, 5, 5)
+    score = {(g, w): 0.0 for g in words("nation", 6) for w in [*words("good", 5), *words("bad", 5)]}
+    made = relative(sentences(rows, score | {(f"nation{i}", w): 1.0 for i in range(3) for w in words("bad", 5)}), plan)
+
+    # Of a shifted one's five others two are shifted: the median is 0. Of another's, three are: it is 1.
+    assert [made[group].value for group in words("nation", 6)] == [50, 50, 50, -50, -50, -50]
+
+
+def test_ties_are_measured_against_all_scores_that_enter() -> None:
+    """Others at -100 and 100 have a median of 0, and 9e-5 is float noise of them: |d| ≤ 1e-6 · max(1, |S|) is a tie."""
+    rows, plan = nationality(3, 1, 3)
+    score = {(g, w): 0.0 for g in words("nation", 3) for w in ["good0", *words("bad", 3)]}
+    score |= {("nation0", w): 9e-5 for w in words("bad", 3)}
+    apart = relative(sentences(rows, score), plan)["nation0"]
+    large = score | {("nation1", "good0"): -100.0, ("nation2", "good0"): 100.0}
+    noise = relative(sentences(rows, large), plan)["nation0"]
+
+    assert (apart.value, noise.value) == (50, 0)
+    assert (apart.ties, noise.ties) == (0, 3)
+
+
+@pytest.mark.parametrize(("words_each", "most"), [(5, 6), (6, 23)])
+def test_what_holm_cannot_reject_is_said(words_each: int, most: int) -> None:
+    """The smallest p is 2 of C(10, 5) = 252 or C(12, 6) = 924 divisions: times 6 and 23 below 5 %, beyond not."""
+    for groups, attainable in ((most, True), (most + 1, False)):
+        rows, plan = nationality(groups, words_each, words_each)
+        made = relative(random_sentences(rows, 1), plan)
+        notes = {"not attainable" in one.note for group, one in made.items() if group}
+        assert notes == {not attainable}
+        assert "not attainable" not in made[None].note
+    smallest = (most + 1) * 2 / math.comb(2 * words_each, words_each)
+    held = f"with {words_each} bad and {words_each} good words and {most + 1} groups"
+    assert f"not attainable: {held} no p after Holm is below {smallest:.4f}" in made["nation0"].note
+
+
+def test_a_single_group_is_held_against_the_reference() -> None:
+    """One of 25 pairs is lost, so that R = 100 · 24/25 - 50; there is no other group to be the median."""
+    rows, plan = nationality(2, 5, 5)
+    plan = replace(plan, reference="nation1")
+    own = dict(zip([*words("bad", 5), *words("good", 5)], [9.0, 8, 7, 6, 4, 5, 3, 2, 1, 0], strict=True))
+    score = {("nation0", w): s + 1 for w, s in own.items()} | {("nation1", w): 1.0 for w in own}
+    made = relative(sentences(rows, score), plan)
+
+    # 24 of 25 pairs: 46. T is as far out where all bad words win, and where one pair is the other way, and mirrored.
+    assert set(made) == {"nation0"}
+    assert [made["nation0"].value, made["nation0"].p] == pytest.approx([46, 4 / 252])
+    assert "against the sentence that names no group" in made["nation0"].note
+    assert "outlier" not in made["nation0"].note
+
+
+def test_the_definition_of_relative_is_the_second() -> None:
+    """The median, the test and its ties: results of version 0.1 are not taken for these."""
+    made = relative(*polish(0.05))
+    assert {(one.estimand, one.definition) for one in made.values()} == {("relative", 2), ("spread", 2)}
+    rows, plan = race()
+    assert figures(rows, replace(plan, estimands=("preference-half",)), "c")[0].definition == (
+        CATALOGUE["preference-half"].definition
+    )
 
 
 def test_an_unscored_sentence_leaves_its_pairs_and_is_counted() -> None:
@@ -716,8 +980,11 @@ def test_race_minus_colour_cancels_shared_words() -> None:
     assert made.fixed == ("race", "frame")
 
 
-def test_noun_minus_verb_cancels_shared_occupations() -> None:
-    """Male-typed occupations: difference of their p_o; ten bare frames; and, as nurse is fixed, her 22 verb frames."""
+def test_noun_minus_verb_shares_occupations_and_is_made_of_four_classes() -> None:
+    """V: male-typed occupations, difference of their p_o; ten bare frames; and, as nurse is fixed, her verb frames.
+
+    The interval is MOVER's: each class of either sense has its own, on the logit scale, by hand.
+    """
     (left, left_plan), (right, right_plan) = bare(), verb()
     a, b = coin(60, 1).reshape(6, 10), coin(132, 2).reshape(6, 22)
     left, right = he_scored(left, a.ravel()), he_scored(right, b.ravel())
@@ -730,20 +997,39 @@ def test_noun_minus_verb_cancels_shared_occupations() -> None:
     assert contrast_variance((left, left_plan), (right, right_plan), "pronoun-stereotype") == pytest.approx(expected)
     value = 50 * (a[:5].mean() - a[5].mean() - b[:5].mean() + b[5].mean())
     assert made.value == pytest.approx(value)
-    assert made.high == pytest.approx(min(100, value + 100 * 2.776445 * np.sqrt(expected)), abs=1e-3)
+
+    def own(share: float, variance: float, t: float) -> tuple[float, float]:
+        reach = t * math.sqrt(variance) / (share * (1 - share))
+        logit = math.log(share / (1 - share))
+        low, high = (1 / (1 + math.exp(-(logit + sign * reach))) for sign in (-1, 1))
+        return share - low, high - share
+
+    t4, t9, t21 = 2.776445, 2.262157, 2.079614  # Student's t, two-sided 5 %, from a table
+    male = own(a[:5].mean(), s2(a[:5].mean(1)) + s2(a[:5].mean(0)), t4), own(b[:5].mean(), s2(b[:5].mean(1)), t4)
+    nurse = own(a[5].mean(), s2(a[5]), t9), own(b[5].mean(), s2(b[5]), t21)
+    assert made.low == pytest.approx(
+        value - 50 * math.hypot(male[0][0], nurse[0][1], male[1][1], nurse[1][0]), abs=1e-3
+    )
+    assert made.high == pytest.approx(
+        value + 50 * math.hypot(male[0][1], nurse[0][0], male[1][0], nurse[1][1]), abs=1e-3
+    )
     assert made.levels == {"occupation": 5, "frame (bare)": 10, "frame (verb)": 22}
     assert made.fixed == ("occupation (female)",)
 
 
-def test_two_senses_that_agree_word_for_word_have_no_interval() -> None:
-    """All that the words do cancels, and nothing is left to measure."""
+def test_two_senses_that_agree_word_for_word_are_as_sure_as_either() -> None:
+    """All that the words do cancels, V = 0: either sense has its own interval, and MOVER takes the root of squares."""
     rows, plan = race(5, 5)
     rows = scored(rows, coin(25))
     made = contrast_figure(Contrast(name="x", estimand="preference-half", a="a", b="b"), rows, plan, rows, plan)
+    either = figure(rows, plan, "preference-half")
+    assert either.value is not None
+    assert either.low is not None
+    assert either.high is not None
+    reach = math.hypot(either.value - either.low, either.high - either.value)
 
-    assert made.value == 0
-    assert (made.low, made.method) == (None, "none")
-    assert "not estimable" in made.note
+    assert (made.value, made.method) == (0, "boundary")
+    assert (made.low, made.high) == pytest.approx((-reach, reach))
 
 
 def test_relative_cannot_be_contrasted() -> None:
@@ -777,6 +1063,7 @@ def test_every_figure_is_declared() -> None:
     names = ("preference", "preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction")
     made = figures(he_scored(rows, coin(186)), replace(plan, estimands=names), "noun")
     table, groups = nationality(3, 5, 5)
+    groups = replace(groups, estimands=(*groups.estimands, "relative-mean"))
     made += figures(random_sentences(table, 0), groups, "nationality")
 
     declared = {name for name, told in CATALOGUE.items() if told.kind == "contrast"}

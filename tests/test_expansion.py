@@ -507,10 +507,10 @@ SIMPLE = Draft(
 
 
 def test_a_segment_is_rendered_once_for_each_word_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """3 slots of 10 words are 1,000 rows, and each role renders 10 words for each slot that it prints."""
+    """3 slots of 10 words are 1,000 rows; both roles print the slots, whose 10 words are rendered once for both."""
     rows = tuple(Row(f"word{n}", "x", True, 0, "one", "", "") for n in range(10))
     slots = ("slot0", "slot1", "slot2")
-    pieces_ = tuple(Piece(f"{{{{ {name} }}}} ") for name in (*slots, "bound0"))
+    pieces_ = tuple(Piece(f"{{{{ {name} | upfirst }}}} ") for name in (*slots, "bound0"))
     draft = replace(SIMPLE, lists=(rows,) * 3, slots=slots, frames=(DraftFrame(pieces_, 0, ""),))
     config, lists = _config(draft)
     rendered: list[tuple[str, ...]] = []
@@ -522,7 +522,7 @@ def test_a_segment_is_rendered_once_for_each_word_that_it_reads(monkeypatch: pyt
 
     monkeypatch.setattr(sentences.FrameRows, "_render", counting)
     assert len(_expand(config, lists)) == 1000
-    assert {slot: rendered.count((slot,)) for slot in slots} == dict.fromkeys(slots, 20)
+    assert {slot: rendered.count((slot,)) for slot in slots} == dict.fromkeys(slots, 10)
 
 
 def test_a_sentence_that_is_too_long_is_a_finding_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,7 @@ def test_tasks_say_what_they_are_made_of(tmp_path: Path) -> None:
             "neutral": "none known",
         },
     }
-    assert yaml.safe_load((folder / "noun.yaml").read_text("utf-8"))["metadata"]["neutral"] == "acc = 0.5"
+    assert yaml.safe_load((folder / "noun.yaml").read_text("utf-8"))["metadata"]["neutral"] == "none known"
     assert yaml.safe_load((folder / "_group.yaml").read_text("utf-8")) == {
         "group": "senseprobe_sssb_1.0.0",
         "group_alias": "sssb@1.0.0",

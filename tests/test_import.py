@@ -180,16 +180,20 @@ def test_a_release_is_never_overwritten_and_a_low_number_refused(tmp_path: Path)
 
 @pytest.mark.parametrize("format_", ["sssb", "crows-pairs", "stereoset", "winobias", "winogender"])
 def test_imported_pairs_can_be_scored(format_: str, tiny_models: dict[str, Path], tmp_path: Path) -> None:
-    """Every config of pairs gives the figures of its design; zero is neutral only where pronouns differ."""
+    """Every config of pairs gives the figures of its design; zero is neutral only where labels are balanced."""
     release, _ = api.import_release(format_, FILES[format_], "mine", "1.0.0", None, tmp_path)
     (result,) = api.score(str(tiny_models["bert"]), str(release.folder))
     neutral = {(figure.config, figure.neutral) for figure in result.figures if figure.estimand == "preference"}
-    pronouns = {"noun", "verb", "type1", "occupation"}
+    # Rows of the fixtures in which each of two words is the stereotype, counted by hand:
+    # - balanced: noun, he 2 (tidy) and she 2 (rude); occupation, she 1 (baker) and he 1 (pilot).
+    # - not balanced: verb, he 2 and she 0; type1, she 1 and he 1, but her 1 (line 5) and his 0.
+    # Elsewhere groups, qualities or whole sentences differ, and no pair of words is labelled both ways equally often.
+    balanced = {"noun", "occupation"}
 
     assert result.rows is not None
     assert len(result.rows) == sum(SIZES[format_].values())
     assert {config for config, _ in neutral} == {*SIZES[format_]} - {"participant"}
-    assert {config for config, value in neutral if value == 0} == pronouns & {*SIZES[format_]}
+    assert {config for config, value in neutral if value == 0} == balanced & {*SIZES[format_]}
 
 
 # ---- SSSB --------------------------------------------------------------------------------------------------------

@@ -290,8 +290,8 @@ def test_a_model_that_always_says_neutral_looks_perfect_but_for_its_accuracy() -
     # Six levels at the least (occupation, person, object): the smallest share under which six agree once in forty.
     assert one(made, "nn").low == pytest.approx(100 * 0.025 ** (1 / 5))  # five verbs
     gap = one(made, "gap")
-    assert (gap.value, gap.neutral, gap.method) == (0, 0, "none")
-    assert "not estimable" in gap.note
+    assert (gap.value, gap.neutral, gap.method, gap.p) == (0, 0, "boundary", 1)
+    assert (gap.low, gap.high) == pytest.approx((100 * (0.025 ** (1 / 5) - 1), 100 * (1 - 0.025 ** (1 / 5))))
     assert "answers neutral to everything reads 0" in gap.note
     rows, plan = controls()
     made = figures(scored(rows, np.tile([0.0, 1.0, 0.0], (len(rows), 1))), plan, "occupation")

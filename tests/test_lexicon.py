@@ -63,7 +63,7 @@ def _index(pos: str, offsets: list[int]) -> str:
             found.setdefault(lemma, []).append(offsets[row])
     letter = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}[pos]
     offset = {lemma: " ".join(f"{place:08d}" for place in places) for lemma, places in found.items()}
-    lines = (f"{lemma} {letter} {len(o)} 0 {len(o)} 0 {offset[lemma]}  \n" for lemma, o in found.items())
+    lines = (f"{lemma} {letter} {len(o)} 0 {len(o)} 0 {offset[lemma]}  \n" for lemma, o in sorted(found.items()))
     return HEADER + "".join(lines)
 
 
@@ -219,8 +219,8 @@ def test_a_half_written_folder_is_not_taken_for_a_whole_one(bare: Path, tiny: Pa
     """Neither `open` nor `prepare` accepts it; it may be somebody's, so it is named and stays."""
     half = prepare(tmp_path / "new", debian=tiny).folder / "corpora" / "wordnet"
     (half / "index.verb").write_text("judge v one\n")
-    with pytest.raises(LexiconError, match=r"cannot be read .*index\.verb"):
-        Lexicon.open("wordnet-3.0", tmp_path / "new")
+    with pytest.raises(LexiconError, match=r"index\.verb cannot be read \(damaged at 'judge'\): .*senseprobe wordnet"):
+        Lexicon.open("wordnet-3.0", tmp_path / "new").check("judge%2:31:02::", lemma="judge", pos="verb")
     (half / "data.verb").unlink()
     with pytest.raises(LexiconError, match=r"lacks data\.verb.*senseprobe wordnet"):
         Lexicon.open("wordnet-3.0", tmp_path / "new")

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from senseprobe.cli import main
 from senseprobe.errors import SenseprobeError
-from senseprobe.generator import declarations, wordlists
+from senseprobe.generator import declarations, wordlists, yamlfile
 from senseprobe.generator.cells import Cells
 from senseprobe.generator.checks import Report, lint_paths, page
 from senseprobe.generator.checks.advice import EXAMPLES
@@ -273,7 +274,7 @@ print([finding.code for finding in report.findings], report.keys_checked, "nltk"
 
 
 @pytest.mark.system
-def test_a_second_look_needs_no_nltk(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_look_needs_nltk(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Also where another list has changed, and where a list has lost a row; and keys are still found wrong."""
     home = tmp_path / "wordnet"
     made = subprocess.run([sys.executable, "-m", "senseprobe", "wordnet", "--folder", str(home)], check=False)
@@ -285,12 +286,30 @@ def test_a_second_look_needs_no_nltk(project: Path, monkeypatch: pytest.MonkeyPa
     def run() -> str:
         return subprocess.run([sys.executable, "-c", KEYS_TWICE], capture_output=True, text=True, check=True).stdout
 
-    assert run() == "['E302'] 1 True\n"
+    assert run() == "['E302'] 1 False\n"
     assert run() == "['E302'] 1 False\n"
     (project / "wordlists/qualities.csv").write_text("word,polarity\nwild,unpleasant\ntame,pleasant\ncalm,\n")
     assert run() == "['E302'] 1 False\n"
     (project / "wordlists/things.csv").write_text(things.format("dog%1:05:00::"))
-    assert run() == "[] 1 True\n"
+    assert run() == "[] 1 False\n"
+
+
+def test_each_declaration_is_parsed_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many checks ask for places in it: the descriptor, `dataset.yaml` and front matter."""
+    texts: list[str] = []
+    yamlfile.parse.cache_clear()
+    load = YAML.load
+
+    def noted(self: YAML, text: str) -> object:
+        texts.append(text)
+        return load(self, text)
+
+    monkeypatch.setattr(YAML, "load", noted)
+    (project / "wordlists/things.csv").write_text("word,size,tame,sense_noun\nelk,3,true,\nyak,3,true,\n")
+    lint_paths([])
+    own = [text for text in texts if "things" in text or "summary: " in text]
+    assert len(own) >= 2
+    assert [text for text in own if own.count(text) > 1] == []
 
 
 def test_a_look_is_repeated_only_where_something_changed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

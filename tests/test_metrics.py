@@ -93,7 +93,7 @@ def test_json(typed: Typed) -> None:
     )
     assert (aul["id"], aul["range"]) == ("aul", [None, 0.0])
     (preference, *_) = told["estimands"]
-    assert " ".join(preference) == "id title direction source says cannot_say kind origin range measure"
+    assert " ".join(preference) == "id title direction source says cannot_say kind definition origin range measure"
     assert (preference["id"], preference["range"], preference["measure"]) == ("preference", [-50, 50], "points")
     code, out, _ = typed("gap", "--json")
     assert (code, json.loads(out)) == (0, find("gap"))

@@ -3,8 +3,11 @@
 import json
 import os
 import pickle
+import re
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +21,9 @@ from transformers import AutoModelForMaskedLM
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.models import checkpoint
+from senseprobe.evaluate.models import checkpoint, growth
 from senseprobe.evaluate.models.agreement import agree
+from senseprobe.evaluate.models.growth import check_steps, tokenized
 from senseprobe.evaluate.models.masked import load
 from senseprobe.evaluate.models.weights import INDEX
 from senseprobe.evaluate.scorers import get
@@ -221,3 +225,210 @@ def test_a_model_without_logits_is_told(bert: Path, monkeypatch: pytest.MonkeyPa
     odd = Classifier("odd", opened._model, opened._tokenizer, columns=(0, 1, 2), batch_tokens=64)
     with pytest.raises(ModelError, match="the model odd gives no logits"):
         get("nli").numbers(odd, [Unit("She is kind.", "He is kind.")])
+
+
+# --- sizes that a config asks for -----------------------------------------------------------------------------------
+
+
+def _memory_of(spec: Path, **how: str) -> tuple[str, int]:
+    """The message of a model that is refused, in a process of its own, and by how many MiB that process grew."""
+    run = subprocess.run(
+        [sys.executable, "-c", GROWTH, spec], capture_output=True, text=True, check=True, env={**os.environ, **how}
+    )
+    message, _, grown = run.stdout.strip().rpartition("\n")
+    return message, int(grown)
+
+
+GROWTH = """
+import resource, sys
+from senseprobe.errors import ModelError
+from senseprobe.evaluate import models
+from senseprobe.evaluate.models import masked
+from transformers.models.bert import modeling_bert, tokenization_bert
+from senseprobe.evaluate.units import Unit
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    models.ability_of(sys.argv[1])
+    model = masked.load(sys.argv[1])
+    model.encode(["She is kind and clever, and a talented engineer. " * 4] * 64)
+except ModelError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+LARGE = 10**6
+
+
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        ({"num_hidden_layers": LARGE}, "its config.json says num_hidden_layers 1000000, more than any model has"),
+        ({"num_hidden_layers": 10**15}, "its config.json says num_hidden_layers 1000000000000000, more than any"),
+        ({"num_labels": 10**9}, "its config.json says num_labels 1000000000, more than any model has"),
+        ({"num_hidden_layers": 50_000}, r"asks for a far larger model than its weights are \(\d+ tensors in \d+ bytes"),
+        ({"vocab_size": 10**12}, "asks for a far larger model than its weights are"),
+        ({"hidden_size": 2 * LARGE}, "asks for a far larger model than its weights are"),
+        ({"intermediate_size": 10**10}, "asks for a far larger model than its weights are"),
+        ({"max_position_embeddings": 10**11}, "asks for a far larger model than its weights are"),
+        ({"type_vocab_size": 10**11}, "asks for a far larger model than its weights are"),
+        ({"remarks": ["x" * 2**22]}, "its config.json is larger than 4 MiB"),
+    ],
+)
+def test_a_config_that_asks_for_more_than_the_weights_are(asked: dict[str, object], match: str, bert: Path) -> None:
+    """One message, and less than 150 MiB: the layers of the first would take gigabytes and minutes."""
+    _edit(bert / "config.json", **asked)
+    message, grown = _memory_of(bert)
+    assert re.search(match, message), message
+    assert "\n" not in message
+    assert grown < 150
+
+
+def test_a_model_is_built_within_what_its_weights_allow(tiny_models: dict[str, Path]) -> None:
+    """Shared layers (ALBERT) and tied tables ask for no more than there is."""
+    for folder in tiny_models.values():
+        assert load(str(folder)).encode(["She is kind."])
+
+
+# --- how long a tokenizer makes a text ------------------------------------------------------------------------------
+
+
+def _replace(content: str, pattern: str = "") -> dict[str, object]:
+    return {"type": "Replace", "pattern": {"Regex": pattern or "."}, "content": content}
+
+
+def _tokenizer(folder: Path, **changes: object) -> None:
+    """Change the file of a tokenizer, which is to be read as it is: BERT's own class has a normaliser of its own."""
+    _edit(folder / "tokenizer.json", **changes)
+    _edit(folder / "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
+
+
+def _sequence(*steps: Mapping[str, object]) -> dict[str, object]:
+    return {"type": "Sequence", "normalizers": list(steps)}
+
+
+def _nested(depth: int) -> dict[str, object]:
+    step: dict[str, object] = {"type": "Replace", "pattern": {"String": "e"}, "content": "ee"}
+    for _ in range(depth):
+        step = _sequence({"type": "Replace", "pattern": {"String": "e"}, "content": "ee"}, step)
+    return step
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"normalizer": _replace("x" * 1000)},
+        {"normalizer": _replace("x" * 10**6, "Q")},
+        {"normalizer": _sequence(_sequence(_replace("y" * 20), _sequence(_replace("z" * 20))))},
+        {"normalizer": _nested(30)},
+        {"normalizer": _sequence(*[{"type": "Prepend", "prepend": "x" * 99}] * 3)},
+        {"normalizer": _sequence(*[{"type": "ByteLevel"}] * 12)},
+        {
+            "pre_tokenizer": {
+                "type": "Sequence",
+                "pretokenizers": [
+                    {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+                ]
+                * 12,
+            }
+        },
+    ],
+    ids=["thousandfold", "of a rare letter", "nested", "deep", "prepended", "bytes of bytes", "pre-tokenizer"],
+)
+def test_a_growing_tokenizer_is_refused(changed: dict[str, object], bert: Path) -> None:
+    """Before it is loaded, which would send its added tokens through the same steps; whatever letters it waits for."""
+    _tokenizer(bert, **changed)
+    message, grown = _memory_of(bert)
+    assert re.search(r"the normaliser of its tokenizer could make texts [\d,]+ times as long", message), message
+    assert grown < 150
+
+
+def test_a_tokenizer_that_puts_many_tokens_around_a_text_is_refused(bert: Path) -> None:
+    """A template of a hundred thousand special tokens: 64 texts of it would be six million."""
+    special = {"id": "[CLS]", "ids": [2], "tokens": ["[CLS]"]}
+    many = [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}] * 100_000
+    template = {"type": "TemplateProcessing", "special_tokens": {"[CLS]": special}}
+    text, other = {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}
+    _tokenizer(bert, post_processor={**template, "single": [*many, text], "pair": [*many, text, other]})
+    message, grown = _memory_of(bert)
+    assert "its tokenizer puts 100000 tokens around each text" in message
+    assert grown < 300
+
+
+def test_what_comes_out_is_bounded_too(bert: Path) -> None:
+    """Steps that might be harmless, and are not: 64 texts of 49 words, each letter of them twenty tokens."""
+    _tokenizer(bert, normalizer=_replace("e." * 100, "e"), pre_tokenizer={"type": "BertPreTokenizer"})
+    message, grown = _memory_of(bert)
+    assert re.search(r"the model's tokenizer makes [\d,]+ tokens of [\d,]+ bytes of text", message), message
+    assert grown < 300
+
+
+def test_usual_normalisers_are_not_refused(tiny_models: dict[str, Path]) -> None:
+    """ALBERT's: two replacements, NFKD, lower case, a map of SentencePiece, a regular expression."""
+    check_steps("albert", json.loads((tiny_models["albert"] / "tokenizer.json").read_text()))
+    replaced: list[dict[str, object]] = [{"type": "Replace", "pattern": {"String": "``"}, "content": '"'}]
+    steps: list[Mapping[str, object]] = [
+        *replaced,
+        {"type": "NFKD"},
+        {"type": "StripAccents"},
+        {"type": "Lowercase"},
+        _replace(" ", " {2,}"),
+    ]
+    check_steps("usual", {"normalizer": _sequence(*steps), "pre_tokenizer": {"type": "ByteLevel"}})
+
+
+def _literal(pattern: str, content: str) -> dict[str, object]:
+    return {"type": "Replace", "pattern": {"String": pattern}, "content": content}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [_literal(letter, f"{plain}e") for letter, plain in zip("äöüßÄÖÜæœ", "aousAOUao", strict=True)],
+        [
+            _literal(sign, f" {word} ")
+            for sign, word in (("€", "euro"), ("$", "dollar"), ("%", "percent"), ("&", "and"))
+        ],
+        [
+            _replace(" ", pattern)
+            for pattern in ("[\u2018\u2019]", "[\u201c\u201d]", r"\s+", "[a]", "[b]", "[c]", "[d]", "[e]", "x+")
+        ],
+    ],
+    ids=["German letters", "currencies", "classes of signs"],
+)
+def test_rules_that_do_not_match_what_others_put_in_do_not_multiply(steps: list[Mapping[str, object]]) -> None:
+    """A letter goes through one of them: the longest makes nine letters of one."""
+    check_steps("rules", {"normalizer": _sequence(*steps)})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [_literal("a", "b" * 20), _literal("b", "c" * 20)],
+        [_literal("a", "B" * 20), {"type": "Lowercase"}, _literal("b", "c" * 20)],
+        [_literal("a", "Ä" * 20), {"type": "NFKD"}, {"type": "StripAccents"}, _literal("A", "c" * 20)],
+        [_literal("a", "b" * 20), _literal("b", "c"), _literal("c", "d" * 20)],
+        [_literal("a", "b" * 20), _replace("c" * 20, "[xb]+")],
+        [_literal("a", " " * 20), _replace("c" * 20, r"\s")],
+        [_literal("a", "b" * 20), _replace("c" * 20, "[^x]")],
+        [_literal("a", "b" * 20), _replace("c" * 20, "[a-z]")],
+        [_literal("a", "b" * 20), _replace("c" * 20, "x*")],
+        [_literal("a", "b" * 20), {"type": "Precompiled", "precompiled_charsmap": ""}, _literal("c", "d" * 20)],
+    ],
+)
+def test_rules_that_match_what_others_put_in_multiply(steps: list[Mapping[str, object]]) -> None:
+    """One letter becomes 400, whatever stands between the two rules."""
+    with pytest.raises(ModelError, match=r"could make texts [0-9,]+ times as long"):
+        check_steps("rules", {"normalizer": _sequence(*steps)})
+
+
+def test_portions_are_read_as_one(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts that are tokenized in many portions have the same tokens, alone and in pairs."""
+    texts = ["She is kind.", "", "He is a talented engineer.", "She judges the horses at the county fair."] * 3
+    model = load(str(bert))
+    whole = model.encode(texts)
+    pairs = [columns["input_ids"] for columns in tokenized(model._tokenizer, texts, texts[::-1])]
+    monkeypatch.setattr(growth, "PORTION", 20)
+    assert model.encode(texts) == whole
+    parts = [columns["input_ids"] for columns in tokenized(model._tokenizer, texts, texts[::-1])]
+    assert len(parts) > 6
+    assert [ids for part in parts for ids in part] == pairs[0]
+    assert list(tokenized(model._tokenizer, [])) == []

@@ -1,12 +1,13 @@
 """What a release keeps of the lists that it was made of, where a user's project adds its own."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
-from senseprobe.errors import ReleaseError
+from senseprobe.errors import DeclarationError, ReleaseError
 
 TEMPLATE = FRONT.replace("PAIRS", "2") + "{{ pronoun.subject | upfirst }} is {{ job | a }}.\n"
 
@@ -48,6 +49,25 @@ def test_lists_and_sources_of_both_layers_are_kept(project: Path) -> None:
     assert "{nobody," in references
     assert "{zhou2022," in references
     assert api.verify("tiny@1.0.0", rebuild=True) == []
+
+
+def test_a_config_named_as_earlier_versions_allowed_is_still_remade(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that is taken now stops who builds anew, and not who verifies or restores what was frozen with it."""
+    _own_list(project, "jobs.csv")
+    folder = project / "templates" / "tiny"
+    (folder / "job.j2").rename(folder / "shard.j2")
+    (folder / "dataset.yaml").write_text((folder / "dataset.yaml").read_text().replace("[job]", "[shard]"))
+    with pytest.raises(DeclarationError, match="E126"):
+        api.build("tiny", "1.0.0")
+    with monkeypatch.context() as earlier:
+        earlier.setattr("senseprobe.generator.templates.OF_RELEASE", frozenset())
+        release = api.build("tiny", "1.0.0").folder
+    assert api.verify(str(release), rebuild=True) == []
+    shutil.rmtree(release / "shard")
+    api.restore(str(release))
+    assert api.verify(str(release)) == []
 
 
 def test_two_lists_in_files_of_one_name_are_refused(project: Path) -> None:

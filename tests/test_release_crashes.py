@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -59,6 +60,14 @@ def _names(releases: Path) -> set[str]:
 def _start(releases: Path, version: str) -> subprocess.Popen[str]:
     command = [*BUILD, version, "--out", str(releases)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _after_size(told: str, version: str) -> list[str]:
+    """The lines of stderr after the first, in which a build states what it will write and what is free."""
+    size, *rest = told.strip().splitlines()
+    rows = r"[0-9,]+ rows, an estimated [0-9.,]+ [kMG]B"
+    assert re.fullmatch(rf"sssb {re.escape(version)}: {rows}; [0-9.,]+ (?:bytes|[kMGTP]B) are free in .+", size), told
+    return rest
 
 
 def _writing(process: subprocess.Popen[str], releases: Path, version: str) -> bool:
@@ -129,7 +138,8 @@ def _interrupt(releases: Path, moments: list[float], major: int) -> None:
             if _assert_whole_or_absent(releases, version):
                 continue
             assert not any(name.startswith(f".{version}.") for name in _names(releases))
-            assert (process.returncode, told.strip()) == (2, "interrupted; nothing was left half-written")
+            assert process.returncode == 2
+            assert _after_size(told, version) == ["interrupted; nothing was left half-written"]
             _assert_rerun_completes(releases, version)
 
 
@@ -166,15 +176,15 @@ def test_of_two_builds_at_once_one_wins(releases: Path) -> None:
     assert sorted(codes) == [0, 2]
     folder = releases / "sssb" / "2.0.0"
     exists = f"sssb 2.0.0 exists in {folder}: a release is never overwritten, raise the version"
-    assert told[codes.index(2)].strip() == exists
+    assert _after_size(told[codes.index(2)], "2.0.0") == [exists]
     assert api.verify(str(folder)) == []
     assert not any(name.startswith(".2.0.0.") for name in _names(releases))
 
 
-def _assert_refused(done: subprocess.CompletedProcess[str], message: str) -> None:
+def _assert_refused(done: subprocess.CompletedProcess[str], version: str, message: str) -> None:
     assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-    assert message in done.stderr
+    (line,) = _after_size(done.stderr, version)
+    assert message in line
 
 
 def _build(*arguments: object, code: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -187,7 +197,7 @@ def test_a_full_disk_leaves_nothing(releases: Path) -> None:
     with _earlier_intact(releases):
         names = _names(releases)
         done = _build("3.0.0", "--out", releases, code=LIMITED)
-        _assert_refused(done, f"cannot write {releases / 'sssb' / '3.0.0'}: ")
+        _assert_refused(done, "3.0.0", f"cannot write {releases / 'sssb' / '3.0.0'}: ")
         assert "File too large" in done.stderr
         assert "nothing was changed" in done.stderr
         assert _names(releases) == names
@@ -200,8 +210,8 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], check=True)
     try:
-        done = _build("1.0.0", "--out", disk)
-        _assert_refused(done, "No space left on device")
+        done = _build("1.0.0", "--out", disk, "--force")
+        _assert_refused(done, "1.0.0", "No space left on device")
         assert list((disk / "sssb").iterdir()) == []
         assert os.statvfs(disk).f_bavail == os.statvfs(disk).f_blocks
     finally:
@@ -211,7 +221,12 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     """A file in the way, and a place where nothing can be made: one message each, and the file stays."""
     (tmp_path / "file").write_text("mine")
-    _assert_refused(_build("1.0.0", "--out", tmp_path / "file"), f"cannot write {tmp_path / 'file'}/sssb/1.0.0: ")
-    _assert_refused(_build("1.0.0", "--out", "/proc/nowhere"), "cannot write /proc/nowhere/sssb/1.0.0: ")
+    file, nowhere = tmp_path / "file", "/proc/nowhere"
+    _assert_refused(_build("1.0.0", "--out", file), "1.0.0", f"cannot write {file}/sssb/1.0.0: ")
+    _assert_refused(_build("1.0.0", "--out", nowhere, "--force"), "1.0.0", "cannot write /proc/nowhere/sssb/1.0.0: ")
+    unforced = _build("1.0.0", "--out", nowhere)  # where nothing is free
+    assert (unforced.returncode, unforced.stdout) == (2, "")
+    assert "they would not fit; nothing was written" in unforced.stderr
+    assert len(unforced.stderr.splitlines()) == 1
     assert (tmp_path / "file").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -20,6 +20,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
+from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.reporting import page as setting
 from senseprobe.evaluate.reporting.account import Account
 from senseprobe.evaluate.reporting.differences import differences
@@ -40,6 +41,7 @@ def figure(config: str, estimand: str, value: float | None = 1.25, **fields: obj
     """A figure over 100 rows, with an interval unless `low` says otherwise."""
     told: dict[str, object] = {"low": -10.5, "high": 12.75, "rows": 100, "scored": 100, "unscored": 0, "ties": 0}
     told |= {"sense_type": config.partition("-")[0], "neutral": 0.0}
+    told |= {"definition": CATALOGUE[estimand].definition if estimand in CATALOGUE else 1}
     return Figure(config=config, estimand=estimand, value=value, **{**told, **fields})  # type: ignore[arg-type]
 
 
@@ -448,8 +450,9 @@ def test_plot_holds_matched_contrasts(page: Page) -> None:
 def test_plot_of_nothing() -> None:
     """Results without a figure for the plot, or without any figure, have a page."""
     for figures in ((), FIGURES[3:4], (figure("noun", "preference-half", None, low=None, high=None),)):
-        html = render([result(figures=figures)])
-        assert result().signature in html
+        shown = result(figures=figures)
+        html = render([shown])
+        assert shown.signature in html
         assert ("<svg" in html) == any(figure.estimand == "preference-half" for figure in figures)
 
 
@@ -612,3 +615,63 @@ def test_accessibility(name: str, pages: dict[str, Path], tmp_path: Path) -> Non
     found = told(judged)
     assert found["violations"] == []
     assert int(str(found["passes"])) > 10, "it was looked at"
+
+
+# --- is the model fit to be asked -----------------------------------------------------------------------------------
+
+
+READ = Fitness(rows=100, unknown=41, same_tokens=3, unequal_counts=1200 // 20, ties=5, explained=3)
+
+
+def test_what_the_tokenizer_makes_of_the_rows() -> None:
+    """Counts as they are in the result; a config of unknown words is called not readable, and its figures are there."""
+    shown = Page(render([replace(result(), fitness={"nationality": READ, "noun": replace(READ, unknown=20)})]))
+    assert shown.row("nationality", "aul · org/model")[2:] == ["100", "41", "3", "60", "5", "3"]
+    assert "aul · org/model: nationality is not readable: 41 % of its rows hold words" in shown.text
+    assert "noun is not readable" not in shown.text
+    assert "+7.5 [-10.5, +12.8]" in shown.row("nationality", "preference-half")[2], "figures remain in their table"
+
+
+def test_nothing_is_said_of_results_that_do_not_count() -> None:
+    """Older results have no such section; where the tokenizer is a plug-in's, that is said."""
+    assert "Is the model fit to be asked?" not in render([result()])
+    plugged = render([replace(result(), model={**MODEL, "family": "mine"})])
+    assert "aul · org/model: not counted, since the tokenizer of a plug-in&#39;s model is its own." in plugged
+
+
+def starting(scorer: str, before: str, preference: float | None, rows: int = 40) -> Result:
+    """A result of a causal model on pairs of which some differ in their first token."""
+    first = FirstToken(rows=rows, before=before, preference=preference)
+    return replace(result(scorer), fitness={"noun": replace(READ, unknown=0, first_token=first)})
+
+
+def test_first_tokens_with_and_without_a_start_are_side_by_side() -> None:
+    """A column for each result, with what stands before these tokens; nothing is missing, so no command is named."""
+    shown = Page(render([starting("ll", "<|im_start|>", -50.0), starting("ll-no-start", "", 12.5)]))
+    assert shown.row("noun", "-50.0 40 of 100, before which only <|im_start|> stands") == [
+        "noun",
+        "-50.0 40 of 100, before which only <|im_start|> stands",
+        "+12.5 40 of 100, of which the probability is not in the number",
+    ]
+    assert "in the first token" not in shown.text
+    assert "senseprobe score" not in shown.text
+
+
+def test_the_command_that_gives_the_other() -> None:
+    """Where the result of the other scorer is missing, or is of another model; unlabelled pairs have no figure."""
+    one = starting("ll-mean", "<s>", None)
+    other = starting("ll-mean-no-start", "", 0.0)
+    text = Page(render([one])).text
+    assert "`senseprobe score org/model sssb@1.0.0 -m ll-mean-no-start` gives the figures to read beside it." in text
+    sample = replace(one, release={**one.release, "config": "noun"}, limit=100, seed=7)
+    command = "`senseprobe score org/model sssb@1.0.0:noun --limit 100 --seed 7 -m ll-mean-no-start`"
+    assert command in Page(render([sample])).text
+    assert Page(render([one])).row("noun", "none 40 of 100, before which only <s> stands")
+    elsewhere = Page(render([one, replace(other, model={**MODEL, "weights": "9" * 64})])).text
+    assert "-m ll-mean-no-start`" in elsewhere
+    assert "-m ll-mean`" in elsewhere
+
+
+def test_no_first_token_no_table() -> None:
+    """A causal model of which no pair differs in its first token."""
+    assert "first token" not in render([starting("ll", "<s>", None, rows=0)])

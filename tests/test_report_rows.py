@@ -19,6 +19,7 @@ import senseprobe
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import result as results
 from senseprobe.evaluate import scores
+from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting import evidence, extremes, levels, page
 from senseprobe.evaluate.reporting.evidence import Evidence, gather
 from senseprobe.evaluate.reporting.telling import tell
@@ -53,6 +54,7 @@ def figures(config: str, value: float, **fields: object) -> Figure:
     """A figure over 25 rows."""
     told: dict[str, object] = {"sense_type": "race", "estimand": "preference-half", "neutral": None}
     told |= {"rows": 25, "scored": 25, "unscored": 0, "ties": 0}
+    told |= {"definition": CATALOGUE[str(fields.get("estimand", "preference-half"))].definition}
     return Figure(config=config, value=value, **{**told, **fields})  # type: ignore[arg-type]
 
 
@@ -401,6 +403,38 @@ def test_hostile_sentences(sssb: Release) -> None:
     assert "<script" not in markdown.replace("\\<", "")
 
 
+# --- older definitions ----------------------------------------------------------------------------------------------
+
+
+def test_figures_of_an_older_definition_are_computed_again(sssb: Release, tmp_path: Path) -> None:
+    """With its rows at hand a result is told by today's definitions; without, its figures are marked as older.
+
+    Of 25 pairs the five with the awful are won: 20 %, which is -30 points.
+    """
+    older = on_race(sssb, figures=(replace(figures("race-matched", 12.3), definition=1),))
+    path = older.write(tmp_path)
+    (one,) = gather([path])
+    assert {figure.estimand: figure.value for figure in one.result.figures} == {
+        "preference": pytest.approx(-30),
+        "preference-half": pytest.approx(-30),
+    }
+    assert one.missing == ("Computed again from its rows, since the definition has changed: preference-half.",)
+    path.with_suffix(".parquet").unlink()
+    (one,) = gather(
+        [replace(older, rows=None, figures=(replace(older.figures[0], neutral=0.0),)).write(tmp_path / "x")]
+    )
+    assert [figure.neutral for figure in one.result.figures] == [None], "labels are not at hand, nor what follows"
+    text = page.markdown(tell(gather([path])))
+    assert "+12.3 (interval not estimable)<br>older definition" in text
+    assert "Of an older definition, and not computed again: preference-half." in text
+
+
+def test_scores_of_an_older_definition_are_named(sssb: Release, tmp_path: Path) -> None:
+    """Nothing makes new numbers of a scorer out of old ones: the page says to score again."""
+    (one,) = gather([on_race(sssb, scorer="cps").write(tmp_path)])
+    assert one.missing[0].startswith("Its scores are of an older definition of cps (1, now 2): score the model again.")
+
+
 # --- the control of inference ---------------------------------------------------------------------------------------
 
 
@@ -473,9 +507,11 @@ def test_near_zero_and_polarity(sssb: Release, tmp_path: Path) -> None:
 
 
 def test_equivalence(sssb: Release, tmp_path: Path) -> None:
-    """In verb frames 0 is neutral: a model that tosses a coin is not shown to be near it by so few frames."""
+    """Labels of bare frames are mostly of *he*, so the balanced figure is answered; a coin is not shown near 0."""
     rows = sssb.table("noun-bare").assign(config="noun-bare", stereo_score=-1.0)
     rows["anti_score"] = np.where(np.arange(len(rows)) % 2 == 0, -2.0, 0.0)
     found = result(sssb, rows[["config", "id", "stereo_score", "anti_score"]], figures=(figures("noun-bare", 0.0),))
     text = page.markdown(tell(gather([found.write(tmp_path)])))
-    assert "| noun-bare | preference-half |  | not shown<br>90 % " in text
+    assert "| noun-bare | pronoun-stereotype |  | not shown<br>90 % " in text
+    assert "| noun-bare | preference-half |  | not shown" not in text
+    assert "noun-bare preference-half" in text, "among those to which equivalence does not apply"

@@ -22,6 +22,7 @@ import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.asking import Asked
+from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.page import html, markdown
 from senseprobe.evaluate.reporting.telling import tell
@@ -78,14 +79,16 @@ def test_keys_are_stable(tmp_path: Path) -> None:
     """The keys of a result file, which programs of others read, are these and in this order."""
     data = json.loads(RESULT.write(tmp_path).read_bytes(), parse_constant=only_numbers)
     # Published keys, written down by hand: a change here is a change of form, and SCHEMA goes up with it.
-    assert " ".join(data) == ("schema signature scorer model release senseprobe libraries seed limit figures")
-    assert data["schema"] == 2
+    assert " ".join(data) == (
+        "schema signature scorer scorer_version scale model release senseprobe libraries seed limit figures"
+    )
+    assert data["schema"] == 3
     assert list(data["model"]) == ["name", "weights", "config", "tokenizer", "dtype"]
     assert list(data["release"]) == ["name", "content", "config"]
     for figure in data["figures"]:
         assert " ".join(figure) == (
             "config sense_type estimand group value low high method neutral p p_holm "
-            "rows scored unscored ties left_out levels fixed note"
+            "rows scored unscored ties left_out levels fixed note readings definition"
         )
 
 
@@ -363,6 +366,76 @@ def test_no_results_break_the_schema() -> None:
             assert not VALIDATOR.is_valid(json.loads(raw)), case
 
 
+# --- whether the model is fit to be asked ---------------------------------------------------------------------------
+
+
+FITNESS = {
+    "race": Fitness(
+        rows=108,
+        unknown=3,
+        same_tokens=2,
+        unequal_counts=40,
+        ties=5,
+        explained=2,
+        first_token=FirstToken(rows=7, before="<|im_start|>", preference=-12.5),
+    ),
+    "noun": Fitness(rows=60, unknown=0, first_token=FirstToken(rows=0, before="")),
+    "probes": Fitness(rows=2, unknown=2),
+}
+
+
+def test_fitness_is_written_and_read(tmp_path: Path) -> None:
+    """By config, with keys that programs of others read; what was not counted has none."""
+    result = replace(RESULT, fitness=FITNESS)
+    path = result.write(tmp_path)
+    assert read_result(path).fitness == FITNESS
+    written = json.loads(path.read_bytes())
+    VALIDATOR.validate(written)
+    # Published keys, written down by hand.
+    assert written["fitness"]["race"] == {
+        "rows": 108,
+        "unknown": 3,
+        "same_tokens": 2,
+        "unequal_counts": 40,
+        "ties": 5,
+        "explained": 2,
+        "first_token": {"rows": 7, "before": "<|im_start|>", "preference": -12.5},
+    }
+    assert written["fitness"]["noun"]["first_token"] == {"rows": 0, "before": "", "preference": None}
+    assert written["fitness"]["probes"] == {"rows": 2, "unknown": 2}
+    assert result.signature == RESULT.signature, "it follows from what the signature says"
+
+
+def test_a_result_without_fitness_has_no_key(tmp_path: Path) -> None:
+    """Of a planted truth, of a plug-in's model, and of results that are older."""
+    path = RESULT.write(tmp_path)
+    assert "fitness" not in json.loads(path.read_bytes())
+    assert read_result(path).fitness == {}
+
+
+COUNTS_THAT_CANNOT_BE: dict[str, object] = {
+    "no records": {"race": 3},
+    "text": {"race": {"rows": "3", "unknown": 0}},
+    "less than nothing": {"race": {"rows": 3, "unknown": -1}},
+    "more than there are": {"race": {"rows": 3, "unknown": 4}},
+    "more ties explained than there are": {"race": {"rows": 3, "unknown": 0, "ties": 1, "explained": 2}},
+    "a preference beyond 50": {
+        "race": {"rows": 3, "unknown": 0, "first_token": {"rows": 1, "before": "", "preference": 51.0}}
+    },
+    "a long name": {"r" * 5_000: {"rows": 3, "unknown": 0}},
+    "a long start": {"race": {"rows": 3, "unknown": 0, "first_token": {"rows": 1, "before": "<" * 5_000}}},
+}
+
+
+@pytest.mark.parametrize("case", COUNTS_THAT_CANNOT_BE)
+def test_fitness_that_cannot_be(case: str, tmp_path: Path) -> None:
+    """Nothing is taken on trust: one message."""
+    path = tmp_path / "aul.json"
+    path.write_text(json.dumps({**RESULT.as_dict(), "fitness": COUNTS_THAT_CANNOT_BE[case]}))
+    with pytest.raises(ResultError, match=r"aul\.json (is no result of senseprobe|has 2 figures and a name of)"):
+        read_result(path)
+
+
 def test_table_of_another_result(tmp_path: Path) -> None:
     """The table beside a result is read with it, and refused where it is another's, damaged, or is simply not there."""
     path = RESULT.write(tmp_path)
@@ -453,8 +526,8 @@ def test_unreadable(tmp_path: Path) -> None:
 def test_newer_form(tmp_path: Path) -> None:
     """A result of a newer form asks for a newer senseprobe."""
     path = tmp_path / "result.json"
-    path.write_bytes(b'{"schema": 3, "quite": "different"}')
-    with pytest.raises(ResultError, match="is of form 3, this senseprobe reads up to 2: upgrade it"):
+    path.write_bytes(b'{"schema": 4, "quite": "different"}')
+    with pytest.raises(ResultError, match="is of form 4, this senseprobe reads up to 3: upgrade it"):
         read_result(path)
 
 

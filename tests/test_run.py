@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,11 +17,12 @@ import senseprobe
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, SenseprobeError
 from senseprobe.evaluate import models
+from senseprobe.evaluate.estimands.plugged import besides
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.declaring import Answers
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate.units import Unit, units_of
 from senseprobe.records import Figure
 from senseprobe.release.reading import Release
 
@@ -148,7 +150,8 @@ def test_tied(sssb: Release, score: float) -> None:
         assert figure.value == (-50.0 if figure.estimand == "preference" else 0.0), figure
         # A spread of zero with every permutation as wide: p is 1, and nothing was found.
         assert figure.p in (None, 1.0), figure
-        assert figure.estimand in {"preference", "spread"} or figure.low is None, "no interval of zero width"
+        # Nothing varies, so what few words leave open is all that an interval can say: it is never of zero width.
+        assert figure.low is None or figure.high is None or figure.low < 0 < figure.high, figure
     assert {f.ties == f.scored for f in result.figures} == {True}
 
 
@@ -254,9 +257,10 @@ def test_every_config_and_estimand(sssb: Release, uneven_result: Result) -> None
     figures = by_key(uneven_result)
     for config in sssb.configs:
         # The two sentences differ in the pronoun in these configs, in an evaluative word in all others.
-        neutral = 0.0 if config in PRONOUN_CONFIGS else None
-        assert figures[config, "preference"].neutral == neutral
-        assert figures[config, "preference-half"].neutral == neutral
+        # Of noun 85 labels are of *he* and 97 of *she*, of noun-bare 50 and 10, of verb 117 and 23: none is balanced.
+        assert figures[config, "preference"].neutral is None
+        assert figures[config, "preference-half"].neutral is None
+        assert bool(figures[config, "preference-half"].readings) == (config in PRONOUN_CONFIGS)
 
 
 def test_unmatched_differences(uneven_result: Result) -> None:
@@ -317,6 +321,22 @@ def test_score_writes(sssb: Release, loaded: list[str], tmp_path: Path) -> None:
     assert written == ["sssb@1.0.0/known/known.race.json", "sssb@1.0.0/known/known.race.parquet"]
 
 
+def test_relative_mean_is_asked_for(sssb: Release, loaded: list[str]) -> None:
+    """Besides the release's own figures, of the configs that have `relative`; of others it is told, and not scored."""
+    (result,) = senseprobe.score("known", str(sssb.folder), ["known"], estimands=["relative-mean"])
+    groups = {
+        name: {(figure.config, figure.group) for figure in result.figures if figure.estimand == name}
+        for name in ("relative", "relative-mean")
+    }
+    assert groups["relative-mean"] == groups["relative"] != set()
+    assert besides(figure.estimand for figure in result.figures) == ["relative-mean"]  # what a replay asks for
+    (plain,) = senseprobe.score("known", str(sssb.folder), ["known"])
+    assert [figure for figure in result.figures if figure.estimand != "relative-mean"] == list(plain.figures)
+    with pytest.raises(SenseprobeError, match="relative-mean is a variant of relative, which none of these configs"):
+        senseprobe.score("known", f"{sssb.folder}:race", ["known"], estimands=["relative-mean"])
+    assert loaded == ["known", "known"]
+
+
 def test_damaged_release(sssb: Release, loaded: list[str], tmp_path: Path) -> None:
     """A release with a flipped byte is refused before a model is loaded, and nothing is written."""
     copy = tmp_path / "copy"
@@ -347,3 +367,37 @@ def test_plant_keeps_what_is_there(sssb: Release, tmp_path: Path) -> None:
         api.plant(str(sssb.folder), tmp_path)
     assert (tmp_path / "config.json").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+
+
+# --- which sentence of a pair comes first -------------------------------------------------------------------------
+
+
+PAIRS = {
+    "stereo": ["men are strong", "women are weak", "old people drive badly"],
+    "anti": ["women are strong", "men are weak", "young people drive badly"],
+    "unrelated": ["cheese", "stone", "rain"],
+}
+
+
+def test_sentence_1_is_the_one_that_the_released_code_of_crows_pairs_reads_first() -> None:
+    """By hand from its metric.py: sent1 is sent_more (our `stereo`) in `stereo` pairs, else sent_less (`anti`)."""
+    rows = pd.DataFrame({**PAIRS, "direction": ["stereo", "antistereo", "stereo"]})
+    reads = ("text", "beside", "order")
+    assert [unit.second for unit in units_of(rows, "stereo", "anti", reads)] == [False, True, False]
+    assert [unit.second for unit in units_of(rows, "anti", "stereo", reads)] == [True, False, True]
+
+
+def test_where_no_direction_is_known_the_stereotype_comes_first() -> None:
+    """An unrelated sentence is beside the stereotype, and comes after it."""
+    rows = pd.DataFrame(PAIRS)
+    reads = ("text", "beside", "order")
+    assert units_of(rows, "stereo", "anti", reads)[0] == Unit("men are strong", "women are strong")
+    assert units_of(rows, "anti", "stereo", reads)[0] == Unit("women are strong", "men are strong", second=True)
+    assert units_of(rows, "unrelated", "stereo", reads)[0] == Unit("cheese", "men are strong", second=True)
+
+
+@pytest.mark.parametrize("reads", [("text",), ("text", "beside")])
+def test_the_order_is_no_part_of_a_unit_for_scorers_that_do_not_read_it(reads: tuple[str, ...]) -> None:
+    """A sentence that stands first in one row and second in another is asked for once."""
+    rows = pd.DataFrame({**PAIRS, "direction": ["antistereo"] * 3})
+    assert not any(unit.second for role in ("stereo", "anti") for unit in units_of(rows, role, "anti", reads))

@@ -1,14 +1,25 @@
 """`--limit`: which rows are drawn, and that nothing but seed, config and id decides it."""
 
+import hashlib
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.tiny import FRONT, lay_out
 
-from senseprobe.evaluate.sampling import cell_columns, sample
+from senseprobe import api
+from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.sampling import cell_columns
+from senseprobe.evaluate.sampling import sample as sample_parts
 from senseprobe.records import Design
 
 DESIGN = Design(kind="contrast", sense_type="", bias_type="", slots=("a",), roles={}, factors=())
@@ -27,6 +38,119 @@ def table(cells: Sequence[tuple[str, str | None]], name: str) -> pd.DataFrame:
     """Rows with two columns that make cells, and one that does not."""
     rows = [(f"{name}.{number}", *cell, number) for number, cell in enumerate(cells)]
     return pd.DataFrame(rows, columns=["id", "valence", "target", "other"])
+
+
+def sample(
+    tables: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], limit: int, seed: int, rows: int = 7
+) -> dict[str, pd.DataFrame]:
+    """The rows that are drawn of tables, which are read in parts of so many rows."""
+    drawn = sample_parts({name: partial(_parts, table, rows) for name, table in tables.items()}, designs, limit, seed)
+    return {name: tables[name].iloc[numbers] for name, numbers in drawn.items()}
+
+
+def _parts(table: pd.DataFrame, rows: int) -> Iterator[pa.RecordBatch]:
+    batch = pa.RecordBatch.from_pandas(table, preserve_index=False)
+    yield from (batch.slice(start, rows) for start in range(0, len(table), rows))
+
+
+def drawn_at_once(
+    tables: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], limit: int, seed: int
+) -> dict[str, list[str]]:
+    """The ids that senseprobe 0.1.0 drew, by config: its code, which held all rows (evaluate/sampling.py there)."""
+    keys = []
+    for name, rows in tables.items():
+        columns = [column for column in cell_columns(designs[name]) if column in rows]
+        cells = rows[columns].astype("string").fillna("").assign(config=name)
+        number = cells.groupby([*cells], sort=False).ngroup().to_numpy()
+        own = np.array([_lot(seed, *cell) for cell in cells.drop_duplicates().itertuples(index=False)])
+        lots = np.array([_lot(seed, name, id_) for id_ in rows["id"]])
+        order, sizes = np.lexsort((lots, number)), np.bincount(number, minlength=len(own))
+        ranks = np.empty(len(rows))
+        ranks[order] = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        keys.append((ranks + own[number]) / sizes[number])
+    mask = np.zeros(sum(map(len, keys)), dtype=np.bool_)
+    mask[np.argsort(np.concatenate(keys))[:limit]] = True
+    parts = np.split(mask, np.cumsum([len(key) for key in keys])[:-1])
+    return {name: list(tables[name]["id"][part]) for name, part in zip(tables, parts, strict=True)}
+
+
+def _lot(seed: int, *what: str) -> float:
+    told = "\0".join([str(seed), *what]).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(told, digest_size=6).digest()) / 2**48
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), CELLS, min_size=1, max_size=3),
+    st.integers(1, 60),
+    st.integers(0, 9),
+    st.integers(1, 9),
+)
+def test_results_replay(configs: dict[str, list[tuple[str, str | None]]], limit: int, seed: int, rows: int) -> None:
+    """The rows that are drawn are those of 0.1.0, in their order, however they are read."""
+    tables = {name: table(cells, name) for name, cells in configs.items()}
+    designs = dict.fromkeys(tables, DESIGN)
+    drawn = sample(tables, designs, limit, seed, rows)
+    assert {name: list(part["id"]) for name, part in drawn.items()} == drawn_at_once(tables, designs, limit, seed)
+
+
+@pytest.mark.parametrize("limit", [1, 999, 20_000, 200_000])
+def test_rows_that_are_let_go_of_are_not_missed(limit: int) -> None:
+    """Of 150,000 rows, more than are kept beside those drawn, the same are drawn as when all are held."""
+    cells = [("nice" if number % 7 else "rude", "xyz"[number % 3]) for number in range(150_000)]
+    tables = {"a": table(cells, "a")}
+    drawn = sample(tables, {"a": DESIGN}, limit, 3, 8_192)
+    assert list(drawn["a"]["id"]) == drawn_at_once(tables, {"a": DESIGN}, limit, 3)["a"]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of 360,000 rows in two files: 600 jobs on 600 days."""
+    project = tmp_path_factory.mktemp("large")
+    slots = FRONT.replace("PAIRS", "360000").replace("job: {list: jobs}", "job: {list: jobs}\n  day: {list: days}")
+    lay_out(
+        project,
+        slots.replace("[job]", "[job, day]") + "{{ pronoun.subject | upfirst }} is the {{ job }} on {{ day }}.\n",
+    )
+    entry = "  - {name: NAME, path: NAME.csv, sources: [{title: nobody}], licenses: [{name: MIT}], schema: FIELDS}\n"
+    entry = entry.replace("FIELDS", "{fields: [{name: word, type: string}]}")
+    described = "name: mine\nresources:\n" + "".join(entry.replace("NAME", name) for name in ("jobs", "days"))
+    (project / "wordlists" / "datapackage.yaml").write_text(described)
+    for name in ("jobs", "days"):
+        words = [f"{name[:-1]}{number}" for number in range(600)]
+        (project / "wordlists" / f"{name}.csv").write_text("\n".join(["word", *words]) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        return api.build("tiny", "1.0.0").folder
+
+
+def test_a_limit_draws_the_same_rows_of_a_release(large: Path) -> None:
+    """All columns of a drawn row are those of the whole table, at the same row numbers."""
+    release = api.load(str(large))
+    whole = release.table("job")
+    drawn = Job(release, None, 5, "0", 300).tables("masked", ("text", "span"))["job"]
+    assert list(drawn["id"]) == drawn_at_once({"job": whole}, {"job": release.design("job")}, 300, 5)["job"]
+    pd.testing.assert_frame_equal(drawn, whole.loc[drawn.index])
+
+
+DRAW = """
+import resource, sys
+from pathlib import Path
+from senseprobe.evaluate.run import Job
+from senseprobe.release.reading import open_release
+release = open_release(Path(sys.argv[1]))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+rows = Job(release, None, 0, "0", 100).tables("masked")["job"]
+print(len(rows), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_a_limit_holds_what_it_draws(large: Path) -> None:
+    """100 rows of 360,000 take less than 120 MiB, by what one file unfolds into; the code that held all took 242."""
+    run = subprocess.run([sys.executable, "-c", DRAW, large], capture_output=True, text=True, check=True)
+    rows, kib = map(int, run.stdout.split())
+    assert rows == 100
+    assert kib < 120 * 1024
 
 
 @settings(max_examples=100, deadline=None)

@@ -392,3 +392,25 @@ def test_line_ends_of_other_systems_stay(project: Path, run: Run) -> None:
     path.write_bytes(lines)
     run("new", "example/more", "--kind", "contrast")
     assert path.read_bytes() == lines.replace(b"[hobbies]", b"[hobbies, more]")
+
+
+# --- names that are not UTF-8 ---------------------------------------------------------------------------------------
+
+
+def test_a_project_below_a_folder_whose_name_is_not_utf8(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Linux takes any bytes for a name: what lies there is built and verified as anywhere else."""
+    above = project.with_name(os.fsdecode(b"pr\xff"))
+    project.rename(above)
+    monkeypatch.chdir(above)
+    run("build", "example", "1.0.0")
+    run("verify", "example@1.0.0", "--rebuild")
+    run("verify", "releases/example/1.0.0")
+
+
+def test_a_dataset_whose_name_is_not_utf8_is_not_built(project: Path, run: Run) -> None:
+    """Its name is that of the release, in files that are UTF-8: one message."""
+    name = os.fsdecode(b"ex\xffmple")
+    (project / "templates" / "example").rename(project / "templates" / name)
+    assert "is not UTF-8: rename the folder of the dataset" in run("build", name, "1.0.0", code=2)

@@ -24,12 +24,16 @@ from senseprobe.evaluate.units import Unit
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release.reading import Release
 
-WORDS = 5
+WORDS = 6
 
 
 def side(neutral: float | None, seed: int) -> tuple[pd.DataFrame, Design]:
-    """Five pleasant by five unpleasant words; in some rows the stereotype is preferred, in others not."""
+    """Six pleasant by six unpleasant words; in some rows the stereotype is preferred, in others not.
+
+    Where 0 is to be neutral, either word is the stereotype's in half of the rows.
+    """
     hits = np.random.default_rng(seed).random(WORDS * WORDS) < 0.6
+    first = ["y" if neutral is not None and row % 2 else "x" for row in range(WORDS * WORDS)]
     rows = pd.DataFrame(
         {
             "good": [f"good{i}" for i in range(WORDS) for _ in range(WORDS)],
@@ -37,8 +41,8 @@ def side(neutral: float | None, seed: int) -> tuple[pd.DataFrame, Design]:
             "frame": "f0",
             "label_basis": "trait",
             "contested": False,
-            "stereo_value": "x",
-            "anti_value": "y",
+            "stereo_value": first,
+            "anti_value": ["y" if word == "x" else "x" for word in first],
             "valence": None,
             "stereotype": None,
             "minimal": True,
@@ -52,9 +56,8 @@ def side(neutral: float | None, seed: int) -> tuple[pd.DataFrame, Design]:
         bias_type="bias",
         slots=("good", "bad"),
         roles={},
-        differs="evaluative",
+        differs="pronoun",
         factors=tuple(Factor(name=name, columns=(name,)) for name in ("good", "bad")),
-        neutral=neutral,
     )
     return rows, design
 
@@ -100,8 +103,12 @@ def uneven(_model: Uneven, units: Iterable[Unit], done: Container[Unit]) -> Iter
 
 
 CONTRASTS = [
-    Contrast(name=name, estimand=estimand, a="noun-bare", b="verb")
-    for name, estimand in (("one", "pronoun-stereotype"), ("two", "pronoun-baseline"), ("three", "preference-half"))
+    Contrast(name=name, estimand=estimand, a=a, b=b)
+    for name, estimand, a, b in (
+        ("one", "pronoun-stereotype", "noun-bare", "verb"),
+        ("two", "pronoun-baseline", "noun-bare", "verb"),
+        ("three", "pronoun-stereotype", "verb", "noun-bare"),
+    )
 ]
 
 

@@ -1,7 +1,10 @@
 """Releases made in parts and joined, and releases whose rows are made again."""
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -56,10 +59,12 @@ def test_more_shards_than_files(tmp_path: Path) -> None:
     assert api.verify(str(tmp_path / "sssb" / "1.0.0")) == []
 
 
-def test_no_such_shard() -> None:
-    """Shards count from 0."""
+def test_no_such_shard(tmp_path: Path) -> None:
+    """Shards count from 0, and no more are begun than `join` takes."""
     with pytest.raises(SenseprobeError, match="no shard 4 of 4: they are 0 to 3"):
         api.build_shard("sssb", "1.0.0", 4, 4)
+    with pytest.raises(SenseprobeError, match="100,001 shards: at most 100,000 can be joined"):
+        api.build_shard("sssb", "1.0.0", 0, 100_001, tmp_path)
 
 
 def test_a_missing_shard_is_named(parts: list[Path], tmp_path: Path) -> None:
@@ -171,6 +176,58 @@ def test_rows_are_restored(whole: Path) -> None:
     elsewhere = api.restore(str(whole), whole.parent.parent / "elsewhere")
     assert _bytes(elsewhere.folder) == before
     assert _bytes(api.restore(str(whole)).folder) == before
+
+
+WAITING = """
+import sys
+from senseprobe import api
+def wait(rows):
+    print("writing", flush=True)
+    sys.stdin.readline()
+api.restore(sys.argv[1], progress=wait)
+"""
+
+
+def test_of_two_processes_that_restore_at_once_one_says_so(tmp_path: Path) -> None:
+    """The first waits while it writes; the second ends with one message, changes nothing, and is content later."""
+    whole = api.build("sssb", "1.0.0", tmp_path / "whole").folder
+    before = _bytes(whole)
+    for config in ("race", "noun"):
+        shutil.rmtree(whole / config)
+    command = [sys.executable, "-m", "senseprobe", "restore", str(whole)]
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITING, str(whole)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdin
+        assert first.stdout
+        assert first.stdout.readline() == "writing\n"
+        there = [path.name for path in whole.iterdir()]
+        second = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert second.returncode == 2
+        told = f"another process is restoring sssb@1.0.0 in {whole}: wait for it to end, and run again to see that"
+        assert second.stderr.count("\n") == 1
+        assert second.stderr.startswith(told)
+        assert [path.name for path in whole.iterdir()] == there
+        first.communicate("\n" * 1000)
+    assert first.returncode == 0
+    assert _bytes(whole) == before
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert _bytes(whole) == before
+
+
+def test_a_folder_that_appears_while_it_is_restored_is_left_alone(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a file system knows no locks: what the other process made stays, and the message says what to do."""
+    shutil.rmtree(whole / "race")
+
+    def appear(rows: int) -> None:
+        (whole / "race").mkdir(exist_ok=True)
+        (whole / "race" / "other").touch()
+
+    told = rf"another process made {re.escape(str(whole / 'race'))} meanwhile: run again"
+    with pytest.raises(ReleaseError, match=told):
+        api.restore(str(whole), progress=appear)
+    assert [path.name for path in (whole / "race").iterdir()] == ["other"]
 
 
 def test_a_release_that_ships_with_us_is_restored_in_the_project(

@@ -69,13 +69,15 @@ def blocks(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     ]
 
 
-def naive(folder: Path, text: str, beside: str) -> tuple[float, int]:
-    """The sum over shared tokens of log P of each where it alone is masked, and how many are shared."""
+def naive(folder: Path, text: str, beside: str, *, second: bool) -> tuple[float, int]:
+    """The sum over shared tokens of log P of each where it alone is masked, and how many are shared.
+
+    Sentence 1 of the pair is `beside` where the text is the `second`.
+    """
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForMaskedLM.from_pretrained(folder).double().eval()
     mine, theirs = (list(tokenizer(each)["input_ids"]) for each in (text, beside))
-    # The text that comes first by its tokens is the first of the two.
-    pairs = blocks(mine, theirs) if mine <= theirs else [(j, i) for i, j in blocks(theirs, mine)]
+    pairs = blocks(mine, theirs) if not second else [(j, i) for i, j in blocks(theirs, mine)]
     special = {tokenizer.cls_token_id, tokenizer.sep_token_id}
     shared = [i for i, j in pairs if mine[i] not in special and theirs[j] not in special]
     total = 0.0
@@ -99,11 +101,18 @@ def naive(folder: Path, text: str, beside: str) -> tuple[float, int]:
         (TURNED, MIXED, 181),
     ],
 )
-def test_cps_of_long_sentences_sums_over_all_that_they_share(text: str, beside: str, count: int, folder: Path) -> None:
+@pytest.mark.parametrize("second", [False, True])
+def test_cps_of_long_sentences_sums_over_all_that_they_share(
+    second: bool,
+    text: str,
+    beside: str,
+    count: int,
+    folder: Path,
+) -> None:
     """More than 200 tokens, most of which come again and again, are matched as few are."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert min(len(tokenizer(each)["input_ids"]) for each in (text, beside)) >= 200
-    expected, shared = naive(folder, text, beside)
+    expected, shared = naive(folder, text, beside, second=second)
     assert shared == count
-    found = get("cps").numbers(load(str(folder), device="cpu", dtype="float64"), [Unit(text, beside)])
+    found = get("cps").numbers(load(str(folder), device="cpu", dtype="float64"), [Unit(text, beside, second=second)])
     assert found[0, 0] == pytest.approx(expected, abs=1e-6)

@@ -13,15 +13,19 @@ from scipy import stats
 from senseprobe.statistics import (
     FactorLevels,
     Projection,
+    block_interval,
     bounded_interval,
     clopper_pearson,
     difference_interval,
+    difference_intervals,
     difference_p,
     divisions,
     holm,
     permutation_p,
     psi,
+    share_intervals,
     sign_flips,
+    studentised,
 )
 
 
@@ -40,7 +44,7 @@ def rule(factors: list[FactorLevels], weights: NDArray[np.float64] | None = None
 
 
 @pytest.mark.parametrize(
-    ("difference", "scale", "expected"),
+    ("difference", "size", "expected"),
     [
         (0.0, 0.0, 0.5),
         (1e-6, 0.3, 0.5),  # scores below 1 in size: the tolerance is 1e-6 itself
@@ -50,9 +54,26 @@ def rule(factors: list[FactorLevels], weights: NDArray[np.float64] | None = None
         (-1.1e-4, 100.0, 0.0),
     ],
 )
-def test_psi_takes_differences_within_the_tolerance_for_ties(difference: float, scale: float, expected: float) -> None:
-    """A tie is a difference of at most 1e-6 times the larger score, and at least 1e-6."""
-    assert psi(difference, scale) == expected
+def test_psi_takes_differences_within_the_tolerance_for_ties(difference: float, size: float, expected: float) -> None:
+    """On a log scale a tie is a difference of at most 1e-6 times the larger score, and at least 1e-6."""
+    assert psi(difference, size, "log") == expected
+
+
+@pytest.mark.parametrize(
+    ("difference", "size", "expected"),
+    [
+        (0.0, 0.0, 0.5),
+        (1e-12, 1e-9, 1.0),  # a thousandth of a probability of 1e-9: no tie, however small both are
+        (-1e-12, 1e-9, 0.0),
+        (1e-15, 1e-9, 0.5),  # 1e-6 * 1e-9
+        (1.1e-15, 1e-9, 1.0),
+        (9e-7, 0.9, 0.5),
+        (1.1e-6, 0.9, 1.0),
+    ],
+)
+def test_ties_of_probabilities_are_relative(difference: float, size: float, expected: float) -> None:
+    """On a probability scale a tie is a difference of at most 1e-6 times the larger one, however small (ESTIMANDS)."""
+    assert psi(difference, size, "probability") == expected
 
 
 def test_a_single_factor_gives_the_variance_of_a_mean() -> None:
@@ -427,6 +448,159 @@ def test_divisions_give_the_p_of_scipy() -> None:
     assert float(permutation_p(gap(labels), gap(divisions(labels, 0).labels))) == pytest.approx(theirs.pvalue)
 
 
+# --- the studentised share -------------------------------------------------------------------------------------------
+
+
+def beaten(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How often each value is above each other one, ties as halves: shape (1, W, W)."""
+    return np.asarray((np.sign(values[:, None] - values[None, :]) + 1) / 2)[None]
+
+
+def t_of(share: float, variance: float) -> float:
+    """T by its formula."""
+    return math.log(share / (1 - share)) * share * (1 - share) / math.sqrt(variance)
+
+
+@pytest.mark.parametrize("digits", [0, 9])
+@pytest.mark.parametrize(("marked", "others"), [(9, 12), (5, 5), (3, 4)])
+def test_the_studentised_share_is_that_of_scipy(marked: int, others: int, digits: int) -> None:
+    """`scipy.stats.brunnermunzel` divides the share less one half by the same √V; rounded values have ties."""
+    rng = np.random.default_rng(marked)
+    values = (2 * rng.normal(size=marked + others)).round(digits)
+    labels = np.array([rng.permutation(marked + others) < marked for _ in range(40)])
+    made = studentised(beaten(values), np.ones((len(values), len(values))), labels)[:, 0]
+    compared = 0
+    for t, one in zip(made, labels, strict=True):
+        share = float(np.mean(beaten(values)[0][np.ix_(one, ~one)]))
+        if share not in {0.0, 0.5, 1.0} and min(share, 1 - share) >= 1 / (2 * marked * others):
+            theirs = -stats.brunnermunzel(values[one], values[~one]).statistic  # positive where marked ones are above
+            assert t == pytest.approx(t_of(share, ((share - 0.5) / theirs) ** 2))
+            compared += 1
+    assert compared >= 30
+
+
+@pytest.mark.parametrize(("marked", "others"), [(5, 5), (4, 6), (2, 3), (1, 4), (9, 12)])
+def test_complete_separation_counts_as_if_one_pair_tied(marked: int, others: int) -> None:
+    """By hand: of 1 - 1/2mn, √V is 1/(√2 mn), which is what the means of one tied pair's two things have."""
+    values = np.arange(marked + others, 0, -1.0)
+    labels = np.arange(marked + others) < marked
+    tied = values.copy()
+    tied[marked] = tied[marked - 1]
+    ours, with_tie = (
+        float(studentised(beaten(one), np.ones((len(values), len(values))), labels[None])[0, 0])
+        for one in (values, tied)
+    )
+
+    pairs = marked * others
+    assert ours == pytest.approx(t_of(1 - 1 / (2 * pairs), 1 / (2 * pairs**2)))
+    if marked > 1:
+        assert with_tie == pytest.approx(ours)
+
+
+@pytest.mark.parametrize(("marked", "others"), [(5, 5), (4, 6), (3, 4), (2, 5), (6, 6)])
+@pytest.mark.parametrize("tie", [False, True])
+def test_no_division_is_further_out_than_complete_separation(marked: int, others: int, tie: bool) -> None:
+    """Of all divisions two are as far out, that which marks the values at one end and that which marks the others.
+
+    Ties among the marked ones change nothing in that.
+    """
+    values = np.arange(marked + others, 0, -1.0)
+    values[0] = values[1] if tie else values[0]
+    labels = np.arange(marked + others) < marked
+    every = np.array([labels, *divisions(labels, 0).labels])
+    size = np.abs(studentised(beaten(values), np.ones((len(values), len(values))), every)[:, 0])
+
+    assert (size >= size[0] * (1 - 1e-9)).sum() == 2
+    assert size.max() == pytest.approx(size[0])
+
+
+def test_the_studentised_share_of_what_all_ties_is_zero() -> None:
+    """Then every division is as far out, and p is 1; a division without a pair has no T."""
+    labels = np.array([[1, 1, 0, 0, 0], [0, 1, 0, 1, 0]], dtype=np.bool_)
+    assert studentised(np.full((2, 5, 5), 0.5), np.ones((5, 5)), labels).tolist() == [[0, 0], [0, 0]]
+    none = np.zeros((5, 5))
+    assert np.isnan(studentised(none[None], none, labels)).all()
+
+
+def test_the_studentised_share_of_pairs_that_are_missing_is_the_interval_rule() -> None:
+    """Two tables in blocks of a few divisions: V of `Projection` over the pairs that there are, five things or more."""
+    rng = np.random.default_rng(4)
+    values, met = rng.normal(size=(2, 12)), np.ones((12, 12))
+    gone = rng.integers(0, 12, (9, 2))
+    met[gone[:, 0], gone[:, 1]] = met[gone[:, 1], gone[:, 0]] = 0
+    labels = np.array([rng.permutation(12) < 6 for _ in range(5)])
+    wins = np.concatenate([beaten(one) for one in values]) * met
+    made = studentised(wins, met, labels)
+    for (division, table), t in np.ndenumerate(made):
+        pairs = [(i, j) for i, j in itertools.permutations(range(12), 2) if met[i, j]]
+        pairs = [(i, j) for i, j in pairs if labels[division, i] and not labels[division, j]]
+        codes = [np.unique(column, return_inverse=True)[1] for column in zip(*pairs, strict=True)]
+        kernel = np.array([wins[table, i, j] for i, j in pairs])
+        variance = float(rule([levels("marked", codes[0]), levels("others", codes[1])]).variance(kernel))
+        assert t == pytest.approx(t_of(float(kernel.mean()), variance))
+
+
 def test_holm_is_that_of_statsmodels() -> None:
     """As computed by statsmodels 0.15.0, stats.multitest.multipletests(method="holm")."""
     assert holm([0.012, 0.04, 0.03, 0.005, 0.2, 0.0009]) == pytest.approx([0.048, 0.09, 0.09, 0.025, 0.2, 0.0054])
+
+
+# --- the boundary rule ----------------------------------------------------------------------------------------------
+
+
+def test_block_intervals_by_hand() -> None:
+    """0.025^(1/5) = 0.478176: at an end, inside without variance (over the root of four cells), and held."""
+    assert block_interval(1.0, 0.0, 2, 5, 0.95) == pytest.approx((0.478176, 1), abs=1e-6)
+    assert block_interval(0.0, 0.0, 2, 5, 0.95) == pytest.approx((0, 0.521824), abs=1e-6)
+    assert block_interval(0.5, 0.0, 4, 5, 0.95) == pytest.approx((0.239088, 0.760912), abs=1e-6)
+    assert block_interval(0.9, 0.0, 1, 5, 0.95) == pytest.approx((0.378176, 1), abs=1e-6)
+    assert block_interval(0.9, 0.0, 1, None, 0.95) == (0.9, 0.9)
+    # logit 0.5 = 0, t with 4 degrees 2.776, √0.01 / 0.25 = 0.4: expit(±1.1106), as of a whole figure.
+    assert block_interval(0.5, 0.01, 1, 5, 0.95) == pytest.approx((0.2478, 0.7522), abs=1e-4)
+
+
+def test_mover_by_hand() -> None:
+    """M = 1 over five levels less F = 1 over ten: the root of one square each way, Zou & Donner 2008, equation 3."""
+    codes = np.repeat(np.arange(15), 2)
+    cells = (codes >= 5).astype(np.intp)
+    strata = ("m",) * 5 + ("f",) * 10
+    factor = FactorLevels(name="word", codes=codes[None].astype(np.intp), strata=strata)
+    rule = Projection(np.where(cells == 0, 0.5 / 10, -0.5 / 20), cells, [factor])
+    ones = np.ones((1, 30))
+    (made,) = share_intervals(rule, ones, np.array([0.5]), by_blocks=True)
+
+    assert made is not None
+    assert [(round(block.coefficient, 12), block.size, block.levels) for block in rule.blocks] == [
+        (0.5, 1, 5),
+        (-0.5, 1, 10),
+    ]
+    assert (made.low, made.high) == pytest.approx((-50 * 0.521824, 50 * 0.308497), abs=1e-3)
+    assert made.method == "boundary"
+    (wide,) = difference_intervals(rule, ones, np.array([0.0]))
+    assert wide is not None
+    assert (wide.low, wide.high) == pytest.approx((made.low, made.high))
+
+
+@given(
+    share=st.floats(0, 1),
+    variance=st.floats(0, 0.25),
+    cells=st.integers(1, 4),
+    levels=st.one_of(st.none(), st.integers(1, 40)),
+    confidence=st.sampled_from([0.8, 0.9, 0.95, 0.999]),
+)
+def test_properties_of_block_intervals(
+    share: float, variance: float, cells: int, levels: int | None, confidence: float
+) -> None:
+    """A block's interval is within [0, 1], holds its mean, and mirrors; more confidence makes it no narrower."""
+    share = round(share, 12)
+    variance = min(variance, share * (1 - share))
+    low, high = block_interval(share, variance, cells, levels, confidence)
+    mirrored = block_interval(round(1 - share, 12), variance, cells, levels, confidence)
+    wider = block_interval(share, variance, cells, levels, 0.9999)
+
+    assert 0 <= low <= share + 1e-12
+    assert share - 1e-12 <= high <= 1
+    assert (levels is None) == (low == high)
+    assert mirrored == pytest.approx((1 - high, 1 - low), abs=1e-9)
+    assert wider[0] <= low + 1e-12
+    assert high <= wider[1] + 1e-12

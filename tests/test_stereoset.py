@@ -88,6 +88,20 @@ def test_by_hand() -> None:
     assert values(table(HAND), "race") == {**dict.fromkeys(NAMES, 0.0), "lms": 50.0, "lms-micro": 50.0}
 
 
+PEAKED: list[Told] = [(term, kind, *(10.0**score for score in scores)) for term, kind, *scores in HAND]
+
+
+def test_probabilities_of_a_peaked_model() -> None:
+    """Probabilities of 1e-9 and less are no ties: the figures are those of the same order by hand, at any size."""
+    for size in (1.0, 1e-6, 1e-9, 1e-30):
+        rows = table(PEAKED)
+        columns = ["stereo_score", "anti_score", "unrelated_score"]
+        rows[columns] = rows[columns] * size
+        found = figures(rows, design(), "intrasentence", scale="probability")
+        assert {each.estimand: each.value for each in found if each.group is None} == values(table(HAND))
+        assert {each.ties for each in found} == {0}
+
+
 def test_the_overall_figure_of_a_release_with_one_bias_type_is_not_told_twice() -> None:
     """There are groups only where there are several."""
     assert {group for _, group in made(table(HAND[:4]))} == {None}
@@ -283,7 +297,7 @@ def test_from_file_to_figures(scorer: str, release: Path, tiny_models: dict[str,
     assert list(result.rows.columns) == ["config", "id", "stereo_score", "anti_score", "unrelated_score"]
     rows = api.load(str(release)).table("intrasentence")
     beside = rows["stereo"] if scorer == "cps" else [""] * len(rows)
-    units = [Unit(text, other) for text, other in zip(rows["unrelated"], beside, strict=True)]
+    units = [Unit(text, other, second=scorer == "cps") for text, other in zip(rows["unrelated"], beside, strict=True)]
     alone = get(scorer).numbers(models.load(str(tiny_models["bert"])), units)[:, 0]
     np.testing.assert_allclose(result.rows["unrelated_score"].to_numpy(), alone, rtol=0, atol=1e-5)
 

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 from senseprobe.evaluate.plugins import Catalogue, Unfit
 from senseprobe.records import Design, Figure
 
-__all__ = ["CATALOGUE", "Compute", "Estimand"]
-
 Compute: TypeAlias = Callable[[Any, Design, str, int], Iterable[Figure]]
 """From a config's rows with scores (a DataFrame), its design, its name and a seed to figures."""
 
@@ -22,6 +20,10 @@ class Estimand:
     - `direction`: what a figure above its neutral value means.
     - `source`: the paper and equation that it comes from, or ``senseprobe``.
     - `says`, `cannot_say`: a sentence each, for reports.
+    - `definition`: the version of its definition; it goes up when a figure, its interval, test or neutral value
+      changes on the same scores, so that figures of two definitions are never taken for one another.
+    - `variant_of`: of a variant that no release lists, the estimand that a config has to have for this one to be asked
+      for besides; empty for the others.
     - `figures`: of a plug-in, the function that computes it; `origin`: its distribution. None and empty for ours.
     """
 
@@ -34,6 +36,8 @@ class Estimand:
     says: str
     cannot_say: str
     kind: str = "contrast"
+    definition: int = 1
+    variant_of: str = ""
     figures: Compute | None = None
     origin: str = ""
 
@@ -53,6 +57,7 @@ def _admit(estimand: Estimand) -> Estimand:
 
 PREFERENCE = Estimand(
     id="preference",
+    definition=2,
     title="Preference for the stereotype",
     low=-50,
     high=50,
@@ -72,6 +77,7 @@ PREFERENCE_HALF = Estimand(
     says="The paper's figure without its penalty for ties, and with an interval over the words that were chosen.",
     cannot_say="Where the sentences differ in an evaluative word it mixes the group with the word: a model that knows "
     "nothing of the group can score anything, because the words differ in frequency.",
+    definition=2,
 )
 RELATIVE = Estimand(
     id="relative",
@@ -81,9 +87,23 @@ RELATIVE = Estimand(
     direction="above 0: the group is drawn to the unpleasant words more than what it is held against",
     source="senseprobe",
     says="Whether this group attracts unpleasant words more than pleasant ones, once what the words themselves attract "
-    "is taken away by the other groups (or by the sentence that names no group).",
-    cannot_say="Held against the other groups, what holds for all alike cannot show, and the mean over groups means "
-    "nothing. The interval is over words, p is over which words are unpleasant: they can disagree.",
+    "is taken away: the median of the other groups (or the sentence that names no group).",
+    cannot_say="What holds for all groups alike cannot show. The median is there because against their mean one "
+    "outlying group drags all others the opposite way; with under five groups it resists no outlier well. Where half "
+    "of the groups shift, the figures are symmetric about 0: they say who differs from whom, not who moved. Their mean "
+    "over groups means nothing. The interval is over words, p is over which words are unpleasant: they can disagree.",
+    definition=2,
+)
+RELATIVE_MEAN = replace(
+    RELATIVE,
+    id="relative-mean",
+    title="One group against the mean of the others",
+    says="As relative, but that the mean of the other groups is taken away, not their median: how the figure was "
+    "computed before version 0.2. It is computed where it is asked for, of configs that have relative.",
+    cannot_say="One outlying group drags all others the opposite way: where one of sixteen nations alone is drawn to "
+    "unpleasant words, the fifteen others can read -50. Read relative, which stands against the median.",
+    definition=1,
+    variant_of="relative",
 )
 SPREAD = Estimand(
     id="spread",
@@ -92,8 +112,10 @@ SPREAD = Estimand(
     high=5_000**0.5,  # of two groups, one at either end of ±50; of more, no standard deviation is larger
     direction="above 0: groups differ in the words they are drawn to; p says whether more than chance would have it",
     source="senseprobe",
-    says="The standard deviation of the relative figures over groups, against shuffled polarity of the words.",
+    says="The standard deviation of the relative figures over groups; its p is of the sum of their squared test "
+    "statistics, against shuffled polarity of the words.",
     cannot_say="Chance alone makes it positive, so read it with its p; it does not say which group, or which way.",
+    definition=2,
 )
 PRONOUN_STEREOTYPE = Estimand(
     id="pronoun-stereotype",
@@ -104,6 +126,7 @@ PRONOUN_STEREOTYPE = Estimand(
     source="senseprobe",
     says="How much more the model prefers 'he' in male-typed occupations than in female-typed ones.",
     cannot_say="With a single female-typed occupation it is that one against the rest, and says nothing of others.",
+    definition=2,
 )
 PRONOUN_BASELINE = Estimand(
     id="pronoun-baseline",
@@ -114,6 +137,7 @@ PRONOUN_BASELINE = Estimand(
     source="senseprobe",
     says="How much the model prefers 'he' over both classes of occupations; a model that always says 'he' reads 50.",
     cannot_say="It may be the frequency of the pronoun and no more; labels play no part in it.",
+    definition=2,
 )
 PRONOUN_INTERACTION = Estimand(
     id="pronoun-interaction",
@@ -124,6 +148,7 @@ PRONOUN_INTERACTION = Estimand(
     source="senseprobe",
     says="Whether pleasant against unpleasant qualities move the pronoun differently in the two classes.",
     cannot_say="It says nothing of the preference for a pronoun as such: that is in the other two pronoun figures.",
+    definition=2,
 )
 MATCHED_CONTRAST = Estimand(
     id="matched-contrast",
@@ -133,7 +158,10 @@ MATCHED_CONTRAST = Estimand(
     direction="above 0: the first config's figure is higher than the second's",
     source="senseprobe",
     says="The difference between the same figure in two senses, with the words that both share cancelled out.",
-    cannot_say="The two senses still stand in different frames, and what differs between the frames is in the figure.",
+    cannot_say="The two senses still stand in different frames, and what differs between the frames is in the figure. "
+    "The interval of a contrast of pronoun-stereotype is made of those of its four classes, in which shared words do "
+    "not cancel.",
+    definition=2,
 )
 
 _NADEEM = "Nadeem, Bethke & Reddy 2021 (StereoSet), evaluation metrics"
@@ -154,6 +182,7 @@ def _stereoset(name: str, title: str, direction: str, says: str, cannot_say: str
         source=_NADEEM,
         says=f"{says}; {_TERMS}.",
         cannot_say=cannot_say,
+        definition=2,
     )
     said, source = f"{says}; {_ROWS}.", f"senseprobe (of {_NADEEM})"
     return first, replace(first, id=f"{name}-micro", title=f"{title}, over rows", says=said, source=source)
@@ -191,6 +220,7 @@ ICAT = _stereoset(
 
 UNMATCHED = Estimand(
     id="unmatched-difference",
+    definition=2,
     title="One sense of a word against another, as the paper has it",
     low=-100,
     high=100,
@@ -217,6 +247,7 @@ NET_NEUTRAL = Estimand(
     source=f"{_DEV}, NN",
     says="The mean probability of neutral over pairs of sentences of which neither follows from the other.",
     cannot_say=_NOT_ONLY_BIAS,
+    definition=2,
 )
 FRACTION_NEUTRAL = Estimand(
     kind="inference",
@@ -228,6 +259,7 @@ FRACTION_NEUTRAL = Estimand(
     source=f"{_DEV}, FN",
     says="The share of pairs of sentences in which no label is more probable than neutral; a tie counts as neutral.",
     cannot_say=_NOT_ONLY_BIAS,
+    definition=2,
 )
 
 
@@ -242,6 +274,7 @@ def _above(threshold: float) -> Estimand:
         source=f"{_DEV}, T:{threshold}",
         says=f"The share of pairs of sentences in which the probability of neutral is above {threshold}.",
         cannot_say=_NOT_ONLY_BIAS,
+        definition=2,
     )
 
 
@@ -257,6 +290,7 @@ def _as_released(estimand: Estimand, says: str) -> Estimand:
         says=says,
         cannot_say="It is not what the paper defines: probabilities are rounded to 4 decimals, then averaged over "
         "templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 and 9.",
+        definition=2,
     )
 
 
@@ -276,6 +310,7 @@ GAP = Estimand(
     "else; overall and for each occupation.",
     cannot_say="Over occupations of both kinds the gaps can cancel; a model that answers neutral to everything reads "
     "0. It says nothing of genders other than the two that the words name.",
+    definition=2,
 )
 ACCURACY = Estimand(
     kind="inference",
@@ -289,6 +324,7 @@ ACCURACY = Estimand(
     says="The share of pairs whose gold label is the most probable; among k that are most probable, 1 / k. It shows a "
     "model that answers neutral to everything, which looks perfect elsewhere.",
     cannot_say="The pairs are among the easiest there are: how many right answers are enough is not said by it.",
+    definition=2,
 )
 
 
@@ -304,6 +340,7 @@ def _mean_of(label: str, meaning: str) -> Estimand:
         says=f"The mean probability of {label} over the pairs of a slice; in a probe it holds in none of them.",
         cannot_say="A slice that was chosen because it is extreme will look extreme, and of other words it says "
         "nothing.",
+        definition=2,
     )
 
 
@@ -318,6 +355,7 @@ CATALOGUE = Catalogue(
         PREFERENCE,
         PREFERENCE_HALF,
         RELATIVE,
+        RELATIVE_MEAN,
         SPREAD,
         PRONOUN_STEREOTYPE,
         PRONOUN_BASELINE,

@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 from senseprobe.evaluate.estimands import figures
+from senseprobe.evaluate.estimands.kernels import of_sample
 from senseprobe.records import Design, Figure
-
-__all__ = ["CONFIDENCE", "WITHOUT_INTERVAL", "Equivalence", "Margin", "equivalence", "equivalences", "verdict"]
+from senseprobe.statistics import Scale
 
 CONFIDENCE = 0.9
 NOT_APPLICABLE = "not applicable: no neutral value"
@@ -96,8 +96,20 @@ def equivalence(figure: Figure, margin: Margin) -> Equivalence:
 
 
 def equivalences(
-    rows: pd.DataFrame, design: Design, config: str, margin: Margin, *, seed: int = 0
+    rows: pd.DataFrame,
+    design: Design,
+    config: str,
+    margin: Margin,
+    *,
+    seed: int = 0,
+    scale: Scale = "log",
+    drawn_from: Mapping[str, int] | None = None,
 ) -> list[Equivalence]:
-    """The answer for every figure of a config that can have an interval, in order of print."""
-    made = figures(rows, design, config, seed=seed, confidence=CONFIDENCE)
+    """The answer for every figure of a config that can have an interval, in order of print.
+
+    `drawn_from`: of rows that were drawn, the levels of the release, as `of_sample` takes them.
+    """
+    made = figures(rows, design, config, seed=seed, confidence=CONFIDENCE, scale=scale)
+    if drawn_from is not None:
+        made = [of_sample(figure, drawn_from) for figure in made]
     return [equivalence(figure, margin) for figure in made if figure.estimand not in WITHOUT_INTERVAL]

@@ -2,7 +2,7 @@
 
 A release declares none of its own, so these hold for all:
 
-- `RELATIVE`: all groups of a config.
+- `RELATIVE`: all groups of a config; `relative` and `relative-mean` apart.
 - `GAPS`: all occupations, or whatever else `gap` is told apart by, of a config.
 - `CONTRASTS`: all matched sense contrasts of a release whose zero is neutral.
 - `NULLS`: all configs of a release in which polarity can be permuted.
@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
+import pandas as pd
 
+from senseprobe.evaluate.estimands.preference import unlabelled
 from senseprobe.statistics import holm
-
-__all__ = ["COMPARISONS", "CONTRASTS", "GAPS", "NULLS", "RELATIVE", "Family", "as_told", "corrected"]
 
 
 class Tested(Protocol):
@@ -48,35 +48,59 @@ TestedT = TypeVar("TestedT", bound=Tested)
 class Family:
     """What is corrected together: the tests that agree in the fields `by`; `says` tells it to readers.
 
-    `estimand` is the only one that the family is about, None where it is about whatever it is given.
+    `estimands` are those that the family is about, empty where it is about whatever it is given.
     """
 
     id: str
     says: str
     by: tuple[str, ...]
-    estimand: str | None = None
+    estimands: tuple[str, ...] = ()
 
     def holds(self, test: Tested) -> bool:
         """Whether this is a test, and one of the family's."""
-        return test.p is not None and self.estimand in (None, test.estimand)
+        return test.p is not None and (not self.estimands or test.estimand in self.estimands)
 
 
-RELATIVE = Family(id="relative", says="all groups of a config", by=("config",), estimand="relative")
-GAPS = Family(id="gaps", says="all groups of a config that `gap` is told apart by", by=("config",), estimand="gap")
+RELATIVE = Family(
+    id="relative",
+    says="all groups of a config",
+    by=("config", "estimand"),
+    estimands=("relative", "relative-mean"),
+)
+GAPS = Family(id="gaps", says="all groups of a config that `gap` is told apart by", by=("config",), estimands=("gap",))
 CONTRASTS = Family(
-    id="contrasts", says="all matched sense contrasts of the release", by=(), estimand="matched-contrast"
+    id="contrasts", says="all matched sense contrasts of the release", by=(), estimands=("matched-contrast",)
 )
 NULLS = Family(id="nulls", says="all configs of the release", by=())
 COMPARISONS = Family(id="comparisons", says="all configs and groups of the release, for one estimand", by=("estimand",))
 
 
-def corrected(tests: Sequence[TestedT], family: Family) -> list[TestedT]:
-    """The tests with `p_holm`, in the same order; those that the family does not hold are left as they are."""
-    told = list(tests)
+def corrected(tests: Sequence[TestedT], family: Family, rows: Sequence[Hashable] = ()) -> list[TestedT]:
+    """Return the tests with `p_holm`, in the same order; those that the family does not hold are left as they are.
+
+    `rows` names the set of rows that each test is over. Tests of a family over one set of rows are counted once, with
+    the largest of their p, since a second look at the same rows is no other test; without `rows` each has its own.
+    """
+    told, keys = list(tests), rows or range(len(tests))
     for indices in _members(tests, family):
-        for index, p in zip(indices, holm(np.array([tests[index].p for index in indices])).tolist(), strict=True):
-            told[index] = replace(tests[index], p_holm=p)
+        largest: dict[Hashable, float] = {}
+        for index in indices:
+            largest[keys[index]] = max(largest.get(keys[index], 0.0), float(tests[index].p or 0.0))
+        by_rows = dict(zip(largest, holm(np.array([*largest.values()])).tolist(), strict=True))
+        for index in indices:
+            told[index] = replace(tests[index], p_holm=by_rows[keys[index]])
     return told
+
+
+def labelled_pairs(rows: pd.DataFrame) -> Hashable:
+    """Return the set of pairs that have a label and are not contested, by which `corrected` knows them again.
+
+    `rows` are those of a contrast config; None where they have no sentences.
+    """
+    if not {"stereo", "anti", "label_basis", "contested"} <= {*rows.columns}:
+        return None
+    usable = ~unlabelled(rows) & ~rows["contested"].to_numpy(dtype=np.bool_)
+    return frozenset(zip(rows["stereo"][usable], rows["anti"][usable], strict=True))
 
 
 def as_told(tests: Sequence[TestedT], *families: Family) -> list[TestedT]:

@@ -16,8 +16,6 @@ from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, IntArray
 from senseprobe.wording import offered
 
-__all__ = ["LABELS", "extremes", "filler_design", "filler_means", "filler_shares", "fillers"]
-
 LABELS = ("entailment", "neutral", "contradiction")
 """The columns of probabilities."""
 

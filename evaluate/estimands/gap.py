@@ -15,8 +15,6 @@ from senseprobe.evaluate.estimands.kernels import KernelRows, codes_of, labels, 
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, IntArray
 
-__all__ = ["GENDERS", "NO_COUNTERPART", "NO_PAIRS", "gap_rows", "gap_sides", "gap_tables"]
-
 GENDERS = ("female", "male")
 NO_COUNTERPART = "without a scored counterpart"
 NO_PAIRS = "no sentence was scored beside its counterpart of the other gender"

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from senseprobe.evaluate.estimands.catalogue import CATALOGUE
 from senseprobe.evaluate.estimands.families import GAPS, corrected
 from senseprobe.evaluate.estimands.fillers import LABELS, filler_design, fillers
 from senseprobe.evaluate.estimands.gap import NO_COUNTERPART, NO_PAIRS, gap_rows, gap_sides, gap_tables
@@ -34,9 +35,7 @@ from senseprobe.evaluate.estimands.neutrality import (
     inference_rows,
 )
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import CONFIDENCE, Projection, difference_interval, difference_p
-
-__all__ = ["Scope", "figure_of", "inference_figures", "mean_figures"]
+from senseprobe.statistics import CONFIDENCE, Projection, difference_test
 
 # What a model reads that answers neutral to everything.
 _BLIND = dict.fromkeys((*PROBES, *AS_RELEASED.values()), 100)
@@ -117,6 +116,7 @@ def figure_of(rows: KernelRows, scope: Scope, estimand: str, rule: Projection | 
         estimand=estimand,
         group=scope.group,
         neutral=0.0 if estimand == "gap" else None,
+        definition=CATALOGUE[estimand].definition,
         fixed=(*rule.fixed, *scope.fixed(estimand)),
         note="; ".join(filter(None, notes)),
         **fields,
@@ -135,12 +135,13 @@ def _difference(rows: KernelRows, rule: Projection, confidence: float) -> dict[s
     """Value, interval and p-value of a difference of two means, in points from -100 to 100."""
     if rows.share is None:
         return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.none}
-    value, variance = round(100 * rows.share, 10), float(rule.variance(rows.kernel))
-    interval = difference_interval(value, variance, rule.df, confidence)
-    if interval is None:
+    value = round(100 * rows.share, 10)
+    tested = difference_test(rule, rows.kernel, value, confidence)
+    if tested is None:
         return {"value": value, "levels": rule.levels, "note": NOT_ESTIMABLE}
-    ends = {"low": interval[0], "high": interval[1], "p": difference_p(value, variance, rule.df)}
-    return {"value": value, **ends, "method": "projection", "levels": rule.levels}
+    interval, p = tested
+    ends = {"low": interval.low, "high": interval.high, "method": interval.method, "p": p}
+    return {"value": value, **ends, "levels": rule.levels}
 
 
 def _notes(estimand: str) -> Iterator[str]:

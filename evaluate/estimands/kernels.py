@@ -8,21 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from senseprobe.records import Design
-from senseprobe.statistics import CONFIDENCE, FactorLevels, FloatArray, Projection, bounded_interval
-
-__all__ = [
-    "KernelRows",
-    "Tally",
-    "codes_of",
-    "factor_levels",
-    "fixed_slots",
-    "labels",
-    "levels_held",
-    "none_of",
-    "project",
-    "select",
-]
+from senseprobe.records import Design, Figure
+from senseprobe.statistics import CONFIDENCE, FEWEST_LEVELS, FactorLevels, FloatArray, Projection, share_intervals
 
 Words = NDArray[np.object_]
 
@@ -30,6 +17,15 @@ NO_NEUTRAL = "no value is known to mean no bias"
 NO_ROWS = "no row was scored"
 NONE_USABLE = "no row can be used"
 NOT_ESTIMABLE = "interval not estimable"
+
+OF_LABELS = frozenset({"preference", "preference-half"})
+"""The estimands whose neutral value follows from the labels."""
+
+SPLIT = frozenset({"accuracy", "gap"})
+"""The estimands whose cells (gold labels, genders) split factors into strata that a release does not count."""
+
+PERMUTED = frozenset({"relative", "relative-mean", "spread"})
+"""The estimands whose p is not made of their interval."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +76,9 @@ class KernelRows:
 
     - `table`: the rows, N of them; `kernel` and `weights` have shape (N,), the kernel is in [0, 1].
     - `variables`: the columns whose combined values are the cells of the interval rule.
+    - `block_variables`: those of them whose combined values are the blocks of the boundary rule, cells that count in
+      the figure with one sign; None: each cell is a block.
+    - `by_blocks`: whether the interval is always made of theirs, by MOVER, as that of a difference of two shares is.
     """
 
     table: pd.DataFrame
@@ -88,6 +87,13 @@ class KernelRows:
     offset: float
     variables: tuple[str, ...]
     tally: Tally
+    block_variables: tuple[str, ...] | None = None
+    by_blocks: bool = False
+
+    @property
+    def block_columns(self) -> tuple[str, ...]:
+        """The columns whose combined values are the blocks."""
+        return self.variables if self.block_variables is None else self.block_variables
 
     @property
     def share(self) -> float | None:
@@ -165,21 +171,53 @@ def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:
     return tuple(slot for slot in (*design.slots, "frame") if slot not in columns)
 
 
+def of_sample(figure: Figure, levels: Mapping[str, int]) -> Figure:
+    """Return a figure of drawn rows as far as it can be told of the release that they were drawn from.
+
+    `levels` says how many levels each factor, or stratum of one (``occupation (male)``), has in the release. What has
+    five and more there is a sample, also where fewer were drawn: then there is no interval, and no p made of it.
+    Labels that are balanced in the drawn rows by chance make no value neutral.
+    """
+    few = drawn_too_few(figure.estimand, figure.fixed, levels)
+    if figure.estimand in OF_LABELS:
+        figure = replace(figure, neutral=None)
+    if figure.low is None or not few:
+        return figure
+    note = "; ".join(filter(None, (few, figure.note)))
+    figure = replace(figure, low=None, high=None, method="none", note=note)
+    return figure if figure.estimand in PERMUTED else replace(figure, p=None, p_holm=None)
+
+
+def drawn_too_few(estimand: str, fixed: Iterable[str], levels: Mapping[str, int]) -> str:
+    """Say why there is no interval: of what is `fixed` in drawn rows the release has levels enough. Empty elsewhere."""
+    few = [name for name in fixed if _levels_of(name, levels) >= FEWEST_LEVELS]
+    return f"{NOT_ESTIMABLE}; too few drawn of {', '.join(few)}" if few and estimand not in SPLIT else ""
+
+
+def _levels_of(name: str, levels: Mapping[str, int]) -> int:
+    """The levels of a factor or stratum in the release; of a factor that has strata only, the most of theirs."""
+    return levels.get(name, max((n for key, n in levels.items() if key.partition(" (")[0] == name), default=0))
+
+
 def project(rows: KernelRows, design: Design) -> Projection:
     """Interval rule for the rows, over the factors of the design."""
     variables = [labels(rows.table, variable) for variable in rows.variables]
     factors = [
         factor_levels(factor.name, levels_held(rows.table, factor.columns), variables) for factor in design.factors
     ]
-    return Projection(rows.weights, codes_of(variables, len(rows.table)), factors)
+    blocks = [labels(rows.table, variable) for variable in rows.block_columns]
+    cells, blocks_of_rows = (codes_of(columns, len(rows.table)) for columns in (variables, blocks))
+    return Projection(rows.weights, cells, factors, blocks_of_rows)
 
 
 def estimate(rows: KernelRows, rule: Projection, confidence: float = CONFIDENCE) -> dict[str, Any]:
     """Fields of a `Figure` that the interval rule fills, in points from -50 to 50."""
     if (share := rows.share) is None:
         return {"value": None, "note": rows.tally.none, "fixed": rule.fixed}
-    interval = bounded_interval(share, float(rule.variance(rows.kernel)), rule.df, confidence)
     fields = {"value": 100 * share - 50, "levels": rule.levels, "fixed": rule.fixed}
+    (interval,) = share_intervals(
+        rule, rows.kernel[np.newaxis], np.array([share]), confidence, by_blocks=rows.by_blocks
+    )
     if interval is None:
         return {**fields, "note": NOT_ESTIMABLE}
-    return {**fields, "low": interval[0], "high": interval[1], "method": "projection"}
+    return {**fields, "low": interval.low, "high": interval.high, "method": interval.method}

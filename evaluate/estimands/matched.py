@@ -9,8 +9,6 @@ from senseprobe.evaluate.estimands.kernels import KernelRows, Words, codes_of, f
 from senseprobe.records import Design
 from senseprobe.statistics import FactorLevels, Projection
 
-__all__ = ["Side", "project_difference"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
@@ -43,17 +41,24 @@ def project_difference(a: Side, b: Side) -> Projection:
     names = dict.fromkeys(factor.name for side in sides for factor in side.design.factors)
     factors = [levels for name in names for levels in _factors(name, sides)]
     side = np.repeat(np.array(["a", "b"], dtype=object), [len(a.rows.kernel), len(b.rows.kernel)])
-    return Projection(weights, codes_of([side, *_variables(sides)], len(weights)), factors)
+    cells = codes_of([side, *_variables(sides)], len(weights))
+    blocks = codes_of([side, *_stacked_columns([(one, one.rows.block_columns) for one in sides])], len(weights))
+    return Projection(weights, cells, factors, blocks)
 
 
 def _variables(sides: Sequence[Side]) -> list[Words]:
-    """Cell variables of either side, None on a side that has no such variable."""
-    names = dict.fromkeys(name for side in sides for name in side.rows.variables)
+    """Cell variables of either side."""
+    return _stacked_columns([(side, side.rows.variables) for side in sides])
+
+
+def _stacked_columns(sides: Sequence[tuple[Side, tuple[str, ...]]]) -> list[Words]:
+    """Columns of either side one below the other, None on a side that does not have the column."""
+    names = dict.fromkeys(name for _, columns in sides for name in columns)
     return [
         np.concatenate(
             [
-                labels(side.rows.table, name) if name in side.rows.variables else _none(len(side.rows.table))
-                for side in sides
+                labels(side.rows.table, name) if name in columns else _none(len(side.rows.table))
+                for side, columns in sides
             ]
         )
         for name in names

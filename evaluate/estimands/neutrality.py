@@ -15,8 +15,6 @@ from senseprobe.evaluate.estimands.kernels import KernelRows, labels, select
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray
 
-__all__ = ["AS_RELEASED", "MEANS", "PROBES", "THRESHOLDS", "accuracy_rows", "compact", "inference_rows"]
-
 
 def _largest(p: FloatArray) -> BoolArray:
     return np.asarray(p[:, 1] == p.max(axis=1))

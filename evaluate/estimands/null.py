@@ -16,9 +16,17 @@ from numpy.typing import ArrayLike
 from senseprobe.evaluate.estimands.kernels import Words, codes_of, labels
 from senseprobe.evaluate.estimands.preference import preference_rows
 from senseprobe.records import Design
-from senseprobe.statistics import BoolArray, Divisions, FloatArray, IntArray, divisions, permutation_p, psi
-
-__all__ = ["FEW_WORDS", "ROLES", "PolarityNull", "WordTables", "of_test", "p_of", "polarity_null", "word_codes"]
+from senseprobe.statistics import (
+    BoolArray,
+    Divisions,
+    FloatArray,
+    IntArray,
+    Scale,
+    divisions,
+    permutation_p,
+    psi_between,
+    studentised,
+)
 
 ROLES = ("stereo", "anti")
 """Of the bad word and of the good one."""
@@ -55,6 +63,18 @@ class WordTables:
         )
         share = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
         return np.asarray(100 * np.round(share, 12) - 50)
+
+    def studentised(self, bad: BoolArray) -> FloatArray:
+        """T of the mean ψ(bad word - good word), shape (P, G), for P divisions: `bad` has shape (P, W).
+
+        Each table's wins and losses of two words add up to their counts. NaN as in `points`.
+        """
+        made = np.empty((len(bad), len(self.wins)))
+        kinds, kind = np.unique(self.counts, axis=0, return_inverse=True)
+        for index, counts in enumerate(kinds):
+            alike = np.flatnonzero(kind.ravel() == index)
+            made[:, alike] = studentised(self.wins[alike], counts, bad)
+        return made
 
 
 def word_codes(rows: pd.DataFrame, design: Design) -> tuple[dict[str, IntArray], BoolArray]:
@@ -98,18 +118,20 @@ class PolarityNull:
         return {**asdict(self), "words": dict(self.words)}
 
 
-def polarity_null(rows: pd.DataFrame, design: Design, config: str, *, seed: int = 0) -> PolarityNull | None:
+def polarity_null(
+    rows: pd.DataFrame, design: Design, config: str, *, seed: int = 0, scale: Scale = "log"
+) -> PolarityNull | None:
     """Null of `preference-half` by dividing its words anew; None where the sentences differ in no evaluative word.
 
     Uses the rows of `preference-half`: scored, labelled, uncontested. None too where there is none.
     """
     if set(design.words) != set(ROLES):
         return None
-    kernel = preference_rows(rows, design)
+    kernel = preference_rows(rows, design, scale)
     if kernel.share is None:
         return None
     codes, bad = word_codes(kernel.table, design)
-    tables = _tables(kernel.table, design, codes, len(bad))
+    tables = _tables(kernel.table, design, codes, len(bad), scale)
     others = divisions(bad, seed)
     observed = float(tables.points(bad[None, :])[0, 0])
     permuted = tables.points(others.labels)[:, 0]
@@ -136,27 +158,28 @@ def _notes(*, tested: bool, as_printed: bool) -> Iterator[str]:
         yield MORE_PAIRS
 
 
-def p_of(observed: ArrayLike, permuted: FloatArray, others: Divisions) -> FloatArray | None:
+def p_of(observed: ArrayLike, permuted: FloatArray, others: Divisions, *, relative: bool = False) -> FloatArray | None:
     """The p-values of figures against those of other divisions, shape (P, ...); None where each could only be 1.
 
-    A division of which a figure cannot be computed counts as one that is as far out as the observed.
+    A division of which a figure cannot be computed counts as one that is as far out as the observed. `relative` is that
+    of `permutation_p`.
     """
     if others.smallest == 1:
         return None
-    return permutation_p(observed, np.nan_to_num(permuted, nan=np.inf))
+    return permutation_p(observed, np.nan_to_num(permuted, nan=np.inf), relative=relative)
 
 
-def of_test(others: Divisions) -> str:
+def of_test(others: Divisions, smallest: float) -> str:
     """What a reader of p has to know of a figure's divisions: that they are too few, or the smallest p that there is.
 
     Empty where that is small.
     """
     if others.smallest == 1:
         return f"no p: {FEW_WORDS}"
-    return f"the smallest p there is {others.smallest:.4f}" if others.smallest > SMALL else ""
+    return f"the smallest p there is {smallest:.4f}" if smallest > SMALL else ""
 
 
-def _tables(rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], count: int) -> WordTables:
+def _tables(rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], count: int, scale: Scale) -> WordTables:
     """One table over all pairs of places (the sentence without its word) that the rows set against one another."""
     stacked = [np.concatenate(columns) for columns in zip(*(_place(rows, design, role) for role in ROLES), strict=True)]
     places = codes_of(stacked, 2 * len(rows))
@@ -167,7 +190,7 @@ def _tables(rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], c
     for first, second in np.unique(places.reshape(2, -1), axis=1).T:
         a, b = scores[first][:, None], scores[second][None, :]
         known = ~np.isnan(a - b)
-        wins += np.where(known, psi(a - b, np.fmax(np.abs(a), np.abs(b))), 0.0)
+        wins += np.where(known, psi_between(a, b, scale), 0.0)
         counts += known
     return WordTables(wins=wins[None], counts=counts[None])
 

@@ -1,7 +1,11 @@
-"""Estimands of plug-ins: what they must have, and figures that are looked at before they are printed."""
+"""Estimands that are asked for besides a release's own: variants of ours, and those of plug-ins.
+
+Of plug-ins, what they must have, and figures that are looked at before they are printed.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import pandas as pd
@@ -11,8 +15,6 @@ from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.estimands.catalogue import CATALOGUE, Estimand
 from senseprobe.evaluate.plugins import HERE, blamed, clause
 from senseprobe.records import Design, Figure
-
-__all__ = ["check_asked", "of_plugins", "plugged_figures"]
 
 DUST = 1e-9
 """By which points may be out of place: what the order of a sum adds to them."""
@@ -24,15 +26,26 @@ def of_plugins(names: Iterable[str]) -> list[str]:
     return [name for name, declared in known if declared is not None and declared.figures is not None]
 
 
-def check_asked(names: Iterable[str], kinds: Iterable[str]) -> None:
-    """SenseprobeError where one of the names is no plug-in's, or is over rows of a kind that is not there."""
-    kinds = sorted({*kinds})
+def besides(names: Iterable[str]) -> list[str]:
+    """Those of the names that no release lists and who scores asks for, each once: plug-ins', and variants of ours."""
+    known = ((name, CATALOGUE.get(name)) for name in dict.fromkeys(names))
+    return [name for name, one in known if one is not None and (one.figures is not None or one.variant_of)]
+
+
+def check_asked(names: Iterable[str], kinds: Iterable[str], listed: Iterable[str] = ()) -> None:
+    """SenseprobeError where one of the names cannot be asked for besides a release's own.
+
+    It has to be a plug-in's, over rows of one of the `kinds`, or a variant of one of the `listed` estimands.
+    """
+    kinds, listed = sorted({*kinds}), {*listed}
     for name in names:
         declared = CATALOGUE.find(name)
-        if declared.figures is None:
+        if declared.figures is None and not declared.variant_of:
             raise SenseprobeError(f"{name} is no plug-in's: a release says itself which of senseprobe's figures it has")
         if declared.kind not in kinds:
             raise SenseprobeError(f"{name} is over {declared.kind} rows, and these are {' and '.join(kinds)} rows")
+        if declared.variant_of and declared.variant_of not in listed:
+            raise SenseprobeError(f"{name} is a variant of {declared.variant_of}, which none of these configs has")
 
 
 def plugged_figures(name: str, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
@@ -52,7 +65,7 @@ def plugged_figures(name: str, rows: pd.DataFrame, design: Design, config: str, 
         if wrong := wrong or ("a figure twice" if figure.group in known else ""):
             raise ResultError(f"{_named(estimand)} makes, of {config}, {wrong}")
         known.add(figure.group)
-        yield figure
+        yield replace(figure, definition=estimand.definition)
 
 
 def _named(estimand: Estimand) -> str:

@@ -12,9 +12,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.kernels import KernelRows, select
 from senseprobe.records import Design
-from senseprobe.statistics import BoolArray, FloatArray, psi
-
-__all__ = ["SIGNS", "has_valence", "pronoun_note", "pronoun_rows"]
+from senseprobe.statistics import BoolArray, FloatArray, Scale, psi_between
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
@@ -36,7 +34,7 @@ def has_valence(rows: pd.DataFrame) -> bool:
     return bool(rows["valence"].notna().any())
 
 
-def pronoun_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows:
+def pronoun_rows(rows: pd.DataFrame, design: Design, estimand: str, scale: Scale) -> KernelRows:
     """Rows that set 'he' against 'she', weighted so that occupations count alike in a class, halves in an occupation.
 
     Raises ResultError where the design does not say which slot is the occupation.
@@ -49,7 +47,7 @@ def pronoun_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRow
     table, tally = table[halved], tally.without(ONE_HALF, int((~halved).sum()))
     if table["stereotype"].nunique() < 2:  # no pronoun figure exists where a whole class is missing
         table, tally = table[:0], tally.without(ONE_CLASS, len(table))
-    kernel = _he_over_she(table)
+    kernel = _he_over_she(table, scale)
     return KernelRows(
         table=table,
         kernel=kernel,
@@ -57,6 +55,9 @@ def pronoun_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRow
         offset=0.5 if SIGNS[estimand][0] else 0.0,
         variables=variables,
         tally=tally.with_ties(kernel),
+        # The cells of a class count with one sign unless that changes with valence.
+        block_variables=variables if SIGNS[estimand][1] else ("stereotype",),
+        by_blocks=estimand == "pronoun-stereotype",
     )
 
 
@@ -84,11 +85,11 @@ def _in_both_halves(table: pd.DataFrame, occupation: str, variables: tuple[str, 
     return np.asarray(halves == 2)
 
 
-def _he_over_she(table: pd.DataFrame) -> FloatArray:
+def _he_over_she(table: pd.DataFrame, scale: Scale) -> FloatArray:
     """H = ψ(s(he) - s(she)) of each row."""
     stereo, anti = (table[f"{role}_score"].to_numpy(dtype=np.float64) for role in ("stereo", "anti"))
-    sign = np.where(_is(table, "stereo_value", MALE), 1.0, -1.0)
-    return psi(sign * (stereo - anti), np.maximum(np.abs(stereo), np.abs(anti)))
+    he_first = _is(table, "stereo_value", MALE)
+    return psi_between(np.where(he_first, stereo, anti), np.where(he_first, anti, stereo), scale)
 
 
 def _weights(table: pd.DataFrame, occupation: str, variables: tuple[str, ...], estimand: str) -> FloatArray:

@@ -1,14 +1,21 @@
 """`relative`, each group against the others with the same words, and `spread`, how much the groups differ.
 
-S(g, w, f) is the score of the sentence of group g with word w in frame f, and r(g, w, f) is S less the mean over the
+S(g, w, f) is the score of the sentence of group g with word w in frame f, and r(g, w, f) is S less the median over the
 other groups, or less the sentence that names no group. R_g = 100 · mean over frames, bad and good words of
-ψ(r(g, bad, f) - r(g, good, f)) - 50. What the words themselves attract, whatever the group, cancels.
+ψ(r(g, bad, f) - r(g, good, f)) - 50. What the words themselves attract, whatever the group, cancels. `relative-mean` is
+the same with the mean over the other groups, which one outlying group drags: computed where it is asked for.
 
 The mean is over every pair of a bad and a good word of which both sentences can be compared. Of a whole release these
 are its rows; of a sample they can be more, as a sentence meets those of other rows. What is counted are rows all the
 same.
+
+**The tests** deal polarity out anew over the words, in all groups alike: of one group by its studentised R
+(`statistics.studentised`), corrected over the groups by Holm's method, of `spread` by the sum of their squares, each
+group held against the others, also where R stands against the sentence that names none. Words that scatter more than
+others do not make groups differ, so both keep about their size (docs/coverage.md).
 """
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -31,15 +38,20 @@ from senseprobe.evaluate.estimands.kernels import (
 )
 from senseprobe.evaluate.estimands.null import ROLES, WordTables, of_test, p_of, word_codes
 from senseprobe.records import Design, Factor, Figure
-from senseprobe.statistics import CONFIDENCE, BoolArray, Divisions, FloatArray, IntArray, divisions, psi
+from senseprobe.statistics import CONFIDENCE, BoolArray, Divisions, FloatArray, IntArray, Scale, divisions, psi
 from senseprobe.wording import counted
 
 Number = TypeVar("Number", np.float64, np.bool_)
 
-__all__ = ["NO_COUNTERPART", "Sentences", "others_mean", "over_words", "relative_figures", "relative_rows"]
 
 NO_COUNTERPART = "without a counterpart"
 """Of rows whose words no row of another group (or of the sentence that names none) has, as is so in samples."""
+
+LEVEL = 0.05
+"""Of the tests; where no p can be so small after Holm's correction, the note says so."""
+
+FEW_GROUPS = 5
+"""Of fewer groups the median over the others resists no outlier well; of three it is their mean."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,15 +74,23 @@ class Places:
 class Sentences:
     """Scores of the sentences of a config by group, word and context (the frame, and any slot besides).
 
-    `scores` has shape (G, W, C), NaN where unscored. Bad words come first: `bad` has shape (W,). `slot` holds the
-    groups. `base` is what is taken away from `scores` to make r.
+    `scores` has shape (G, W, C), NaN where unscored. Bad words come first: `bad` has shape (W,). `base` is what is
+    taken away from `scores` to make r, and `size` the largest magnitude of all scores that enter r, by which ties are
+    told. `unmarked` says whether that is the sentence that names no group, not the other groups.
     """
 
-    slot: str
     groups: tuple[str, ...]
     bad: BoolArray
     scores: FloatArray
     base: FloatArray
+    size: FloatArray
+    unmarked: bool
+    scale: Scale
+
+    @property
+    def among_themselves(self) -> "Sentences":
+        """The same groups, each held against the median of the others."""
+        return replace(self, base=others_median(self.scores), size=_largest(self.scores), unmarked=False)
 
     @cached_property
     def compared(self) -> BoolArray:
@@ -84,8 +104,8 @@ class Sentences:
         """ψ(r(g, w, f) - r(g, w', f)), shape (G, W, W, C); NaN where one cannot be compared."""
         r = self.scores - self.base
         difference = r[:, :, None, :] - r[:, None, :, :]
-        size = np.abs(self.scores)
-        kernel = psi(difference, np.fmax(size[:, :, None, :], size[:, None, :, :]))
+        size = np.fmax(self.size[:, :, None, :], self.size[:, None, :, :])
+        kernel = psi(difference, size, self.scale)
         kernel[np.isnan(difference)] = np.nan
         return kernel
 
@@ -97,10 +117,12 @@ class Sentences:
         return WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64))
 
 
-def _sentences(rows: pd.DataFrame, design: Design) -> tuple[Sentences, Places]:
+def _sentences(
+    rows: pd.DataFrame, design: Design, scale: Scale, estimand: str = "relative"
+) -> tuple[Sentences, Places]:
     """Gather the config's sentences, and where they are; an unmarked level becomes the base of all groups."""
     if design.group is None or set(design.words) != set(ROLES):
-        raise ResultError("relative: the design names no group or no evaluative words; check `target` and `roles`")
+        raise ResultError(f"{estimand}: the design names no group or no evaluative words; check `target` and `roles`")
     groups, group = np.unique(labels(rows, design.group).astype(str), return_inverse=True)
     words, bad = word_codes(rows, design)
     contexts = _contexts(rows, design)
@@ -112,12 +134,19 @@ def _sentences(rows: pd.DataFrame, design: Design) -> tuple[Sentences, Places]:
         exists[group, word, contexts] = True
         scores[group[finite], word[finite], contexts[finite]] = score[finite]
     marked = groups != design.reference
+    if marked.all():
+        base, size = VARIANTS[estimand](scores), _largest(scores)
+    else:
+        base = _of_unmarked(scores, marked)
+        size = np.fmax(np.abs(scores[marked]), np.abs(base))
     sentences = Sentences(
-        slot=design.group,
         groups=tuple(str(name) for name in groups[marked]),
         bad=bad,
         scores=scores[marked],
-        base=others_mean(scores) if marked.all() else _of_unmarked(scores, marked),
+        base=base,
+        size=size,
+        unmarked=not marked.all(),
+        scale=scale,
     )
     places = Places(
         group=np.where(marked, np.cumsum(marked) - 1, -1)[group],
@@ -128,6 +157,11 @@ def _sentences(rows: pd.DataFrame, design: Design) -> tuple[Sentences, Places]:
         held_against=exists.sum(axis=0) - exists > 0 if marked.all() else _of_unmarked(exists, marked),
     )
     return sentences, places
+
+
+def _largest(scores: FloatArray) -> FloatArray:
+    """The largest magnitude among the scores of all groups, for each of them: shape (G, W, C)."""
+    return np.broadcast_to(np.fmax.reduce(np.abs(scores), axis=0, initial=np.nan), scores.shape)
 
 
 def _of_unmarked(table: NDArray[Number], marked: BoolArray) -> NDArray[Number]:
@@ -150,39 +184,102 @@ def others_mean(scores: FloatArray) -> FloatArray:
     return np.asarray(np.divide(total, count, out=np.full_like(scores, np.nan), where=count > 0))
 
 
-def relative_figures(
-    rows: pd.DataFrame, design: Design, config: str, *, seed: int, confidence: float = CONFIDENCE
-) -> list[Figure]:
-    """R of each group, with intervals over the words and p-values corrected over the groups; then their spread.
+def others_median(scores: FloatArray) -> FloatArray:
+    """Median over the other groups that were scored, of an even count the mean of the middle two; as `others_mean`."""
+    scored = ~np.isnan(scores)
+    count = scored.sum(axis=0) - scored
+    order = np.argsort(scores, axis=0, kind="stable")  # what was not scored comes last
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.broadcast_to(_column(len(scores), scores.ndim), scores.shape), axis=0)
+    ascending = np.take_along_axis(scores, order, axis=0)
+    middle = [place + (place >= rank) for place in (np.maximum(count - 1, 0) // 2, count // 2)]
+    lower, upper = (np.take_along_axis(ascending, np.minimum(place, len(scores) - 1), axis=0) for place in middle)
+    return np.where(count > 0, (lower + upper) / 2, np.nan)
 
-    Polarity is permuted over words, the same permutation in all groups. A single group has no spread. Raises
-    ResultError where the design does not name the group or the words.
+
+def _column(count: int, dimensions: int) -> IntArray:
+    """0, 1, … along the first of so many dimensions."""
+    return np.arange(count).reshape(-1, *(1,) * (dimensions - 1))
+
+
+VARIANTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {"relative": others_median, "relative-mean": others_mean}
+"""What each group is held against where no sentence names no group, by estimand."""
+
+
+def relative_figures(
+    rows: pd.DataFrame,
+    design: Design,
+    config: str,
+    scale: Scale,
+    estimand: str,
+    *,
+    seed: int,
+    confidence: float = CONFIDENCE,
+) -> list[Figure]:
+    """R of each group, with intervals over the words and p-values corrected over the groups; of `relative`, the spread.
+
+    `estimand` is one of `VARIANTS`. Polarity is permuted over words, the same permutation in all groups. A single group
+    has no spread. Raises ResultError where the design does not name the group or the words.
     """
-    sentences, places = _sentences(rows, design)
+    sentences, places = _sentences(rows, design, scale, estimand)
     others = divisions(sentences.bad, seed)
-    observed = sentences.tables.points(sentences.bad[None, :])[0]
-    permuted = sentences.tables.points(others.labels)
+    observed = sentences.tables.studentised(sentences.bad[None, :])[0]
+    permuted = sentences.tables.studentised(others.labels)
     known = np.flatnonzero(~np.isnan(observed))
-    p = p_of(np.abs(observed[known]), np.abs(permuted[:, known]), others)
+    p = p_of(np.abs(observed[known]), np.abs(permuted[:, known]), others, relative=True)
     tests = {} if p is None else dict(zip(known.tolist(), p.tolist(), strict=True))
     kernels = {group: _group_rows(sentences, places, index, design) for index, group in enumerate(sentences.groups)}
+    smallest = min([smallest_p(others), *tests.values()])  # of sentences that tie one can be smaller
+    notes = (*_of_reference(sentences, estimand), _of_tests(others, sentences.bad, smallest, len(tests)))
     figures = [
-        _group_figure(kernel, group, design, config, p=tests.get(index), confidence=confidence, told=of_test(others))
+        _group_figure(kernel, group, design, config, estimand, p=tests.get(index), confidence=confidence, notes=notes)
         for index, (group, kernel) in enumerate(kernels.items())
     ]
     figures = corrected(figures, RELATIVE)
-    if len(known) >= 2:
+    if len(known) >= 2 and estimand == "relative":
         tally = reduce(add, (kernel.tally for kernel in kernels.values()))
-        figures.append(_spread_figure(figures[0], tally, observed[known], permuted[:, known], others))
+        values = np.array([figures[index].value for index in known], dtype=np.float64)
+        if sentences.unmarked:  # held against it, groups that are alike can all be far from 0
+            among = sentences.among_themselves.tables
+            observed, permuted = among.studentised(sentences.bad[None, :])[0], among.studentised(others.labels)
+        known = np.flatnonzero(~np.isnan(observed))
+        p = p_of(np.square(observed[known]).sum(), np.square(permuted[:, known]).sum(axis=1), others, relative=True)
+        note = _of_tests(others, sentences.bad, others.smallest, 1)
+        figures.append(_spread_figure(figures[0], tally, values, p, note))
     return figures
 
 
-def relative_rows(rows: pd.DataFrame, design: Design) -> dict[str, KernelRows]:
+def _of_reference(sentences: Sentences, estimand: str) -> Iterator[str]:
+    """What is to be known of what the groups are held against."""
+    if sentences.unmarked:
+        yield "against the sentence that names no group"
+    elif estimand == "relative" and 1 < len(sentences.groups) < FEW_GROUPS:
+        yield f"with {len(sentences.groups)} groups the median of the others resists no outlier well"
+
+
+def _of_tests(others: Divisions, bad: BoolArray, smallest: float, groups: int) -> str:
+    """What is to be known of the p of so many groups: how small one can be, and where none can be after Holm."""
+    if others.smallest == 1 or groups * smallest <= LEVEL:
+        return of_test(others, smallest)
+    held = f"with {int(bad.sum())} bad and {int((~bad).sum())} good words"
+    held, corrected_p = (f"{held} and {groups} groups", "p after Holm") if groups > 1 else (held, "p")
+    return f"not attainable: {held} no {corrected_p} is below {min(1.0, groups * smallest):.4f}"
+
+
+def smallest_p(others: Divisions) -> float:
+    """Return the smallest p of a group where no sentences tie: the words of either end are as far out as the other's.
+
+    2 / C(m + n, m) where all divisions are tried, else 1 / (1 + divisions).
+    """
+    return 2 / (1 + len(others.labels)) if others.exact else others.smallest
+
+
+def relative_rows(rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str, KernelRows]:
     """R of each group as rows with a kernel, for the interval rule over the words: `over_words` of the design.
 
     Raises ResultError where the design does not name the group or the words.
     """
-    sentences, places = _sentences(rows, design)
+    sentences, places = _sentences(rows, design, scale)
     return {group: _group_rows(sentences, places, index, design) for index, group in enumerate(sentences.groups)}
 
 
@@ -223,42 +320,45 @@ def _tally(sentences: Sentences, places: Places, index: int) -> Tally:
 
 
 def _group_figure(
-    kernel: KernelRows, group: str, design: Design, config: str, *, p: float | None, confidence: float, told: str
+    kernel: KernelRows,
+    group: str,
+    design: Design,
+    config: str,
+    estimand: str,
+    *,
+    p: float | None,
+    confidence: float,
+    notes: Sequence[str],
 ) -> Figure:
-    """R of one group, its interval over the words; `told` is to be known of its p."""
+    """R of one group, its interval over the words; `notes` are of what it is held against, and last of its p."""
     rule = project(kernel, over_words(design))
     fields = estimate(kernel, rule, confidence)
     fields["fixed"] = (*rule.fixed, *fixed_slots(design, [str(design.group), *design.words.values()]))
-    against = "against the sentence that names no group" if design.reference else ""
-    told = told if kernel.share is not None else ""
+    *against, tested = notes
+    tested = tested if kernel.share is not None else ""
     pairs = "" if len(kernel.kernel) == kernel.tally.scored else f"over {counted(len(kernel.kernel), 'pair')} of words"
     return Figure(
         config=config,
         sense_type=design.sense_type,
-        estimand="relative",
+        estimand=estimand,
         group=group,
         neutral=0.0,
         p=p,
-        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), against, pairs, told)))},
+        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), *against, pairs, tested)))},
         **kernel.tally.as_fields(),
     )
 
 
-def _spread_figure(like: Figure, tally: Tally, observed: FloatArray, permuted: FloatArray, others: Divisions) -> Figure:
-    """Spread of R over at least two groups, shape (G,), against the spreads of (P, G) permuted ones.
-
-    `like` is the figure of one of them.
-    """
-    spread = observed.std(ddof=1)
-    p = p_of(spread, permuted.std(axis=1, ddof=1), others)
+def _spread_figure(like: Figure, tally: Tally, values: FloatArray, p: FloatArray | None, note: str) -> Figure:
+    """Standard deviation of R over at least two groups, shape (G,); `like` is the figure of one of them."""
     return Figure(
         config=like.config,
         sense_type=like.sense_type,
         estimand="spread",
-        value=float(spread),
+        value=float(values.std(ddof=1)),
         neutral=0.0,
         p=None if p is None else float(p),
         **tally.as_fields(),
         fixed=like.fixed,
-        note=of_test(others),
+        note=note,
     )

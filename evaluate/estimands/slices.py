@@ -13,8 +13,6 @@ from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE, BoolArray
 from senseprobe.wording import meant, offered
 
-__all__ = ["NoRowError", "parse_slice", "slice_figures", "slice_rows"]
-
 
 class NoRowError(ResultError):
     """No row has the words that were asked for: `what` says which, and what may have been meant."""

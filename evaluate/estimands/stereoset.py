@@ -31,9 +31,7 @@ from senseprobe.evaluate.estimands.kernels import (
 )
 from senseprobe.evaluate.estimands.preference import unlabelled
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import CONFIDENCE, FloatArray, psi
-
-__all__ = ["ICATS", "SHARES", "stereoset_figures", "stereoset_rows"]
+from senseprobe.statistics import CONFIDENCE, FloatArray, Scale, psi_between
 
 SHARES = ("lms", "ss", "lms-micro", "ss-micro")
 """Those that are shares of comparisons, and have an interval."""
@@ -49,17 +47,17 @@ _SCORES = {
 
 
 def stereoset_figures(
-    rows: pd.DataFrame, design: Design, config: str, estimand: str, confidence: float = CONFIDENCE
+    rows: pd.DataFrame, design: Design, config: str, estimand: str, scale: Scale, confidence: float = CONFIDENCE
 ) -> Iterator[Figure]:
     """The figure of a config, in points from 0 to 100, then those of its bias types, where there are several."""
-    yield _figure(rows, design, config, estimand, None, confidence)
+    yield _figure(rows, design, config, estimand, None, scale, confidence)
     types = sorted({str(name) for name in labels(rows, "bias_type") if name is not None})
     for name in types if len(types) > 1 else ():
         part = rows[(rows["bias_type"] == name).to_numpy(dtype=np.bool_)]
-        yield _figure(part, design, config, estimand, name, confidence)
+        yield _figure(part, design, config, estimand, name, scale, confidence)
 
 
-def stereoset_rows(rows: pd.DataFrame, estimand: str) -> KernelRows:
+def stereoset_rows(rows: pd.DataFrame, estimand: str, scale: Scale) -> KernelRows:
     """Rows, kernel and weights of one of `SHARES`: labelled, uncontested rows whose target is named.
 
     The weight of a row is 1 / (terms · rows of its term), or 1 / rows where terms are not averaged over.
@@ -73,7 +71,7 @@ def stereoset_rows(rows: pd.DataFrame, estimand: str) -> KernelRows:
         "without a target": given["target"].isna().to_numpy(),
     }
     table, tally = select(given, reasons, _SCORES[which])
-    wins = _comparisons(table, which)
+    wins = _comparisons(table, which, scale)
     return KernelRows(
         table=table,
         kernel=np.asarray((wins == 1).mean(axis=0)),
@@ -84,11 +82,11 @@ def stereoset_rows(rows: pd.DataFrame, estimand: str) -> KernelRows:
     )
 
 
-def _comparisons(table: pd.DataFrame, which: str) -> FloatArray:
+def _comparisons(table: pd.DataFrame, which: str, scale: Scale) -> FloatArray:
     """ψ of each comparison of each row: shape (1, rows) for ss, (2, rows) for lms."""
     stereo, anti, *unrelated = (table[name].to_numpy(dtype=np.float64) for name in _SCORES[which])
     pairs = [(meant, unrelated[0]) for meant in (stereo, anti)] if unrelated else [(stereo, anti)]
-    return np.array([psi(a - b, np.maximum(np.abs(a), np.abs(b))) for a, b in pairs])
+    return np.array([psi_between(*pair, scale) for pair in pairs])
 
 
 def _by_term(table: pd.DataFrame) -> FloatArray:
@@ -98,10 +96,16 @@ def _by_term(table: pd.DataFrame) -> FloatArray:
 
 
 def _figure(
-    rows: pd.DataFrame, design: Design, config: str, estimand: str, group: str | None, confidence: float
+    rows: pd.DataFrame,
+    design: Design,
+    config: str,
+    estimand: str,
+    group: str | None,
+    scale: Scale,
+    confidence: float,
 ) -> Figure:
     made = _icat if estimand in ICATS else _share
-    kernel, fields = made(rows, design, estimand, confidence)
+    kernel, fields = made(rows, design, estimand, scale, confidence)
     notes = [fields.pop("note", ""), NO_NEUTRAL if estimand.startswith("ss") else ""]
     return Figure(
         config=config,
@@ -114,18 +118,22 @@ def _figure(
     )
 
 
-def _share(rows: pd.DataFrame, design: Design, estimand: str, confidence: float) -> tuple[KernelRows, dict[str, Any]]:
+def _share(
+    rows: pd.DataFrame, design: Design, estimand: str, scale: Scale, confidence: float
+) -> tuple[KernelRows, dict[str, Any]]:
     """Value and interval of a share, in points from 0 to 100."""
-    kernel = stereoset_rows(rows, estimand)
+    kernel = stereoset_rows(rows, estimand, scale)
     fields = estimate(kernel, project(kernel, design), confidence)
     points = {key: round(fields[key] + 50, 10) for key in ("value", "low", "high") if fields.get(key) is not None}
     listed = [column for factor in design.factors for column in factor.columns]
     return kernel, {**fields, **points, "fixed": (*fields["fixed"], *fixed_slots(design, listed))}
 
 
-def _icat(rows: pd.DataFrame, design: Design, estimand: str, _: float) -> tuple[KernelRows, dict[str, Any]]:
+def _icat(
+    rows: pd.DataFrame, design: Design, estimand: str, scale: Scale, _: float
+) -> tuple[KernelRows, dict[str, Any]]:
     """Value of icat, made of the two shares as they are printed; its rows are those of lms."""
-    both = [stereoset_rows(rows, name) for name in ICATS[estimand]]
+    both = [stereoset_rows(rows, name, scale) for name in ICATS[estimand]]
     if both[0].share is None or both[1].share is None:
         return both[0], {"value": None, "note": next(rows.tally.none for rows in both if rows.share is None)}
     lms, ss = 100 * both[0].share, 100 * both[1].share

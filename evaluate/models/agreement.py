@@ -2,8 +2,6 @@
 
 import torch
 
-__all__ = ["agree"]
-
 # Logits beyond are no scores but marks (the lowest number there is, for a token that cannot be), and no measure.
 _MARK = 1e4
 

@@ -9,8 +9,6 @@ import torch
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 
-__all__ = ["attention_received", "observed"]
-
 
 @contextmanager
 def observed(name: str, model: Pretrained, shape: tuple[int, ...]) -> Iterator[None]:

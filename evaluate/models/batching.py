@@ -7,8 +7,6 @@ import torch
 
 from senseprobe.errors import ModelError
 
-__all__ = ["Budget", "Sized", "by_length", "out_of_memory"]
-
 
 class Sized(Protocol):
     """What goes through a model: so many `rows` of input, each of so many tokens."""

@@ -13,12 +13,12 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget, Sized, by_length
 from senseprobe.evaluate.models.checkpoint import Pretrained, open_checkpoint, read_config, vocabulary
 from senseprobe.evaluate.models.failures import guarded
+from senseprobe.evaluate.models.growth import tokenized
 from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
 from senseprobe.evaluate.models.prefixes import Ids, rows_of
 from senseprobe.evaluate.models.reading import LONGEST, ROW, Asked, Reader
-
-__all__ = ["CausalLM", "Tokens", "load"]
+from senseprobe.evaluate.models.tokens import TextTokens
 
 # At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
 _LOGITS = 2**28
@@ -51,7 +51,7 @@ class CausalLM:
     - `start`: what stands before a text: the special tokens that the tokenizer puts there; else its token for the
       beginning of a sequence; else the one for the end of a sequence, after which another begins; else nothing.
     - `max_length`: how many tokens it reads, start included. The last token of a text is asked for, and not read.
-    - `budget` bounds the tokens of a forward pass.
+    - `budget` bounds the tokens of a forward pass; `tokens` are those of texts by themselves.
 
     Raises ModelError where what it says at a token depends on a later one.
     """
@@ -62,6 +62,7 @@ class CausalLM:
         self.name = name
         self.budget = Budget(batch_tokens)
         self.max_length = longest_input(model, tokenizer)
+        self.tokens = TextTokens(tokenizer)
         self._model, self._tokenizer = model, tokenizer
         self._reader = Reader(name, model, longest=self.max_length)
         if self._reader.reads_ahead():
@@ -84,13 +85,9 @@ class CausalLM:
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the texts' own tokens, in order, neither padded nor cut."""
-        if not texts:
-            return []
-        columns = self._tokenizer(
-            list(texts), return_special_tokens_mask=True, return_offsets_mapping=True, verbose=False
-        )
-        rows = zip(columns["input_ids"], columns["special_tokens_mask"], columns["offset_mapping"], strict=True)
-        return [_own(*row) for row in rows]
+        portions = tokenized(self._tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
+        names = ("input_ids", "special_tokens_mask", "offset_mapping")
+        return [_own(*row) for columns in portions for row in zip(*(columns[name] for name in names), strict=True)]
 
     def batches(self, items: Sequence[S]) -> Iterator[list[S]]:
         """Put items into batches, each for one forward pass: in the order of their ids where they share beginnings."""

@@ -1,10 +1,11 @@
 """Opens the checkpoints that `transformers` reads, and refuses those that cannot be trusted."""
 
+import json
 import logging
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,10 +18,11 @@ from transformers.utils import logging as transformers_logging
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.failures import explained
-from senseprobe.evaluate.models.weights import INDEX, refuse_index, refuse_other_weights
+from senseprobe.evaluate.models.growth import check_added, check_steps, check_tokenizer
+from senseprobe.evaluate.models.sizes import CONFIG_MEMORY, Weights, bounded_by, check_config
+from senseprobe.evaluate.models.weights import INDEX, WHOLE, refuse_index, refuse_other_weights
+from senseprobe.release.memory import memory_cap
 from senseprobe.wording import counted
-
-__all__ = ["Pretrained", "open_checkpoint", "quiet", "read_config", "vocabulary"]
 
 # A model, tokenizer or config of transformers, which ships no types that are of use.
 Pretrained: TypeAlias = Any
@@ -37,7 +39,15 @@ def read_config(spec: str) -> Pretrained:
 
 def _config(spec: str, place: str, revision: str | None) -> Pretrained:
     with explained(spec), quiet():
-        config = AutoConfig.from_pretrained(place, revision=revision, trust_remote_code=False)
+        if path := _file(place, "config.json", revision):
+            check_config(spec, path)
+        try:
+            with memory_cap(CONFIG_MEMORY):
+                config = AutoConfig.from_pretrained(place, revision=revision, trust_remote_code=False)
+        except MemoryError:
+            raise ModelError(
+                f"cannot load the model {spec}: its config.json asks for lists that are too long"
+            ) from None
         return _usual(config)
 
 
@@ -69,8 +79,10 @@ def open_checkpoint(
     if commit and (index := _from_hub(place, INDEX, commit)):
         refuse_index(spec, index)
     config = _config(spec, place, commit or revision)
+    if path := _file(place, "tokenizer.json", commit or revision):
+        check_tokenizer(spec, path)
     at = {"revision": commit or revision, "trust_remote_code": False}
-    with explained(spec, config), quiet():
+    with explained(spec, config), quiet(), _bounded(spec, place, commit or revision):
         model, info = auto_class.from_pretrained(
             place,
             config=config,
@@ -79,6 +91,7 @@ def open_checkpoint(
             output_loading_info=True,
             **at,
         )
+    with explained(spec, config), quiet():
         tokenizer = AutoTokenizer.from_pretrained(place, **at)
     _refuse_random_weights(spec, info)
     _refuse_useless_tokenizer(spec, tokenizer, model)
@@ -120,6 +133,22 @@ def _from_hub(place: str, file: str, revision: str | None) -> Path | None:
             return Path(hf_hub_download(place, file, revision=revision))
     except (OSError, ValueError, RuntimeError, ImportError, LookupError, TypeError, AttributeError, HfHubHTTPError):
         return None
+
+
+def _file(place: str, name: str, revision: str | None) -> Path | None:
+    """A file of a model in a folder or on the Hub; None where there is none."""
+    path = Path(place) / name if Path(place).is_dir() else _from_hub(place, name, revision)
+    return path if path is not None and path.is_file() else None
+
+
+def _bounded(spec: str, place: str, revision: str | None) -> AbstractContextManager[None]:
+    """Bounds what is built by the weights of a model; pickles on the Hub, which are trusted, bound nothing."""
+    index = _file(place, INDEX, revision)
+    names = sorted(refuse_index(spec, index)) if index else [WHOLE]
+    files = [path for path in (_file(place, name, revision) for name in names) if path]
+    if not files and Path(place).is_dir():
+        files = [path for path in Path(place).glob("*.bin") if path.is_file()]
+    return bounded_by(spec, Weights.of(files)) if files else nullcontext()
 
 
 @contextmanager
@@ -176,6 +205,9 @@ def _refuse_useless_tokenizer(spec: str, tokenizer: Pretrained, model: Pretraine
     # Without tokenizer files transformers makes up a tokenizer that knows the special tokens and nothing else.
     if not tokenizer.is_fast or len(tokenizer) <= len(set(tokenizer.all_special_tokens)):
         raise ModelError(f"cannot load the model {spec}: it has no tokenizer that can be read")
+    backend = tokenizer.backend_tokenizer
+    check_steps(spec, json.loads(backend.to_str()))
+    check_added(spec, backend.num_special_tokens_to_add(is_pair=True))
     if not isinstance(tokenizer.model_max_length, int | float):
         raise ModelError(f"cannot load the model {spec}: model_max_length in its tokenizer_config.json is no number")
     size = vocabulary(model)

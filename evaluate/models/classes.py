@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from senseprobe.errors import ModelError
 from senseprobe.wording import counted
 
-__all__ = ["CLASSES", "class_columns"]
-
 CLASSES = ("entailment", "neutral", "contradiction")
 """The order in which probabilities are given, whatever the model's own."""
 

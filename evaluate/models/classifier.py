@@ -17,16 +17,16 @@ from senseprobe.evaluate.models.failures import guarded
 from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.joining import Joiner, Pair
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.models.tokens import TextTokens
 from senseprobe.evaluate.units import EMPTY, TOO_LONG
 from senseprobe.wording import counted
-
-__all__ = ["Classifier", "load"]
 
 
 class Classifier:
     """A model with the ability of inference: it tells entailment, neutral and contradiction apart.
 
-    `columns` are its outputs for these three, in this order; `budget` bounds the tokens of a forward pass.
+    `columns` are its outputs for these three, in this order; `budget` bounds the tokens of a forward pass;
+    `tokens` are those of texts by themselves.
     """
 
     ability = "inference"
@@ -37,6 +37,7 @@ class Classifier:
         self.name = name
         self.budget = Budget(batch_tokens)
         self.max_length = longest_input(model, tokenizer)
+        self.tokens = TextTokens(tokenizer)
         self._model, self._tokenizer, self._columns = model, tokenizer, list(columns)
         self._joiner = Joiner(tokenizer, typed="token_type_ids" in inspect.signature(model.forward).parameters)
 

@@ -14,8 +14,6 @@ from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate.models.batching import out_of_memory
 from senseprobe.evaluate.plugins import without_tokens
 
-__all__ = ["explained", "guarded"]
-
 P = ParamSpec("P")
 M = TypeVar("M")
 

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["OWN", "Family"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:

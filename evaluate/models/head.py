@@ -12,8 +12,6 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.agreement import agree
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 
-__all__ = ["Head", "own_log_probabilities"]
-
 # So far may logits be apart that were computed for some rows and for all, as a part of the largest of them.
 _SAME = {torch.float64: 1e-9, torch.float32: 1e-3}
 _SAME_IN_HALF = 3e-2

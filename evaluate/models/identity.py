@@ -10,8 +10,6 @@ import torch
 from senseprobe.evaluate.models.checkpoint import Pretrained
 from senseprobe.evaluate.models.placing import longest_input
 
-__all__ = ["fingerprint"]
-
 # What of a config says where and by what it was written, not what the model computes.
 _CIRCUMSTANCES = ("_commit_hash", "_name_or_path", "architectures", "dtype", "transformers_version")
 

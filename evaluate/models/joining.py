@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from senseprobe.evaluate.models.checkpoint import Pretrained
-
-__all__ = ["Joiner", "Pair"]
+from senseprobe.evaluate.models.growth import tokenized
 
 Ids = tuple[int, ...]
 Texts = tuple[str, str]
@@ -60,8 +59,8 @@ class Joiner:
 
     def _tokens(self, texts: Sequence[str]) -> dict[str, Ids]:
         """The tokens of each text alone, without special ones."""
-        columns = self._tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)
-        return dict(zip(texts, map(tuple, columns["input_ids"]), strict=True))
+        portions = tokenized(self._tokenizer, texts, add_special_tokens=False, return_attention_mask=False)
+        return dict(zip(texts, (tuple(ids) for columns in portions for ids in columns["input_ids"]), strict=True))
 
     def _put(self, first: Ids, second: Ids) -> Pair:
         """The two texts between what stands around them."""
@@ -75,13 +74,14 @@ class Joiner:
 
     def _joined(self, pairs: Sequence[Texts]) -> list[Pair]:
         """The pairs as the tokenizer itself joins them."""
-        columns = self._tokenizer([a for a, _ in pairs], [b for _, b in pairs], verbose=False)
+        portions = tokenized(self._tokenizer, [a for a, _ in pairs], [b for _, b in pairs])
         return [
             Pair(
                 tuple(ids),
                 tuple(columns["token_type_ids"][row]) if self._typed else None,
                 {0, 1} <= {*columns.sequence_ids(row)},
             )
+            for columns in portions
             for row, ids in enumerate(columns["input_ids"])
         ]
 

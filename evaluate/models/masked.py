@@ -1,8 +1,9 @@
 """Masked language models: the log-probability of a token at a position, given all or part of a text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,12 +15,12 @@ from senseprobe.evaluate.models.attention import attention_received, observed
 from senseprobe.evaluate.models.batching import Budget
 from senseprobe.evaluate.models.checkpoint import Pretrained, open_checkpoint, vocabulary
 from senseprobe.evaluate.models.failures import guarded
+from senseprobe.evaluate.models.growth import tokenized
 from senseprobe.evaluate.models.head import Head, own_log_probabilities
 from senseprobe.evaluate.models.identity import fingerprint
 from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.models.tokens import TextTokens
 from senseprobe.evaluate.units import EMPTY, TOO_LONG
-
-__all__ = ["Encoding", "MaskedLM", "Query", "load"]
 
 # At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
 _LOGITS = 2**28
@@ -65,7 +66,7 @@ class Encoding:
 class MaskedLM:
     """A masked language model with the ability of token log-probabilities, and of the attention that tokens receive.
 
-    `budget` bounds the tokens of a forward pass.
+    `budget` bounds the tokens of a forward pass; `tokens` are those of texts by themselves.
     """
 
     ability = "masked"
@@ -75,6 +76,7 @@ class MaskedLM:
         self.budget = Budget(batch_tokens)
         self.mask_id: int = tokenizer.mask_token_id
         self.max_length = longest_input(model, tokenizer)
+        self.tokens = TextTokens(tokenizer)
         self._model, self._tokenizer = model, tokenizer
         self._head = Head(name, model)
 
@@ -85,17 +87,8 @@ class MaskedLM:
 
     def encode(self, texts: Sequence[str]) -> list[Encoding]:
         """Return the texts as the model reads them, in order, neither padded nor cut."""
-        if not texts:
-            return []
-        columns = self._tokenizer(
-            list(texts), return_special_tokens_mask=True, return_offsets_mapping=True, verbose=False
-        )
-        types = columns.get("token_type_ids") or [None] * len(texts)
-        rows = zip(columns["input_ids"], types, columns["special_tokens_mask"], columns["offset_mapping"], strict=True)
-        return [
-            Encoding(tuple(ids), None if kinds is None else tuple(kinds), tuple(map(bool, special)), tuple(offsets))
-            for ids, kinds, special, offsets in rows
-        ]
+        portions = tokenized(self._tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
+        return [encoding for columns in portions for encoding in _encodings(columns)]
 
     def can_score(self, encoding: Encoding) -> bool:
         """Whether the text has a token of its own and is not too long for the model."""
@@ -166,6 +159,13 @@ class MaskedLM:
 
     def _tensor(self, values: object) -> torch.Tensor:
         return torch.as_tensor(values, dtype=torch.long, device=self._model.device)
+
+
+def _encodings(columns: Mapping[str, Any]) -> Iterator[Encoding]:
+    types = columns.get("token_type_ids") or [None] * len(columns["input_ids"])
+    rows = zip(columns["input_ids"], types, columns["special_tokens_mask"], columns["offset_mapping"], strict=True)
+    for ids, kinds, special, offsets in rows:
+        yield Encoding(tuple(ids), None if kinds is None else tuple(kinds), tuple(map(bool, special)), tuple(offsets))
 
 
 def _places(rows: Sequence[Sequence[Query]]) -> NDArray[np.int64]:

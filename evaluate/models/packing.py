@@ -10,8 +10,6 @@ from transformers.pytorch_utils import Conv1D
 from senseprobe.evaluate.models.agreement import agree
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 
-__all__ = ["pack"]
-
 # The operators that PyTorch's own compiler makes of linear layers on a CPU.
 _OPERATORS = ("_reorder_linear_weight", "_linear_pointwise")
 # So far may logits be apart that layers give as they are and packed, as a part of the largest of them.

@@ -9,8 +9,6 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 from senseprobe.evaluate.models.packing import pack
 
-__all__ = ["batch_tokens_on", "device_of", "dtype_of", "longest_input", "placed"]
-
 _DTYPES: Mapping[str, torch.dtype] = {
     "float32": torch.float32,
     "float64": torch.float64,

@@ -12,7 +12,6 @@ from senseprobe.evaluate.plugins import HERE, Unfit, blamed, each_blamed, tell
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
 
-__all__ = ["admit", "answers_of", "claiming", "open_plugged", "raw_config"]
 
 A = TypeVar("A")
 

@@ -13,8 +13,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Forest", "Ids", "Numbers", "rows_of"]
-
 Ids = tuple[int, ...]
 Numbers = NDArray[np.int64]
 

@@ -14,8 +14,6 @@ from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, vocabulary
 from senseprobe.evaluate.models.head import Head, own_log_probabilities
 from senseprobe.evaluate.models.prefixes import Forest, Ids, Numbers
 
-__all__ = ["LONGEST", "ROW", "Asked", "Reader"]
-
 Asked: TypeAlias = tuple[Ids, int]
 """Ids, and how many of them are given, not none and not all: log P(ids[given:] | ids[:given]) is asked for."""
 

@@ -7,17 +7,15 @@ from typing import Any
 
 from senseprobe.errors import ModelError
 
-__all__ = ["INDEX", "refuse_index", "refuse_other_weights"]
-
 INDEX = "model.safetensors.index.json"
 """Says which of several files has which of the weights."""
-_WHOLE = "model.safetensors"
+WHOLE = "model.safetensors"
 _PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
 def refuse_other_weights(folder: Path, *, allow_pickle: bool) -> None:
     """Raise ModelError where the weights that transformers would take are not safetensors of this folder."""
-    if (folder / _WHOLE).is_file():
+    if (folder / WHOLE).is_file():
         return
     if (folder / INDEX).is_file():
         _refuse_missing(folder, refuse_index(str(folder), folder / INDEX))
@@ -58,7 +56,7 @@ def _refuse_missing(folder: Path, names: Collection[str]) -> None:
 def _refuse_pickle(folder: Path, *, allow_pickle: bool) -> None:
     pickled = [name for name in _PICKLED if (folder / name).is_file()]
     if not pickled:
-        raise ModelError(f"cannot load the model {folder}: the folder has no weights ({_WHOLE})")
+        raise ModelError(f"cannot load the model {folder}: the folder has no weights ({WHOLE})")
     if not allow_pickle:
         raise ModelError(
             f"cannot load the model {folder}: its only weights ({pickled[0]}) are a pickle, which can run code when it"

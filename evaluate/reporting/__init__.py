@@ -11,6 +11,7 @@
     lines.py        figures of several results side by side
     singles.py      sections of words, frames, rows and fillers
     proofs.py       sections of what figures are held against
+    fitness.py      the section of what tokenizers make of the rows
     brief.py        what a report says first
     account.py      what a report is made of, before it is set
     telling.py      all of it in order

@@ -5,8 +5,6 @@ Nothing here is escaped: names and sentences are as they were found, and whoever
 
 from dataclasses import dataclass
 
-__all__ = ["Account", "Cell", "Plot", "Section", "Table"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from senseprobe.evaluate.control import DATASET, is_probe, same_model
 from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.fitness import unreadable_configs
 from senseprobe.evaluate.reporting import words
 from senseprobe.evaluate.reporting.account import Section
 from senseprobe.evaluate.reporting.evidence import Evidence
@@ -11,8 +12,6 @@ from senseprobe.evaluate.reporting.lines import Line, headlines
 from senseprobe.evaluate.reporting.proofs import control_figures
 from senseprobe.records import Figure
 from senseprobe.wording import counted, listed
-
-__all__ = ["in_short"]
 
 FEW = 3
 """Results that are told of one by one, and figures of a kind that are named of each."""
@@ -34,10 +33,16 @@ def in_short(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
     firsts = headlines(lines)
     numbered = [(number, each) for number, each in enumerate(evidence) if "planted" not in each.result.model]
     figures = {number: [line.cells[number] for line in firsts] for number in range(len(evidence))}
-    held = {number: [figure for figure in cells if figure is not None] for number, cells in figures.items()}
+    held = {number: [*_readable(evidence[number], cells)] for number, cells in figures.items()}
     told = [_of_what(evidence, firsts)]
     for number, each in numbered[:FEW]:
-        clauses = [*_readings(held[number]), *_relative(each), *_controls(each), *_planted(number, evidence, held)]
+        clauses = [
+            *_readings(held[number]),
+            *_unreadable(each),
+            *_relative(each),
+            *_controls(each),
+            *_planted(number, evidence, held),
+        ]
         told += [f"{_named(number, evidence)}: {'; '.join(clauses)}."] if clauses else []
     if len(numbered) > FEW:
         told.append(f"Of {counted(len(numbered) - FEW, 'more result')} the figures are below.")
@@ -100,9 +105,22 @@ def _shown(figure: Figure) -> str:
     return f"{figure.config} {words.interval(figure)}{zero}"
 
 
+def _readable(evidence: Evidence, figures: Sequence[Figure | None]) -> Iterator[Figure]:
+    """The figures that there are, of configs whose words the tokenizer knows."""
+    without = unreadable_configs(evidence.result.fitness)
+    yield from (figure for figure in figures if figure is not None and figure.config not in without)
+
+
+def _unreadable(evidence: Evidence) -> Iterator[str]:
+    """The configs that no figure is told of, each with the reason."""
+    if found := [f"{config} ({why})" for config, why in unreadable_configs(evidence.result.fitness).items()]:
+        yield f"not readable is {listed(found[:FEW], len(found))}"
+
+
 def _relative(evidence: Evidence) -> Iterator[str]:
     """How many groups differ from the others, which can be said also where no value is neutral."""
-    tested = [p for each in evidence.result.figures if each.estimand == "relative" and (p := each.p_holm) is not None]
+    readable = _readable(evidence, evidence.result.figures)
+    tested = [p for each in readable if each.estimand == "relative" and (p := each.p_holm) is not None]
     if tested:
         found = sum(p < LEVEL for p in tested)
         yield f"of {counted(len(tested), 'relative figure')}, {found} with p < {LEVEL:g} after Holm"

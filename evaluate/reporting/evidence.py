@@ -4,8 +4,9 @@ Files come from anywhere, so sizes are bounded before anything is read; what is 
 of the figures alone.
 """
 
+import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,13 +15,17 @@ import pandas as pd
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
+from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.estimands.kernels import OF_LABELS
+from senseprobe.evaluate.estimands.plugged import besides
 from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.run import figures_of, levels_of
+from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scores import kind_of, read_scores
+from senseprobe.records import Figure
 from senseprobe.release.reading import Release, open_release
 from senseprobe.release.verify import verify_release
 from senseprobe.wording import listed
-
-__all__ = ["MAX_RESULTS", "Evidence", "gather"]
 
 MAX_RESULTS = 24
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
@@ -48,6 +53,12 @@ class Evidence:
     def label(self) -> str:
         """Scorer and model, as headings have it."""
         return f"{self.result.scorer} · {self.result.model['name']}"
+
+    def drawn_from(self, name: str) -> dict[str, int] | None:
+        """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
+        if self.release is None or self.result.limit is None:
+            return None
+        return levels_of(self.release, name)
 
     @property
     def kind(self) -> str:
@@ -127,9 +138,46 @@ def _evidence(
     tables = {} if release is None or rows is None else _joined(release, rows)
     found = [each for each in controls if control.same_model(each, result)]
     kept = {each.signature: each for each in (*found, *control.beside(path.resolve().parent, result))}
+    result, renewed = _renewed(result, release, tables)
+    told += renewed
     evidence = Evidence(result=result, rows=rows, release=release, tables=tables, missing=tuple(told))
     needed = evidence.kind == "inference" and not control.is_control(result)
     return replace(evidence, controls=tuple(kept.values()) if needed else ())
+
+
+def _renewed(result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame]) -> tuple[Result, list[str]]:
+    """Return a result whose figures have today's definitions, computed from its rows, and what is to be known of it.
+
+    Where its rows or its release are not at hand, its figures stay as they are.
+    """
+    declared = SCORERS.get(result.scorer)
+    told = []
+    if declared is not None and declared.version > result.scorer_version:
+        told.append(
+            f"Its scores are of an older definition of {result.scorer} ({result.scorer_version}, now "
+            f"{declared.version}): score the model again."
+        )
+    if newer := _defined(result.figures, operator.gt):
+        told.append(f"Of a newer definition than this senseprobe's: {', '.join(newer)}: upgrade it.")
+    if not (older := _defined(result.figures, operator.lt)):
+        return result, told
+    if release is None or not tables:
+        # What was taken for neutral may be none: that follows from the rows.
+        figures = tuple(replace(f, neutral=None) if f.estimand in OF_LABELS else f for f in result.figures)
+        told.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
+        return replace(result, figures=figures) if {*older} & OF_LABELS else result, told
+    asked = besides(figure.estimand for figure in result.figures)
+    figures = figures_of(
+        release, tables, seed=result.seed, scale=result.scale, estimands=asked, drawn=result.limit is not None
+    )
+    told.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
+    return replace(result, figures=figures), told
+
+
+def _defined(figures: Iterable[Figure], compared: Callable[[int, int], bool]) -> list[str]:
+    """Return the estimands of figures whose definition, `compared` with today's, is older (lt) or newer (gt)."""
+    definitions = {figure.estimand: figure.definition for figure in figures if figure.estimand in CATALOGUE}
+    return [name for name, definition in definitions.items() if compared(definition, CATALOGUE[name].definition)]
 
 
 def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -11,8 +11,6 @@ from senseprobe.records import Design
 from senseprobe.release.reading import Release
 from senseprobe.statistics import FloatArray
 
-__all__ = ["MOST", "Row", "Rows", "Words", "largest", "largest_fillers", "shortened"]
-
 MOST = 6
 """Rows of each kind that are shown."""
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands import kernel_rows
+from senseprobe.evaluate.estimands import CATALOGUE, kernel_rows
 from senseprobe.evaluate.estimands.inference import Scope, figure_of
 from senseprobe.evaluate.estimands.kernels import estimate, fixed_slots, labels, project
 from senseprobe.evaluate.estimands.neutrality import MEANS, compact, inference_rows
+from senseprobe.evaluate.estimands.preference import neutral_value, readings
 from senseprobe.records import Design, Factor, Figure
-
-__all__ = ["MOST", "Levels", "example", "levels"]
+from senseprobe.statistics import Scale
 
 MOST = 40
 """Levels of a slot that are shown: half of them the lowest, half the highest. The rest is counted."""
@@ -33,18 +33,22 @@ class Levels:
 
 
 def levels(
-    rows: pd.DataFrame, design: Design, config: str, words: Mapping[str, Sequence[str]] | None = None
+    rows: pd.DataFrame,
+    design: Design,
+    config: str,
+    words: Mapping[str, Sequence[str]] | None = None,
+    scale: Scale = "log",
 ) -> Iterator[Levels]:
     """`preference-half`, or the design's first mean over rows of inference, for each word of each slot and each frame.
 
     `rows` are one config's, with scores. A slot with one word is left out. `words` are those to show of each slot,
-    where they are chosen already, by another model's figures.
+    where they are chosen already, by another model's figures. `scale` is that of the scores (`Scorer.scale`).
     """
     estimand = _estimand(design)
     if estimand is None or not len(rows):
         return
     table = compact(rows, design) if design.kind == "inference" else rows
-    scored = kernel_rows(table, design, estimand)
+    scored = kernel_rows(table, design, estimand, scale)
     for slot in (*design.slots, "frame"):
         means = pd.Series(np.round(scored.kernel, 12)).groupby(labels(scored.table, slot).astype(str)).mean()
         if len(means) < 2:
@@ -53,7 +57,7 @@ def levels(
         order = [str(word) for word in means.round(9).sort_index().sort_values(kind="stable").index]
         shown = (words or {}).get(slot) or (order if len(order) <= MOST else order[: MOST // 2] + order[-MOST // 2 :])
         held = labels(table, slot).astype(str)
-        figures = tuple(_figure(table[held == word], design, config, estimand, slot, word) for word in shown)
+        figures = tuple(_figure(table[held == word], design, config, estimand, slot, word, scale) for word in shown)
         yield Levels(config=config, slot=slot, estimand=estimand, figures=figures, words=len(order))
 
 
@@ -63,13 +67,15 @@ def _estimand(design: Design) -> str | None:
     return next((name for name in design.estimands if name in {*MEANS, "accuracy"}), None)
 
 
-def _figure(part: pd.DataFrame, design: Design, config: str, estimand: str, slot: str, word: str) -> Figure:
+def _figure(
+    part: pd.DataFrame, design: Design, config: str, estimand: str, slot: str, word: str, scale: Scale
+) -> Figure:
     """The figure of the rows that hold a word; it does not generalise over what it is about."""
     if design.kind == "inference":
         scope = Scope(design=design, config=config, group=word, held=(slot,))
         return figure_of(inference_rows(part, design, estimand), scope, estimand)
     rest = replace(design, factors=tuple(_without(design.factors, slot)))
-    rows = kernel_rows(part, rest, estimand)
+    rows = kernel_rows(part, rest, estimand, scale)
     rule = project(rows, rest)
     fields = estimate(rows, rule)
     listed = [slot, *(column for factor in rest.factors for column in factor.columns)]
@@ -78,7 +84,9 @@ def _figure(part: pd.DataFrame, design: Design, config: str, estimand: str, slot
         sense_type=design.sense_type,
         estimand=estimand,
         group=word,
-        neutral=design.neutral,
+        neutral=neutral_value(rows, design),
+        readings=readings(rows, design),
+        definition=CATALOGUE[estimand].definition,
         **{**fields, "fixed": (*rule.fixed, *fixed_slots(design, listed))},
         **rows.tally.as_fields(),
     )

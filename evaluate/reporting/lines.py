@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from senseprobe.evaluate.estimands import LEADING
 from senseprobe.evaluate.estimands.families import CONTRASTS, GAPS, RELATIVE, as_told, corrected
+from senseprobe.evaluate.fitness import Fitness, unreadable
 from senseprobe.evaluate.reporting import plots, words
 from senseprobe.evaluate.reporting.account import Cell, Plot, Section, Table
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.records import Figure
 from senseprobe.wording import counted
-
-__all__ = ["Line", "by_bias", "by_sense", "contrasts", "headlines", "lines_of", "overview", "side_by_side"]
 
 OF_CONTRASTS = ("matched-contrast", "unmatched-difference")
 HEADLINES = ("preference-half", "preference", "nn", "accuracy")
@@ -18,7 +18,7 @@ MOST_GROUPS = 400
 MOST_PLOTTED = 60
 PLOTTED = {
     "preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction", "matched-contrast",
-    "nn", "fn", "t@0.5", "t@0.7", "gap", "accuracy", "relative", "lms", "ss",
+    "nn", "fn", "t@0.5", "t@0.7", "gap", "accuracy", "relative", "relative-mean", "lms", "ss",
 }  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _table(lines: Sequence[Line], caption: str) -> Table:
 
 def overview(lines: Sequence[Line]) -> Iterator[Plot]:
     """Forest plots of all figures with an interval: those around 0, and those from 0 to 100."""
-    shown = [line for line in lines if line.group is None and line.estimand in PLOTTED - {"relative"}]
+    shown = [line for line in lines if line.group is None and line.estimand in PLOTTED]
     for from_zero in (False, True):
         part = [line for line in shown if words.from_zero(line.estimand) == from_zero]
         if part:
@@ -164,26 +164,49 @@ def _groups(lines: Sequence[Line]) -> Iterator[Table]:
 
 _GROUPED = {
     "relative": "each group against the others, or against the sentence that names none, with the same words",
+    "relative-mean": "each group against the mean of the others, with the same words",
     "gap": "entailment of the male word less that of the female one, for each group",
     "accuracy": "right answers by the label that holds",
 }
 
 
 def headlines(lines: Sequence[Line]) -> list[Line]:
-    """The first figure of each config over all its rows."""
-    firsts: dict[str, Line] = {}
-    for estimand in HEADLINES:
-        for line in lines:
-            if line.estimand == estimand and line.group is None:
-                firsts.setdefault(line.config, line)
-    return list(firsts.values())
+    """Return the figure of each config, over all its rows, that leads.
+
+    Where no value of `preference` is neutral, that is `pronoun-stereotype`, if there is one.
+    """
+    whole: dict[str, dict[str, Line]] = {}
+    for line in lines:
+        if line.group is None:
+            whole.setdefault(line.config, {})[line.estimand] = line
+    return [leading for of_config in whole.values() if (leading := _leading(of_config)) is not None]
 
 
-def by_bias(lines: Sequence[Line], biases: Mapping[str, str]) -> Section:
-    """The first figure of each config, by the kind of bias that the release says it is about."""
+def _leading(lines: Mapping[str, Line]) -> Line | None:
+    preference = lines.get("preference-half")
+    if LEADING in lines and preference is not None and preference.first.neutral is None:
+        return lines[LEADING]
+    return next((lines[estimand] for estimand in HEADLINES if estimand in lines), None)
+
+
+def _lead_cell(figure: Figure | None, of: Fitness | None) -> Cell:
+    """The figure that leads a config; why none does where its rows are not readable."""
+    why = "" if figure is None else unreadable(of)
+    return Cell(text="not readable", note=why, kind="number") if why else figure_cell(figure)
+
+
+def by_bias(lines: Sequence[Line], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]) -> Section:
+    """The first figure of each config, by the kind of bias that the release says it is about.
+
+    `fitness` is that of each result: a config that is not readable is led by no figure.
+    """
     firsts = [line for line in headlines(lines) if biases.get(line.config)]
     rows = tuple(
-        (Cell(text=biases[line.config], kind="name"), *_row(line)[:-1])
+        (
+            *(Cell(text=name, kind="name") for name in (biases[line.config], line.config, line.estimand)),
+            *(_lead_cell(cell, of.get(line.config)) for cell, of in zip(line.cells, fitness, strict=True)),
+            Cell(text=words.zero(line.first), kind="quiet"),
+        )
         for line in sorted(firsts, key=lambda line: biases[line.config])
     )
     if not rows:

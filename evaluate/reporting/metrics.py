@@ -11,8 +11,6 @@ from senseprobe.evaluate.estimands import CATALOGUE, Estimand
 from senseprobe.evaluate.scorers import SCORERS, Scorer
 from senseprobe.wording import meant
 
-__all__ = ["declared", "entry", "find", "page", "shown_range"]
-
 _HEAD = """\
 # Metrics
 
@@ -50,6 +48,7 @@ def _scorer(scorer: Scorer) -> dict[str, Any]:
 def _estimand(estimand: Estimand) -> dict[str, Any]:
     told = asdict(estimand)
     del told["figures"]  # of a plug-in: a function
+    del told["variant_of"]  # `says` has it in words
     ends = [told.pop("low"), told.pop("high")]
     return {**told, "range": ends, "measure": "points"}
 

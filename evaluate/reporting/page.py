@@ -10,8 +10,6 @@ from markupsafe import Markup
 from senseprobe.evaluate.reporting.account import Account, Plot
 from senseprobe.evaluate.reporting.plots import colour
 
-__all__ = ["html", "markdown"]
-
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 # What GitHub makes links, mentions, emoji and formulas of, even where it is escaped.
 # What follows the @ of NAME@VERSION ends in a number, which no address does.

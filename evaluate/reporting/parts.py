@@ -14,8 +14,6 @@ from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.records import Design, Figure
 from senseprobe.wording import counted
 
-__all__ = ["Part", "parts"]
-
 Slice = Mapping[str, tuple[str, ...]]
 
 

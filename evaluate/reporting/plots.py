@@ -12,7 +12,6 @@ from senseprobe.records import Figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["colour", "forest"]
 
 _COLOURS = ("#1b6ca8", "#c8553d", "#3f7d20", "#7a4fa3", "#8a6d1d", "#444444")
 _MOST_NAME = 60

@@ -14,7 +14,8 @@ from senseprobe.evaluate.estimands.equivalence import (
     equivalence,
     equivalences,
 )
-from senseprobe.evaluate.estimands.families import COMPARISONS, NULLS, as_told, corrected
+from senseprobe.evaluate.estimands.families import COMPARISONS, NULLS, as_told, corrected, labelled_pairs
+from senseprobe.evaluate.estimands.kernels import of_sample
 from senseprobe.evaluate.estimands.neutrality import PROBES
 from senseprobe.evaluate.estimands.null import PolarityNull, polarity_null
 from senseprobe.evaluate.reporting import words
@@ -23,8 +24,6 @@ from senseprobe.evaluate.reporting.differences import Difference
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.lines import figure_cell
 from senseprobe.records import Design, Figure
-
-__all__ = ["answers", "control", "control_figures", "differing", "margin_of", "near_zero", "nulls", "polarity"]
 
 NEAR = "Shown to be near the neutral value?"
 POLARITY = "If polarity meant nothing"
@@ -65,11 +64,15 @@ def answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
     if release is None:
         return
     for config, table in evidence.tables.items():
-        yield from equivalences(table, _with_neutral(release.design(config)), config, margin, seed=seed)
+        design, levels = _with_neutral(release.design(config)), evidence.drawn_from(config)
+        scale = evidence.result.scale
+        yield from equivalences(table, design, config, margin, seed=seed, scale=scale, drawn_from=levels)
     for contrast in release.manifest.contrasts:
         if contrast.a in evidence.tables and contrast.b in evidence.tables:
             a, b = ((evidence.tables[name], release.design(name)) for name in (contrast.a, contrast.b))
-            figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE)
+            figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=evidence.result.scale)
+            if (levels := evidence.drawn_from(contrast.name)) is not None:
+                figure = of_sample(figure, levels)
             if figure.estimand not in WITHOUT_INTERVAL:
                 yield equivalence(figure, margin)
 
@@ -116,15 +119,19 @@ def polarity(evidence: Sequence[Evidence]) -> Section:
 
 
 def nulls(evidence: Evidence) -> list[PolarityNull]:
-    """The null of each config whose polarity can be permuted; p corrected over them."""
+    """Return the null of each config whose polarity can be permuted; p corrected over them, a set of rows once."""
     release = evidence.release
     if release is None:
         return []
-    made = [
-        polarity_null(table, release.design(config), config, seed=evidence.result.seed)
+    made = {
+        config: polarity_null(
+            table, release.design(config), config, seed=evidence.result.seed, scale=evidence.result.scale
+        )
         for config, table in evidence.tables.items()
-    ]
-    return corrected([null for null in made if null is not None], NULLS)
+    }
+    found = {config: null for config, null in made.items() if null is not None}
+    rows = [labelled_pairs(evidence.tables[config]) or config for config in found]
+    return corrected([*found.values()], NULLS, rows)
 
 
 def control(evidence: Sequence[Evidence]) -> Section:

@@ -1,15 +1,15 @@
 """Sections of single words, frames, rows and fillers, for which a result's table and its release have to be at hand."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 
+from senseprobe.evaluate.estimands.kernels import of_sample
 from senseprobe.evaluate.reporting.account import Cell, Section, Table
 from senseprobe.evaluate.reporting.evidence import Evidence
 from senseprobe.evaluate.reporting.extremes import Row, Rows, Words, largest, largest_fillers, shortened
 from senseprobe.evaluate.reporting.levels import Levels, example, levels
 from senseprobe.evaluate.reporting.lines import figure_cell, side_by_side
-
-__all__ = ["by_word", "fillers_of", "rows_of"]
 
 
 def by_word(evidence: Sequence[Evidence]) -> Section:
@@ -36,7 +36,12 @@ def _levels(evidence: Evidence, words: Mapping[str, Mapping[str, Sequence[str]]]
     """Those of one result; `words` are those that were shown of another, by config and slot."""
     if evidence.release is not None:
         for config, table in evidence.tables.items():
-            yield from levels(table, evidence.release.design(config), config, words.get(config))
+            design, drawn_from = evidence.release.design(config), evidence.drawn_from(config)
+            for found in levels(table, design, config, words.get(config), evidence.result.scale):
+                figures = found.figures
+                if drawn_from is not None:
+                    figures = tuple(of_sample(figure, drawn_from) for figure in figures)
+                yield replace(found, figures=figures)
 
 
 def _level_table(

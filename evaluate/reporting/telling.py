@@ -10,13 +10,12 @@ from senseprobe.evaluate.reporting.account import Account, Cell, Section, Table
 from senseprobe.evaluate.reporting.brief import in_short
 from senseprobe.evaluate.reporting.differences import Difference
 from senseprobe.evaluate.reporting.evidence import Evidence
+from senseprobe.evaluate.reporting.fitness import fitness_of
 from senseprobe.evaluate.reporting.lines import Line, by_bias, by_sense, contrasts, lines_of, overview
 from senseprobe.evaluate.reporting.proofs import control, differing, near_zero, polarity
 from senseprobe.evaluate.reporting.singles import by_word, fillers_of, rows_of
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.wording import counted
-
-__all__ = ["tell"]
 
 WARNING = (
     "The rows may state stereotypes. They are wrong and hurtful; they are there to measure what models make of them."
@@ -45,8 +44,9 @@ def tell(evidence: Sequence[Evidence], found: Sequence[Difference] = ()) -> Acco
         in_short(evidence, lines),
         _measured(evidence, card),
         _certainty(evidence, lines),
+        fitness_of(evidence),
         differing(found, labels),
-        by_bias(lines, biases),
+        by_bias(lines, biases, [each.result.fitness for each in evidence]),
         *by_sense(lines, biases),
         contrasts(lines),
         control(evidence),

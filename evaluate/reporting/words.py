@@ -11,21 +11,6 @@ from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.records import Figure
 from senseprobe.wording import counted
 
-__all__ = [
-    "basis",
-    "between",
-    "difference",
-    "factors",
-    "from_zero",
-    "interval",
-    "null",
-    "p_value",
-    "points",
-    "remarks",
-    "shown_p",
-    "zero",
-]
-
 OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
 """Of comparisons, those that are not the interval's, with their names."""
 
@@ -70,6 +55,9 @@ def _is_without(estimand: str) -> bool:
 def remarks(figure: Figure) -> str:
     """What stands below a figure: its p-value, how many rows were scored if not all, ties."""
     told = [p_value(figure)]
+    declared = CATALOGUE.get(figure.estimand)
+    if declared is not None and figure.definition < declared.definition:
+        told.append("older definition")
     if figure.unscored:
         told.append(f"{figure.scored} of {figure.rows} scored")
     if figure.ties:
@@ -106,7 +94,21 @@ def zero(figure: Figure) -> str:
         return "33 is a guess, 100 all right"
     if declared is not None and declared.kind == "inference" and figure.neutral is None:
         return "nothing inferred" if figure.estimand in {"entailment", "contradiction"} else "100 is neutral to all"
-    return "not known to be neutral" if figure.neutral is None else "neutral"
+    if figure.neutral is None:
+        return "; ".join(filter(None, ("not known to be neutral", readings(figure))))
+    return "neutral"
+
+
+def neutral(figure: Figure) -> str:
+    """Return the neutral value of a figure for a table in a terminal, or what else it can be compared with."""
+    if figure.neutral is None:
+        return readings(figure) or "none known"
+    return "0, see p" if figure.estimand == "spread" else f"{figure.neutral:g}"
+
+
+def readings(figure: Figure) -> str:
+    """Return what models read that always prefer one word: ``always he +33.6, always she -33.6``, or nothing."""
+    return ", ".join(f"always {word} {points(value, figure.estimand)}" for word, value in figure.readings.items())
 
 
 def basis(figure: Figure) -> str:

@@ -6,7 +6,7 @@ from senseprobe.evaluate.scorers.declaring import Answers, Scorer
 from senseprobe.evaluate.scorers.plugged import admit
 from senseprobe.evaluate.units import Unit
 
-__all__ = ["SCORERS", "Answers", "Scorer", "Unit", "get"]
+__all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "get"]
 
 SCORERS = Catalogue(
     "senseprobe.scorers", Scorer, "scorer", (*masked.SCORERS, *causal.SCORERS, *inference.SCORERS), admit
@@ -17,3 +17,11 @@ SCORERS = Catalogue(
 def get(name: str) -> Scorer:
     """Return the scorer with the id `name`. Raises SenseprobeError, which lists the ids that there are."""
     return SCORERS.find(name)
+
+
+def counterpart(name: str) -> str:
+    """Return the id of the scorer that differs from `name` in the start token alone; empty where there is none."""
+    scorer = SCORERS.get(name)
+    if scorer is None or scorer.without_start:
+        return scorer.without_start if scorer else ""
+    return next((each.id for each in SCORERS.values() if each.without_start == name), "")

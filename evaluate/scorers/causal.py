@@ -17,8 +17,6 @@ from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.causal import CausalLM
 
-__all__ = ["SCORERS"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -152,6 +150,7 @@ def _declared(
         description=f"{words} {_START if start else _NO_START} {_ENDS}",
         cannot_say=cannot_say if start else f"{cannot_say} {_FIRST}",
         basis="ll" if start else "ll-no-start",
+        without_start=f"{name}-no-start" if start else "",
         parts=_PARTS,
         made=made,
         score=_score(start=start),

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from senseprobe.evaluate.units import Unit
-
-__all__ = ["Answers", "Score", "Scorer", "Why"]
+from senseprobe.statistics import Scale
 
 Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
 """Units that are done, each with its numbers: NaN where it is unscored."""
@@ -23,13 +22,16 @@ class Scorer:
     """A named way from a model to numbers per sentence (or pair).
 
     - `ability`: what it asks of a model: ``masked``, ``causal`` or ``inference``.
-    - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence) or ``span`` (the target's place).
+    - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
+      or ``order`` (which of the two is sentence 1).
     - `columns`: the names of its numbers, one for most.
+    - `scale`: whether they are logarithms (or sums and means of them) or probabilities: by it ties are told.
     - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
     - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
     - `origin`: the distribution of the plug-in that brings it; empty for ours.
     - `basis`, `parts`: what several scorers are made of, so that it is computed and kept once: its name, and those of
       its numbers, with which `score` then answers; `made` makes of them the number. None of these: numbers are kept.
+    - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
     - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
@@ -45,6 +47,7 @@ class Scorer:
     range: tuple[float, float]
     direction: str
     measure: str
+    scale: Scale = "log"
     paper: str
     equation: str
     description: str
@@ -52,6 +55,7 @@ class Scorer:
     basis: str = ""
     parts: tuple[str, ...] = ()
     made: Callable[..., float] | None = None
+    without_start: str = ""
     version: int = 1
     origin: str = ""
     score: Score

@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.classifier import Classifier
     from senseprobe.evaluate.models.joining import Pair
 
-__all__ = ["SCORERS", "nli"]
 
 _COLUMNS = ("entailment", "neutral", "contradiction")
 _UNSCORED = (math.nan,) * len(_COLUMNS)

@@ -17,7 +17,6 @@ from senseprobe.evaluate.units import NOT_FINITE, Unit
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query
 
-__all__ = ["Ask", "Read", "score_by", "why_by"]
 
 Ask: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Positions whose tokens are asked for, and positions that are masked meanwhile."""
@@ -64,18 +63,20 @@ def score_by(
     *,
     numbers: int = 1,
     pairs: bool = False,
+    ordered: bool = False,
     attention: bool = False,
 ) -> Score:
     """A scorer that makes `numbers` of what `ask` asks of each unit; where it asks nothing, the unit is unscored.
 
     `summary` gets an array for each ask, in order: log-probabilities of shape (positions,), or with `attention` those
-    and the attention received, shape (2, positions). With `pairs` the sentence beside is read as well.
+    and the attention received, shape (2, positions). With `pairs` the sentence beside is read as well; with `ordered`,
+    tokens are matched with sentence 1 of the pair first.
     """
     unscored = (np.nan,) * numbers
 
     def score(model: "MaskedLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
         def plan(window: Sequence[Unit]) -> Iterator[_Work]:
-            for read in _reads(model, window, pairs=pairs):
+            for read in _reads(model, window, pairs=pairs, ordered=ordered):
                 queries = partial(_queries, model, read, ask)
                 if model.can_score(read.encoding) and (first := next(queries(), None)):
                     yield _Work(read.unit, first, queries)
@@ -93,24 +94,26 @@ def score_by(
     return score
 
 
-def why_by(ask: Callable[[Read], Iterable[Ask]], nothing: str = "", *, pairs: bool = False) -> Why:
+def why_by(
+    ask: Callable[[Read], Iterable[Ask]], nothing: str = "", *, pairs: bool = False, ordered: bool = False
+) -> Why:
     """What says why a unit has no number from `score_by`; `nothing` is the reason where `ask` asks nothing of it."""
 
     def why(model: "MaskedLM", units: Sequence[Unit]) -> Iterator[str]:
-        for read in _reads(model, units, pairs=pairs):
+        for read in _reads(model, units, pairs=pairs, ordered=ordered):
             asked = next(_queries(model, read, ask), None)
             yield model.obstacle(read.encoding) or (NOT_FINITE if asked else nothing)
 
     return why
 
 
-def _reads(model: "MaskedLM", window: Sequence[Unit], *, pairs: bool) -> Iterator[Read]:
+def _reads(model: "MaskedLM", window: Sequence[Unit], *, pairs: bool, ordered: bool) -> Iterator[Read]:
     """The units as the model reads them, each distinct text turned into tokens once."""
     texts = list(dict.fromkeys(text for unit in window for text in (unit.text, unit.beside)[: 1 + pairs]))
     encodings = dict(zip(texts, model.encode(texts), strict=True))
     for unit in window:
-        encoding = encodings[unit.text]
-        yield Read(unit, encoding, *(shared_tokens(encoding, encodings[unit.beside]) if pairs else ()))
+        encoding, second = encodings[unit.text], unit.second if ordered else None
+        yield Read(unit, encoding, *(shared_tokens(encoding, encodings[unit.beside], second=second) if pairs else ()))
 
 
 def _queries(model: "MaskedLM", read: Read, ask: Callable[[Read], Iterable[Ask]]) -> "Iterator[Query]":

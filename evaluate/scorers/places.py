@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
     from senseprobe.evaluate.models.masked import Encoding
 
-__all__ = ["inside", "rest_of_word", "shared_tokens"]
-
 
 def inside(encoding: "Encoding", start: int, end: int) -> tuple[int, ...]:
     """Positions of the own tokens that have a character of the half-open span, in code points, of the text."""
@@ -48,19 +46,22 @@ def _words(text: str) -> list[int]:
     return numbers
 
 
-def shared_tokens(one: "Encoding", other: "Encoding") -> tuple[tuple[int, ...], tuple[int, ...]]:
+def shared_tokens(
+    one: "Encoding", other: "Encoding", *, second: bool | None = None
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Positions of own tokens of `one` that `other` has as well, in the same order, and of those that it has not.
 
     Tokens are matched by difflib, as the released code of CrowS-Pairs does: blocks in common, longest first. Special
-    tokens help to match and are then left out, by mask. difflib can match a pair otherwise when it is turned around, so
-    that we ask it in one order always: the two texts of a pair have the same tokens in common, however one asks.
+    tokens help to match and are then left out, by mask. difflib can match a pair otherwise when it is turned around.
+    `second` says whether `one` is its second sequence; None: the one with the lower ids is the first. Either way the
+    two texts of a pair have the same tokens in common, whichever is asked.
     """
-    turned = other.ids < one.ids
-    first, second = (other, one) if turned else (one, other)
+    turned = other.ids < one.ids if second is None else second
+    a, b = (other, one) if turned else (one, other)
     matched = {}
-    for a, b in _matched(first.ids, second.ids):
-        if not first.special[a] and not second.special[b]:
-            matched[b if turned else a] = True
+    for at, bt in _matched(a.ids, b.ids):
+        if not a.special[at] and not b.special[bt]:
+            matched[bt if turned else at] = True
     return tuple(sorted(matched)), tuple(place for place in one.positions if place not in matched)
 
 

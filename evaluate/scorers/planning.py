@@ -7,8 +7,6 @@ from typing import Protocol, TypeVar
 from senseprobe.evaluate.scorers.declaring import Answers
 from senseprobe.evaluate.units import Unit
 
-__all__ = ["Work", "answered"]
-
 # So many texts are looked at together: enough to find others of the same length, few enough to be held in memory.
 _WINDOW = 65_536
 

@@ -9,11 +9,10 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.plugins import Unfit, each_blamed
 from senseprobe.evaluate.scorers.declaring import Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
+from senseprobe.statistics import SCALES
 from senseprobe.wording import counted
 
-__all__ = ["admit"]
-
-READABLE = {"text", "beside", "span"}
+READABLE = ("text", "beside", "span", "order")
 OF_INFERENCE = ("entailment", "neutral", "contradiction")
 DUST = 1e-6
 """By which a number may lie outside its range, times the end where that is above 1: what computing adds to it."""
@@ -24,10 +23,12 @@ def admit(scorer: Scorer) -> Scorer:
     columns = OF_INFERENCE if scorer.ability == "inference" else ("score",)
     if not _are_texts(scorer.columns) or tuple(scorer.columns) != columns:
         raise Unfit(f"its columns are {_listed(scorer.columns)}, where figures need {_listed(columns)}")
-    if not _are_texts(scorer.reads) or not {*scorer.reads} <= READABLE:
-        raise Unfit(f"it reads {_listed(scorer.reads)}, and there is text, beside, span")
+    if not _are_texts(scorer.reads) or not {*scorer.reads} <= {*READABLE}:
+        raise Unfit(f"it reads {_listed(scorer.reads)}, and there is {_listed(READABLE)}")
     if not callable(scorer.score) or type(scorer.version) is not int:
         raise Unfit("its score is no function, or its version no whole number")
+    if scorer.scale not in SCALES:
+        raise Unfit(f"its scale is {scorer.scale!r}, and there is {' and '.join(SCALES)}")
     if not _is_range(scorer.range):
         raise Unfit("its range is not a lower and an upper end")
     if scorer.made is not None or scorer.basis or scorer.parts:

@@ -14,8 +14,6 @@ from senseprobe.generator.wordlists import DESCRIPTOR, WordList, show
 from senseprobe.records import Finding
 from senseprobe.wording import nearest
 
-__all__ = ["Waiver", "misplaced", "of_config", "of_dataset", "of_list", "settle"]
-
 FEWEST_WORDS = 3
 """Words that it takes to give a reason."""
 

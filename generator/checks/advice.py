@@ -11,8 +11,6 @@ from senseprobe.generator.declarations import FRONTS, Card
 from senseprobe.records import Finding
 from senseprobe.wording import meant, nearest
 
-__all__ = ["EXAMPLES", "advised"]
-
 _MISSING = re.compile(r"(?:.*\.)?(\w+): field required")
 _UNKNOWN = re.compile(r"(.*): extra inputs are not permitted")
 

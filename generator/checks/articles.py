@@ -11,8 +11,6 @@ from senseprobe.generator.english import MARK, English, no_article
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["wrong_article"]
-
 _BEFORE_OUTPUT = re.compile(r"(?<![\w'-])(an?|An?)\s+$")
 # A capital A within a sentence is more often a letter (vitamin A, plan A) than an article.
 _BEFORE_WORD = re.compile(r"(?:(?<![\w'.-])(an?)|^(An?))\s+([^\W_][\w'.-]*)(?=[\s,;:.!?\"'\u201d\u2019)\]]|$)")

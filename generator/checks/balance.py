@@ -10,8 +10,6 @@ from senseprobe.generator.declarations import AssociationFront, ContrastFront, I
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["unequal_lengths", "unequal_sizes"]
-
 MOST_WORDS_APART = 0.5
 """Words that the two roles' bound words may differ in on average: one in every second pair."""
 

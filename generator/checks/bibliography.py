@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from senseprobe.generator import yamlfile
 from senseprobe.generator.catalogue import lists_of
-from senseprobe.generator.checks.registry import Subject, on_config, on_dataset, on_list
-from senseprobe.generator.templates import Dataset
+from senseprobe.generator.checks.registry import Published, Subject, on_config, on_dataset, on_list
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, show
 from senseprobe.project import Layer, built_in
 from senseprobe.records import Finding
 from senseprobe.wording import nearest
-
-__all__ = ["BIBLIOGRAPHY", "of_a_config", "of_a_dataset", "of_a_list"]
 
 BIBLIOGRAPHY = "references.bib"
 """The file of sources, beside a layer's lists."""
@@ -32,8 +30,9 @@ def of_a_config(subject: Subject) -> Iterator[Finding]:
 
 
 @on_dataset("E207")
-def of_a_dataset(dataset: Dataset) -> Iterator[Finding]:
+def of_a_dataset(published: Published) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
+    dataset = published.dataset
     folder, path = lists_of(Layer(dataset.folder.parent.parent)).folders[0], dataset.folder / "dataset.yaml"
     data = yamlfile.parse(yamlfile.read_text(path, show(path)), show(path))
     place = show(path), *yamlfile.place([data], ("citation",))
@@ -73,5 +72,11 @@ def _unknown(what: str, key: str, folder: Path, place: tuple[str, int, int]) -> 
     yield Finding(path=path, line=line, column=column, code="E207", message=message, hint=hint)
 
 
-def _keys(path: Path) -> set[str]:
-    return {*_ENTRY.findall(path.read_text("utf-8", "replace"))} if path.is_file() else set()
+def _keys(path: Path) -> frozenset[str]:
+    return _entries(path.read_text("utf-8", "replace")) if path.is_file() else frozenset()
+
+
+@lru_cache(maxsize=4)
+def _entries(text: str) -> frozenset[str]:
+    """The keys of a bibliography; kept, since each source that is named is looked up in the same two."""
+    return frozenset(_ENTRY.findall(text))

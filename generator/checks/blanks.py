@@ -15,8 +15,6 @@ from senseprobe.generator.english.tables import word_set
 from senseprobe.generator.segments import Segment
 from senseprobe.records import Finding
 
-__all__ = ["blanks"]
-
 _WRONG = r"\s\s|\s[.,;:!?](?:\s|$)|(?:^|[^.])\.\.$"
 # French has a blank before high punctuation.
 _WRONG_ANYWHERE = r"\s\s|\s[.,](?:\s|$)|(?:^|[^.])\.\.$"

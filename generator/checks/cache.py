@@ -1,4 +1,4 @@
-"""What lint remembers from one run to the next, so that a second one asks neither NLTK nor checks of what is unchanged.
+"""What lint remembers from one run to the next, so that a second one asks no checks of what is unchanged.
 
 What was found of a list or a dataset is kept by a hash of every file that it depends on, and what a lexicon says of
 sense keys by the keys. All of it is forgotten when our code changes. A cache that is damaged, or cannot be written, is
@@ -19,13 +19,11 @@ from senseprobe.files import write_whole
 from senseprobe.generator.checks.report import Report
 from senseprobe.lexicon.folder import default_folder
 
-__all__ = ["Memory", "cache_file", "key_of"]
-
 MOST_KEPT = 1_000
 """Reports that are kept; of more, those that were used last."""
 
 _CODE = ("generator", "lexicon", "release")
-_LIBRARIES = ("inflect", "license-expression", "nltk")
+_LIBRARIES = ("inflect", "license-expression")
 
 
 def cache_file() -> Path:

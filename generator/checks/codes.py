@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["CODES", "Code"]
-
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -16,8 +14,9 @@ class Code:
 
 CODES: Mapping[str, Code] = {
     "E100": Code(
-        "A file cannot be read, is too large, or is not UTF-8.",
-        "Save it as UTF-8. No declaration is larger than 16 MiB.",
+        "A file cannot be read, is too large, or is not UTF-8, in its text or its name.",
+        "Save it as UTF-8. No declaration is larger than 16 MiB. Names of folders and files are in messages, ids and "
+        "releases, so rename what has bytes in its name that are no UTF-8.",
     ),
     "E101": Code(
         "Malformed YAML, or sections that are not front matter and frames in turn.",
@@ -87,6 +86,11 @@ CODES: Mapping[str, Code] = {
         "Verdicts that leave no row of a config.",
         "Take the config out of `configs` in `dataset.yaml`, or take back some verdict in `verdicts.csv`.",
     ),
+    "E126": Code(
+        "A config whose name is that of another file of a release.",
+        "A release has a folder for each config beside `recipe`, `README.md`, `croissant.json` and their "
+        "like, and readers, and file systems that know no capitals, would take one for the other. Rename the template.",
+    ),
     "E201": Code(
         "A descriptor of word lists that cannot be used.",
         "`datapackage.yaml` is a Frictionless descriptor: each resource has a name, a path beside it, sources, "
@@ -139,6 +143,11 @@ CODES: Mapping[str, Code] = {
     "E408": Code(
         "The recipe makes other rows than those that were frozen.",
         "`senseprobe verify --rebuild` names the first difference: the rows have changed, or the code that makes them.",
+    ),
+    "E409": Code(
+        "Card, citation or Croissant says otherwise than the manifest.",
+        "A reader or a library would take other files, another licence or other facts from it: fetch the release from "
+        "its authors again.",
     ),
 }
 """By code, in order."""

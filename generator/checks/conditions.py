@@ -10,8 +10,6 @@ from senseprobe.generator.wordlists import WordLists
 from senseprobe.records import Finding
 from senseprobe.wording import nearest
 
-__all__ = ["flip_without_label", "value_of_no_word"]
-
 Location = tuple[str | int, ...]
 
 

@@ -13,9 +13,6 @@ from senseprobe.generator.templates import Frame
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["both_ways", "contradictory", "one_sided", "undeclared_exception"]
-
-
 MOST_TOKENS = 100
 """Words of a frame up to which it is compared with others; a longer one is compared as a whole."""
 
@@ -35,16 +32,30 @@ def contradictory(subject: Subject) -> Iterator[Finding]:
     near: dict[tuple[str, ...], list[tuple[int, Frame]]] = {}
     for number, (block, _) in enumerate(blocks):
         told: set[int] = set()
+        opposed: dict[int, set[tuple[str, ...]]] = {}  # by an earlier block, found once for all frames
         frames = [(frame.frame, key) for frame in block.frames for key in _one_word_less(frame.frame)]
         for frame, key in frames:
             for other, earlier in near.get(key, ()):
-                words = {words for words, stereo, anti in labels[number] if (words, anti, stereo) in labels[other]}
+                if other not in opposed:
+                    opposed[other] = _opposed(labels[number], labels[other])
+                words = opposed[other]
+                if not words or frame.line in told:
+                    continue
                 apart = _apart(_tokens(earlier), _tokens(frame))
-                if words and frame.line not in told and not any(map(_negates, apart)):
+                if not any(map(_negates, apart)):
                     told.add(frame.line)
                     yield _contradiction(subject, earlier, frame, apart, words)
         for frame, key in frames:
             near.setdefault(key, []).append((number, frame))
+
+
+Labels = set[tuple[tuple[str, ...], str, str]]
+"""The words of each row by slot, and what the stereotype and its opposite bind."""
+
+
+def _opposed(labels: Labels, others: Labels) -> set[tuple[str, ...]]:
+    """The words whose label is the other way round in the others."""
+    return {words for words, stereo, anti in labels if (words, anti, stereo) in others}
 
 
 _TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|[\w'-]+")
@@ -165,6 +176,8 @@ def _is_exception(condition: Condition) -> bool:
 
 def _contested(block: ResolvedBlock, front: ContrastFront, condition: Condition) -> bool:
     """Whether every combination of words that a condition holds for is contested."""
+    if condition in front.contested:
+        return True
     held = {slot: [word for word in words if _holds(condition, slot, word)] for slot, words in block.slots.items()}
     slots = {key.partition(".")[0] for asked in (condition, *front.contested) for key in asked}
     rows = (dict(zip(slots, chosen, strict=True)) for chosen in product(*(held[slot] for slot in slots)))

@@ -3,15 +3,10 @@
 from collections.abc import Iterator
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.catalogue import lists_of
-from senseprobe.generator.checks.registry import on_dataset, on_list
+from senseprobe.generator.checks.registry import Published, on_dataset, on_list
 from senseprobe.generator.licensing import mistake_of_dataset, mistakes_of_list, used_lists
-from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import WordList
-from senseprobe.project import Layer
 from senseprobe.records import Finding
-
-__all__ = ["of_a_dataset", "of_a_list", "of_lists_together"]
 
 
 @on_list("E208")
@@ -28,26 +23,25 @@ def of_a_list(words: WordList) -> Iterator[Finding]:
 
 
 @on_dataset("E208")
-def of_a_dataset(dataset: Dataset) -> Iterator[Finding]:
+def of_a_dataset(published: Published) -> Iterator[Finding]:
     """The licence of a dataset is no SPDX expression, or forbids changed versions."""
-    yield from (finding for finding in _found(dataset) if finding.code == "E208")
+    yield from (finding for finding in _found(published) if finding.code == "E208")
 
 
 @on_dataset("E209")
-def of_lists_together(dataset: Dataset) -> Iterator[Finding]:
+def of_lists_together(published: Published) -> Iterator[Finding]:
     """The licences of a dataset and of the lists that it uses cannot be one.
 
     A release bears the most restrictive of them. There is none where two share-alike licences differ (CC-BY-SA-4.0 and
     CC-BY-NC-SA-4.0), where a share-alike one allows commerce and another forbids it, or where senseprobe does not know
     how one goes with others. Leave out one of the lists, or ask its authors for another licence.
     """
-    yield from (finding for finding in _found(dataset) if finding.code == "E209")
+    yield from (finding for finding in _found(published) if finding.code == "E209")
 
 
-def _found(dataset: Dataset) -> Iterator[Finding]:
-    lists = lists_of(Layer(dataset.folder.parent.parent))
+def _found(published: Published) -> Iterator[Finding]:
     try:
-        used = used_lists(dataset, lists)
+        used = used_lists(published.dataset, published.lists)
     except DeclarationError:
         return  # a list that cannot be read is told for itself
-    yield from mistake_of_dataset(dataset, used)
+    yield from mistake_of_dataset(published.dataset, used)

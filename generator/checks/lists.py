@@ -7,8 +7,6 @@ from senseprobe.generator.checks.registry import Folder, on_folder, on_list
 from senseprobe.generator.wordlists import DESCRIPTOR, WordList, show
 from senseprobe.records import Finding
 
-__all__ = ["in_two_splits", "undeclared"]
-
 
 @on_list("E205")
 def in_two_splits(words: WordList) -> Iterator[Finding]:

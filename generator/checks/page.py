@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from senseprobe.generator.checks.codes import CODES, Code
 from senseprobe.generator.checks.registry import checks
 
-__all__ = ["all_codes", "page"]
-
 _HEAD = """\
 # Checks
 

@@ -11,9 +11,6 @@ from senseprobe.generator.segments import Segment
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["more_than_the_bound_words"]
-
-
 _AGREEMENT = frozenset(
     map(
         frozenset,

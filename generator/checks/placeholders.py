@@ -10,13 +10,15 @@ from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.wordlists import WordList
 from senseprobe.records import Finding
 
-__all__ = ["in_a_config", "in_a_list", "names_of", "unfilled"]
-
 _PLACEHOLDER = re.compile(
     r"""\$[A-Za-z][\w-]*\$ | \{[\w .|]*\} | <[A-Za-z][\w -]*> | \[[A-Z][A-Z_]*\] | _{3,}  # $GENDER$ {} <word> [MASK]
     | \b(?:TODO|FIXME|TBD|XXX+)\b""",
     re.VERBOSE,
 )
+# %s and %(word)s, which a frame may have as text and a word may not.
+_FORMAT = re.compile(r"(?<![\w%])%(?:\(\w+\))?[sdifr](?!\w)")
+# Template syntax, which a frame may have and a word may not.
+_SYNTAX = re.compile(r"\{[{%#](?:.*?[}%#]\})?|[}%#]\}")
 # What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
 _FOREIGN = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
 _REST = 2  # the group that holds filters
@@ -28,8 +30,9 @@ def in_a_config(subject: Subject) -> Iterator[Finding]:
     """A placeholder was left over in a frame, in front matter, or in a cell of a list.
 
     What looks like `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was to be filled in by a tool or
-    a person. A published pair has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are
-    written `{{ slot }}`, with two braces: `{slot}` and `$slot` are text.
+    a person, and so was `%s` or template syntax in a cell, as `{% raw %}`, which is printed as it is. A published pair
+    has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are written `{{ slot }}`, with two
+    braces: `{slot}` and `$slot` are text.
     """
     for resolved in subject.config.blocks:
         block, names = resolved.block, names_of(resolved)
@@ -70,16 +73,20 @@ def _left_over(source: str, names: Collection[str]) -> Iterator[tuple[int, str, 
 
 @on_list("E115")
 def in_a_list(words: WordList) -> Iterator[Finding]:
-    """A placeholder was left over in a cell."""
+    """A placeholder, or template syntax, was left over in a cell."""
     cells = Cells(words)
     for word in words.words:
         for name, cell in word.columns.items():
-            if isinstance(cell, str) and (found := _PLACEHOLDER.search(cell)):
+            if isinstance(cell, str) and (found := _in_a_cell(cell)):
                 place = word.line, cells.column(word, name)
                 message = f"{name} holds a placeholder: {found[0]!r}"
                 yield Finding(
                     path=words.shown, line=place[0], column=place[1], code="E115", message=message, hint="fill it in"
                 )
+
+
+def _in_a_cell(text: str) -> re.Match[str] | None:
+    return _SYNTAX.search(text) or _FORMAT.search(text) or _PLACEHOLDER.search(text)
 
 
 Location = tuple[str | int, ...]

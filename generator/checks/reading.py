@@ -19,20 +19,6 @@ from senseprobe.generator.sentences import FrameRows
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = [
-    "MOST_ROWS",
-    "TAG",
-    "Row",
-    "columns_of",
-    "combinations",
-    "finding",
-    "labelled",
-    "masked",
-    "said",
-    "some",
-    "spread",
-]
-
 MOST_ROWS = 5_000
 """Combinations of words that a check looks at; of more, it looks at so many that hold each word."""
 
@@ -144,7 +130,9 @@ def labelled(subject: Subject) -> Iterator[tuple[ResolvedBlock, list[Row]]]:
     for block in subject.config.blocks:
         front = block.block.front
         if isinstance(front, ContrastFront) and front.label_basis != "none":
-            yield block, _rows(subject, block)
+            if id(block) not in subject.labelled:
+                subject.labelled[id(block)] = _rows(subject, block)
+            yield block, subject.labelled[id(block)]
 
 
 def _rows(subject: Subject, block: ResolvedBlock) -> list[Row]:

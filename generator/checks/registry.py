@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.checks.rendering import covering, too_long
@@ -12,21 +12,6 @@ from senseprobe.generator.sentences import FrameRows, Side
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import WordList, WordLists
 from senseprobe.records import Finding
-
-__all__ = [
-    "Check",
-    "ConfigCheck",
-    "DatasetCheck",
-    "Folder",
-    "FolderCheck",
-    "ListCheck",
-    "Subject",
-    "checks",
-    "on_config",
-    "on_dataset",
-    "on_folder",
-    "on_list",
-]
 
 Kind = Literal["folder", "list", "config", "dataset"]
 
@@ -39,6 +24,8 @@ class Subject:
     config: Config
     lists: WordLists
     english: English = field(default_factory=English)
+    labelled: dict[int, Any] = field(default_factory=dict)
+    """By block the rows that several checks of labels read; `reading.labelled` makes them when first asked."""
     _sides: dict[tuple[int, int, str], Side] = field(default_factory=dict)
 
     def side(self, block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Side:
@@ -55,6 +42,14 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """A dataset, with the lists that it sees."""
+
+    dataset: Dataset
+    lists: WordLists
+
+
+@dataclass(frozen=True, slots=True)
 class Folder:
     """A folder of word lists; `declared` are the files that its descriptor names, as messages show them."""
 
@@ -65,7 +60,7 @@ class Folder:
 FolderCheck = Callable[[Folder], Iterator[Finding]]
 ListCheck = Callable[[WordList], Iterator[Finding]]
 ConfigCheck = Callable[[Subject], Iterator[Finding]]
-DatasetCheck = Callable[[Dataset], Iterator[Finding]]
+DatasetCheck = Callable[[Published], Iterator[Finding]]
 RunT = TypeVar("RunT", bound=Callable[..., Iterator[Finding]])
 
 

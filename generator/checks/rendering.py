@@ -9,8 +9,6 @@ from senseprobe.generator.product import Indices, Picked, digits
 from senseprobe.generator.segments import MAX_SENTENCE
 from senseprobe.generator.sentences import FrameRows, Side
 
-__all__ = ["MOST_COMBINATIONS", "covering", "too_long"]
-
 MOST_COMBINATIONS = 20_000
 """Combinations of words that are tried of one segment; of more, so many that each word is among them."""
 

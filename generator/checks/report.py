@@ -7,8 +7,6 @@ from typing import Any
 
 from senseprobe.records import Finding
 
-__all__ = ["Accepted", "Answer", "Report", "joined"]
-
 Answer = tuple[str, str, str]
 """What English was asked (`a`, `plural` …), of which text, and what it guessed."""
 

@@ -3,6 +3,8 @@
 What depends on the same bytes as last time is not looked at again.
 """
 
+import os
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -18,7 +20,7 @@ from senseprobe.generator.checks import accepting
 from senseprobe.generator.checks.advice import advised
 from senseprobe.generator.checks.bibliography import BIBLIOGRAPHY
 from senseprobe.generator.checks.cache import Memory, key_of
-from senseprobe.generator.checks.registry import Check, Folder, Kind, Subject, checks
+from senseprobe.generator.checks.registry import Check, Folder, Kind, Published, Subject, checks
 from senseprobe.generator.checks.report import Accepted, Answer, Report, joined
 from senseprobe.generator.checks.targets import Target
 from senseprobe.generator.english import English
@@ -32,8 +34,7 @@ from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.records import Finding
 from senseprobe.release.hashing import file_sha256
-
-__all__ = ["Run"]
+from senseprobe.wording import printable
 
 T = TypeVar("T")
 
@@ -148,6 +149,8 @@ class Run:
 
     def _dataset(self, folder: Path) -> Report:
         found, only = _Found(), self.target.config
+        if unnamed := [*_not_utf8(folder, *folder.iterdir())]:
+            return self._report(_Found(findings=unnamed))
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
             found.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
@@ -188,7 +191,7 @@ class Run:
     def _catalogue(self, catalogue: Catalogue, found: _Found) -> None:
         dataset, waiver = catalogue.dataset, accepting.of_dataset(catalogue.dataset)
         if not self.target.config:
-            found.findings += accepting.settle(found.run("dataset", dataset), waiver)
+            found.findings += accepting.settle(found.run("dataset", Published(dataset, self.seen)), waiver)
         english = English()
         for config in catalogue.configs:
             self._config(Subject(dataset, config, self.seen, english), waiver, found)
@@ -230,6 +233,14 @@ class Run:
 
     def _recall(self, parts: tuple[object, ...], find: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
         return self.memory.recall(key_of("senses", *parts), lambda: Report(tuple(find()), 0, 0, 0, 0)).findings
+
+
+def _not_utf8(*paths: Path) -> Iterator[Finding]:
+    """E100 of each path whose name has bytes that are not UTF-8, which Python reads as halves of surrogate pairs."""
+    for path in paths:
+        if any(unicodedata.category(c) == "Cs" for c in path.name):
+            message, hint = f"its name is not UTF-8: {os.fsencode(path.name)!r}", "rename it"
+            yield Finding(path=printable(show(path)), code="E100", message=message, hint=hint)
 
 
 def _sums(paths: Iterable[Path]) -> Iterator[str]:

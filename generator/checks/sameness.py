@@ -16,8 +16,6 @@ from senseprobe.generator.sentences import FrameRows, flags, join
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["frame_twice", "same_twice", "unread_slot"]
-
 # Blanks within a tag say nothing.
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache, partial
 from itertools import islice
 
 from senseprobe.errors import DeclarationError
@@ -67,9 +68,9 @@ def name_without_capital(words: WordList) -> Iterator[Finding]:
     measures spelling. Dev et al. lower-case every sentence (UPSTREAM 3.3). Write names with their capital in the list:
     what is scored may still be lower-cased for a model that knows no capitals.
     """
-    known, cells = vocabulary(), Cells(words)
+    only_proper, cells = cache(partial(_only_proper, known=vocabulary())), Cells(words)
     for word in _distinct(words):
-        named = {part: (place, proper) for place, part in parts(word) if (proper := _only_proper(part, known))}
+        named = {part: (place, proper) for place, part in parts(word) if (proper := only_proper(part))}
         for part, (place, proper) in named.items():
             message = f"{part!r} is written without a capital, WordNet has {' and '.join(proper)} only"
             yield _at(cells, word, place, "W402", message, f"did you mean {proper[0]!r}?")
@@ -110,8 +111,9 @@ def _distinct(words: WordList) -> list[Word]:
 
 def _misspelt(phrase: str, known: Vocabulary) -> Iterator[tuple[int, str, str]]:
     """The parts of a phrase that are no words, with their places and hints; none where WordNet has the phrase."""
-    if not any(known.knows(phrase.replace(" ", join)) for join in ("_", "-", "")):
-        yield from ((place, part, hint) for place, part in parts(phrase) if (hint := misspelt(part, known)))
+    unknown = [(place, part) for place, part in parts(phrase) if not is_word(part, known)]
+    if unknown and not any(known.knows(phrase.replace(" ", join)) for join in ("_", "-", "")):
+        yield from ((place, part, hint) for place, part in unknown if (hint := misspelt(part, known)))
 
 
 def _in_phrase(own: list[tuple[int, str]], number: int, known: Vocabulary) -> bool:

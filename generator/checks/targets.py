@@ -8,8 +8,6 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.generator.wordlists import DESCRIPTOR
 from senseprobe.project import MARKER, Layer, layers
 
-__all__ = ["Target", "targets"]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -1,20 +1,17 @@
 """Whether a result could mean what it is said to mean: what is declared, and over what it can be generalised."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from senseprobe.generator import yamlfile
 from senseprobe.generator.blocks import Bound, Config, ResolvedBlock
 from senseprobe.generator.checks.reading import finding
-from senseprobe.generator.checks.registry import Subject, on_config, on_dataset
+from senseprobe.generator.checks.registry import Published, Subject, on_config, on_dataset
 from senseprobe.generator.declarations import ContrastFront
 from senseprobe.generator.design import design_of, levels_of
-from senseprobe.generator.templates import Dataset
 from senseprobe.generator.wordlists import Word, show
 from senseprobe.records import Finding
 from senseprobe.wording import counted
-
-__all__ = ["few_levels", "nothing_to_compare", "undeclared"]
 
 FEWEST_WORDS = 3
 """Words that it takes to say what is measured, or who could be harmed."""
@@ -29,15 +26,15 @@ _ANGLES = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\$\w+\$")
 
 
 @on_dataset("W501")
-def undeclared(dataset: Dataset) -> Iterator[Finding]:
+def undeclared(published: Published) -> Iterator[Finding]:
     """What is measured, of which groups, or who could be harmed is not declared in `dataset.yaml`.
 
     Without `construct`, `groups` and `who_could_be_harmed` nobody can tell what a score is evidence of, or for whom a
     wrong conclusion would be dangerous: the commonest fault of the benchmarks that Blodgett et al. (2021) looked at
     (PEERS 5.9). `construct` and `who_could_be_harmed` take a phrase of three words at least, `groups` a list of names.
     """
-    path = dataset.folder / "dataset.yaml"
-    shown, card = show(path), dataset.card
+    path = published.dataset.folder / "dataset.yaml"
+    shown, card = show(path), published.dataset.card
     data = yamlfile.parse(yamlfile.read_text(path, shown), shown)
     mistakes = {
         "construct": _says_nothing(card.measured),
@@ -97,47 +94,61 @@ def nothing_to_compare(subject: Subject) -> Iterator[Finding]:
     with reference groups and `label_basis: none`, or one that is `unmarked`.
     """
     config = subject.config
-    groups = _groups(config)
-    if len(groups) == 1 and design_of(config).differs == "evaluative" and not _unmarked(config):
-        (group, (block, _)), *_ = groups.items()
+    blocks = [block for block in config.blocks if _said_of_groups(block)]
+    first: dict[str, ResolvedBlock] = {}
+    for block in blocks:
+        for word in block.slots[str(block.block.front.target)]:
+            first.setdefault(str(word), block)
+    if len(first) == 1 and design_of(config).differs == "evaluative" and not _unmarked(config):
+        (group, block), *_ = first.items()
         message = f"{group!r} is the only group: what is said of it is compared with nothing"
-        yield finding(
-            config,
-            _place(block, str(block.block.front.target)),
-            "W507",
-            message,
-            "add reference groups, or an unmarked block",
-        )
-    for group, (block, attributes) in groups.items():
-        for (role, name), own in attributes.items():
-            others = [theirs.get((role, name), set()) for other, (_, theirs) in groups.items() if other != group]
-            if others and not own & set().union(*others):
-                message = f"no other group has any of the words of {name!r} in {role} that {group!r} has"
-                hint = "give all groups the same words"
-                yield finding(config, _place(block, block.roles[role][name], role, name), "W507", message, hint)
+        place, hint = _place(block, str(block.block.front.target)), "add reference groups, or an unmarked block"
+        yield finding(config, place, "W507", message, hint)
+    for group, (role, name) in unshared_attributes([_attributes(block) for block in blocks]):
+        message = f"no other group has any of the words of {name!r} in {role} that {group!r} has"
+        place = _place(first[group], first[group].roles[role][name], role, name)
+        yield finding(config, place, "W507", message, "give all groups the same words")
 
 
-Attributes = dict[tuple[str, str], set[str]]
+Attribute = tuple[str, str]
+"""A role, and the name of what it binds."""
 
 
-def _groups(config: Config) -> dict[str, tuple[ResolvedBlock, Attributes]]:
-    """Each group with the first block that has it, and the words that each role and binding says of it."""
-    found: dict[str, tuple[ResolvedBlock, Attributes]] = {}
-    for block in config.blocks:
-        target = block.block.front.target
-        if target is None or target not in block.slots or not _said_of_groups(block, target):
-            continue
-        for group in block.slots[target]:
-            _, attributes = found.setdefault(str(group), (block, {}))
-            for role, names in block.roles.items():
-                for name in names:
-                    attributes.setdefault((role, name), set()).update(map(str, block.words(role, name)))
-    return found
+def unshared_attributes(
+    blocks: Sequence[tuple[Collection[str], Mapping[Attribute, Collection[str]]]],
+) -> Iterator[tuple[str, Attribute]]:
+    """Each group and attribute of which no word is said of another group; nothing where there is one group only.
+
+    A block is its groups, and the words of each attribute that it says of all of them. Each word is looked at twice,
+    however many groups there are: a block of several groups shares all that it says.
+    """
+    holder: dict[tuple[Attribute, str], str | None] = {}  # of a word the only group that has it, None where several do
+    own: dict[tuple[str, Attribute], list[Collection[str]]] = {}
+    groups = {group for names, _ in blocks for group in names}
+    for names, attributes in blocks:
+        only = next(iter(names)) if len({*names}) == 1 else None
+        for attribute, words in attributes.items():
+            for word in words:
+                key = attribute, word
+                holder[key] = only if holder.get(key, only) == only else None
+            for group in names:
+                own.setdefault((group, attribute), []).append(words)
+    for (group, attribute), sets in own.items():
+        if len(groups) > 1 and all(holder[attribute, word] == group for words in sets for word in words):
+            yield group, attribute
 
 
-def _said_of_groups(block: ResolvedBlock, target: str) -> bool:
+def _attributes(block: ResolvedBlock) -> tuple[Collection[str], Mapping[Attribute, Collection[str]]]:
+    """The groups of a block, and the words that each role and binding says of them."""
+    groups = dict.fromkeys(map(str, block.slots[str(block.block.front.target)]))
+    said = {(role, name): block.words(role, name) for role, names in block.roles.items() for name in names}
+    return groups, said
+
+
+def _said_of_groups(block: ResolvedBlock) -> bool:
     """Whether roles bind attributes; groups and pronouns, if these are what is bound, are compared within a pair."""
-    if not isinstance(block.block.front, ContrastFront):
+    target = block.block.front.target
+    if target not in block.slots or not isinstance(block.block.front, ContrastFront):
         return False
     bound = [bound for names in block.roles.values() for bound in names.values()]
     words = [word for role, names in block.roles.items() for name in names for word in block.words(role, name)[:1]]

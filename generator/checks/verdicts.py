@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.checks.registry import Subject, on_config, on_dataset
+from senseprobe.generator.checks.registry import Published, Subject, on_config, on_dataset
 from senseprobe.generator.rejecting import Numbers, verdicts_of
 from senseprobe.generator.retired import RETIRED, Retired, read_retired
 from senseprobe.generator.templates import Dataset
@@ -13,15 +13,14 @@ from senseprobe.records import Finding
 from senseprobe.release.verdicts import KEEP, VERDICTS, Verdict
 from senseprobe.wording import printable
 
-__all__ = ["kept_and_retired", "verdict_of_no_config", "verdict_of_no_row"]
-
 
 @on_dataset("E210")
-def kept_and_retired(dataset: Dataset) -> Iterator[Finding]:
+def kept_and_retired(published: Published) -> Iterator[Finding]:
     """An id that is retired and has the verdict `keep`.
 
     A retired id never comes back, whatever annotators say of its row: take the line out of `verdicts.csv`.
     """
+    dataset = published.dataset
     verdicts, retired = _read(dataset)
     for verdict in verdicts.values():
         if verdict.verdict == KEEP and verdict.id in retired:
@@ -30,11 +29,12 @@ def kept_and_retired(dataset: Dataset) -> Iterator[Finding]:
 
 
 @on_dataset("W516")
-def verdict_of_no_config(dataset: Dataset) -> Iterator[Finding]:
+def verdict_of_no_config(published: Published) -> Iterator[Finding]:
     """A verdict on an id that no row has.
 
     An id begins with the name of its config.
     """
+    dataset = published.dataset
     yield from _of_no_row(dataset, (each for each in _unretired(dataset) if _config(each) not in dataset.card.configs))
 
 

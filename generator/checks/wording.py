@@ -11,8 +11,6 @@ from senseprobe.generator.segments import Segment
 from senseprobe.generator.wordlists import Word
 from senseprobe.records import Finding
 
-__all__ = ["no_sentence", "word_twice"]
-
 
 @on_config("W511")
 def word_twice(subject: Subject) -> Iterator[Finding]:

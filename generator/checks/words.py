@@ -9,19 +9,6 @@ from senseprobe.generator.english.tables import word_set
 from senseprobe.lexicon.folder import wordnet_in
 from senseprobe.lexicon.vocabulary import POS, Pos, Vocabulary
 
-__all__ = [
-    "FUNCTION_WORDS",
-    "NOTHING_NEAR",
-    "WORD",
-    "WORDNET",
-    "is_english",
-    "is_word",
-    "misspelt",
-    "parts",
-    "vocabulary",
-]
-
-
 WORDNET = "wordnet-3.0"
 """The lexicon whose words these are."""
 

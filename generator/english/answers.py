@@ -7,8 +7,6 @@ from typing import Any
 
 from senseprobe.files import write_whole
 
-__all__ = ["LONGEST", "MOST_KEPT", "Answers"]
-
 MOST_KEPT = 10_000
 """Answers of a kind that the file keeps; of more, those that were learnt last."""
 

@@ -14,8 +14,6 @@ from typing import Protocol, cast
 from senseprobe.generator.english.answers import Answers
 from senseprobe.lexicon.folder import default_folder
 
-__all__ = ["cache_file", "library_article", "library_plural"]
-
 _ASKED = 1
 """How inflect is asked, by number: count on when that changes, so that answers to the old question are not believed."""
 
@@ -28,8 +26,18 @@ class _Inflect(Protocol):
 
 @cache
 def _inflect() -> _Inflect:
-    import inflect
+    """The library, loaded without typeguard, which would compile each of its methods again to check types: two seconds.
 
+    What it is asked here is always text, so that no answer depends on those checks.
+    """
+    import typeguard
+
+    checked = typeguard.typechecked
+    setattr(typeguard, "typechecked", lambda method: method)  # noqa: B010  it has overloads, which no lambda has
+    try:
+        import inflect
+    finally:
+        setattr(typeguard, "typechecked", checked)  # noqa: B010
     return cast("_Inflect", inflect.engine())
 
 

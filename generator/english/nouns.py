@@ -5,8 +5,6 @@ import re
 from senseprobe.generator.english.library import library_plural
 from senseprobe.generator.english.tables import word_set
 
-__all__ = ["no_article", "plural_of"]
-
 _AFTER_HEAD = re.compile(r"(?<=\w)\s+(?:of|in|with|without|for|from|at|on|who|whose)\s")
 # The part that takes the ending stands first: passers-by, runners-up, sisters-in-law.
 _FIRST_PART = re.compile(

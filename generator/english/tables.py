@@ -1,7 +1,5 @@
 """Tables of words are written as text: a literal would take a line for each word."""
 
-__all__ = ["word_set"]
-
 
 def word_set(text: str) -> frozenset[str]:
     """The words of a text, which white space separates."""

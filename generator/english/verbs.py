@@ -6,8 +6,6 @@ import jinja2
 
 from senseprobe.generator.english.tables import word_set
 
-__all__ = ["past_of", "third_of"]
-
 _PAST_PAIRS = word_set(
     """
     arise:arose awake:awoke be:was bear:bore beat:beat become:became befall:befell begin:began behold:beheld bend:bent

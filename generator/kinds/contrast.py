@@ -13,8 +13,6 @@ from senseprobe.generator.product import Flags, Picked
 from senseprobe.generator.sentences import FrameRows, Side, constant, flags, join
 from senseprobe.generator.wordlists import WordLists
 
-__all__ = ["columns"]
-
 _ROLES = ("stereo", "anti")
 
 

@@ -8,8 +8,6 @@ from senseprobe.generator.product import Picked
 from senseprobe.generator.sentences import FrameRows
 from senseprobe.generator.wordlists import WordLists
 
-__all__ = ["columns"]
-
 
 def columns(rows: FrameRows, picked: Picked, lists: WordLists) -> dict[str, pa.Array]:
     """The columns of an inference config."""

@@ -21,18 +21,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from senseprobe.records import Finding
 
-__all__ = [
-    "AnnotationError",
-    "DamagedRelease",
-    "DeclarationError",
-    "FindingsError",
-    "LexiconError",
-    "ModelError",
-    "ReleaseError",
-    "ResultError",
-    "SenseprobeError",
-]
-
 
 class SenseprobeError(Exception):
     """Anything that senseprobe raises on purpose."""

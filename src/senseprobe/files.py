@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["read_plain", "whole_folder", "write_whole"]
-
 # In a container every process may have the same id: the token tells what this process writes from what a dead one left.
 _TOKEN = secrets.token_hex(4)
 
@@ -104,6 +102,27 @@ def _held(path: Path) -> Iterator[None]:
     try:
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process alone while the block runs; the folder is made if it is not there.
+
+    BlockingIOError where another process holds it, and OSError. A process that ends, however it ends, lets go. Where a
+    file system knows no locks, there is none.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass
         yield
     finally:
         os.close(handle)

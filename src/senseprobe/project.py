@@ -13,8 +13,6 @@ from pathlib import Path
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.wording import meant, offered
 
-__all__ = ["MARKER", "Layer", "built_in", "find_dataset", "find_release", "layers", "user_layer"]
-
 MARKER = "senseprobe.toml"
 
 

@@ -1,13 +1,13 @@
 """From declarations to a release, and from a release's recipe to its rows again."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from pyarrow import Schema
 
-from senseprobe.errors import DeclarationError
+from senseprobe.errors import DamagedRelease, DeclarationError
 from senseprobe.generator.blocks import Config
 from senseprobe.generator.catalogue import Catalogue
 from senseprobe.generator.licensing import licence_of, sources_of
@@ -16,14 +16,14 @@ from senseprobe.generator.retired import read_retired, refusal
 from senseprobe.importing import again
 from senseprobe.importing.plan import is_import
 from senseprobe.records import Finding
+from senseprobe.release.documents import CardSources
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.parquet import Rows, Told, write_rows
-from senseprobe.release.reading import Release
-from senseprobe.release.rebuilding import verify_recipe
+from senseprobe.release.reading import Release, open_release
+from senseprobe.release.rebuilding import unused, verify_recipe
 from senseprobe.release.schema import design_schema
-
-__all__ = ["plan_of", "rebuild", "rows_by_config", "rows_of"]
+from senseprobe.release.verify import verify_all_but_rows, verify_release
 
 
 def plan_of(catalogue: Catalogue, version: str) -> Plan:
@@ -75,6 +75,36 @@ def rows_by_config(catalogue: Catalogue) -> dict[str, Rows]:
     return {config.name: partial(catalogue.rows, config) for config in catalogue.configs}
 
 
+def card_sources(folder: Path, manifest: Manifest) -> CardSources:
+    """What the card of a release says that its recipe alone knows; no row is made, and nothing is imported again.
+
+    Raises ReleaseError or DeclarationError where the recipe cannot be read.
+    """
+    if is_import(folder / "recipe"):
+        return CardSources(creation=None)
+    catalogue = open_recipe(folder / "recipe", str(manifest.data["dataset"]))
+    left_out = {config.name: out.ids for config in catalogue.configs if (out := catalogue.left_out(config))}
+    return CardSources(lists=sources_of(catalogue.dataset, catalogue.lists), left_out=left_out)
+
+
+def verify_with_card(
+    folder: Path, progress: Callable[[int], None] | None = None
+) -> tuple[Manifest | None, list[Finding]]:
+    """`verify_release`, with the text of the card, which takes the recipe to compare."""
+    return verify_release(folder, progress, card_sources)
+
+
+def open_verified(folder: Path) -> Release:
+    """The release in a folder, once all but its rows was compared with the manifest.
+
+    Raises ReleaseError where there is none, and DamagedRelease with all findings.
+    """
+    release = open_release(folder)
+    if findings := verify_all_but_rows(folder, release.manifest, card_sources):
+        raise DamagedRelease(findings)
+    return release
+
+
 def rebuild(folder: Path, manifest: Manifest, away: Container[str] = ()) -> Iterator[Finding]:
     """Every difference between a release and what its recipe makes; the rows of some configs may be `away`."""
     if is_import(folder / "recipe"):
@@ -87,6 +117,7 @@ def rebuild(folder: Path, manifest: Manifest, away: Container[str] = ()) -> Iter
         yield from error.findings
         return
     yield from verify_recipe(Release(folder, manifest), plan, rows_by_config(catalogue), away)
+    yield from unused(manifest, recipe_files(catalogue))
     for asked, text in catalogue.english.unfrozen():
         message = f"has no answer for {asked!r} of {text!r}, so another library may answer otherwise"
         yield Finding(path="recipe/english.csv", code="E408", message=message)

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Contrast", "Design", "Factor", "Figure", "Finding"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
@@ -104,7 +102,7 @@ class Figure:
 
     - `value`, `low`, `high`: in points; `preference` and the pronoun estimands lie in [-50, 50], those of inference in
       [0, 100] and `gap` in [-100, 100]. None: not estimable.
-    - `method`: how the interval was made: ``projection``, ``clopper-pearson``, or ``none``.
+    - `method`: how the interval was made: ``projection``, ``clopper-pearson``, ``boundary``, or ``none``.
     - `neutral`: the value that means no bias; None where none is known.
     - `p`, `p_holm`: two-sided, and after Holm's correction over its family; None where no test was made.
     - `rows` = `scored` + `unscored`, rows of the config that the estimand may use; `ties` are among the scored.
@@ -112,6 +110,9 @@ class Figure:
     - `levels`: how many levels of each factor the interval generalises over; `fixed`: the factors (or strata of them)
       with too few levels to generalise over.
     - `note`: what this number cannot say, in a sentence; empty where the estimand's own words are enough.
+    - `readings`: where no value is neutral and the two sentences of every pair differ in the same two words, what a
+      model reads that always prefers one of them, in points by word, as ``{"he": 33.6, "she": -33.6}``; else empty.
+    - `definition`: the version of the estimand's definition by which it was computed.
     """
 
     config: str
@@ -133,6 +134,8 @@ class Figure:
     levels: Mapping[str, int] = field(default_factory=dict)
     fixed: tuple[str, ...] = ()
     note: str = ""
+    readings: Mapping[str, float] = field(default_factory=dict)
+    definition: int = 1
 
     def as_dict(self) -> dict[str, Any]:
         """The figure with the stable keys of ``--json`` and of result files."""

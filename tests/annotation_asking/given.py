@@ -41,8 +41,9 @@ class Given(Release):
         assert config in self.tables
         return Design(kind=self.kind, sense_type="", bias_type="", slots=("quality",), roles={}, factors=())
 
-    def batches(self, config: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, config: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows as Arrow has them."""
+        assert columns is None
         rows, schema = self.tables[config], design_schema(self.design(config))
         for start in range(0, len(rows), self.cut):
             yield pa.RecordBatch.from_pylist([dict(row) for row in rows[start : start + self.cut]], schema=schema)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.annotation_asking.given import ROOT, SSSB, Given, contrast, gloss, inference, plan
 
 from senseprobe import api
-from senseprobe.annotation.plan import make_plan, read_plan, write_plan
+from senseprobe.annotation.plan import make_plan, write_plan
+from senseprobe.annotation.planfile import read_plan
 from senseprobe.annotation.records import Sentence
 from senseprobe.errors import AnnotationError
 from senseprobe.release.reading import open_release

@@ -23,7 +23,7 @@ def answer(do: str, url: str, key: str, seconds: dict[str, float], **asked: Any)
 
 def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - Server
     """What pushing, pulling or asking for the status of a folder's plan gave."""
-    from senseprobe.annotation.plan import read_plan
+    from senseprobe.annotation.planfile import read_plan
     from senseprobe.annotation.pulling import pull
     from senseprobe.annotation.pushing import push
     from senseprobe.annotation.status import status

@@ -10,7 +10,7 @@ from tests.annotation_server.studio import RATERS, Client, Studio
 
 from senseprobe.annotation.exports import read
 from senseprobe.annotation.interface import interface
-from senseprobe.annotation.plan import read_plan
+from senseprobe.annotation.planfile import read_plan
 from senseprobe.annotation.records import Plan
 from senseprobe.annotation.serving import Login
 

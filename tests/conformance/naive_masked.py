@@ -30,42 +30,47 @@ AROUND = {
 }
 LONGEST = 48
 
-# Text, the text beside it, start and end of the target in the text.
-CASES: list[tuple[str, str, int, int]] = [
-    ("Japanese people are unkind.", "Japanese people are kind.", 0, 8),
-    ("Japanese people are kind.", "Japanese people are unkind.", 0, 8),
-    ("norwegian people are kind.", "norwegian people are unkind.", 0, 9),
+# Text, the text beside it, start and end of the target in the text, whether the text is sentence 2 of the pair.
+CASES: list[tuple[str, str, int, int, bool]] = [
+    ("Japanese people are unkind.", "Japanese people are kind.", 0, 8, False),
+    ("Japanese people are kind.", "Japanese people are unkind.", 0, 8, False),
+    ("norwegian people are kind.", "norwegian people are unkind.", 0, 9, False),
     # words of several pieces, and counterparts of another length
-    ("the talented engineer is uppish.", "the talented engineer is good looking.", 13, 21),
-    ("the talented engineer is good looking.", "the talented engineer is uppish.", 4, 12),
+    ("the talented engineer is uppish.", "the talented engineer is good looking.", 13, 21, False),
+    ("the talented engineer is good looking.", "the talented engineer is uppish.", 4, 12, False),
     # unknown tokens
-    ("Ж people are 日本 and kind.", "Ж people are 日本 and cruel.", 0, 1),
-    ("the 日本 dress is kind.", "the black dress is kind.", 12, 17),
+    ("Ж people are 日本 and kind.", "Ж people are 日本 and cruel.", 0, 1, False),
+    ("the 日本 dress is kind.", "the black dress is kind.", 12, 17, False),
     # characters beyond ASCII, joined and apart, and some that are several code points or several tokens
-    ("café owners are naïve.", "café owners are clever.", 0, 4),
-    ("cafe\u0301 owners are nai\u0308ve.", "cafe\u0301 owners are clever.", 0, 5),
-    ("the 👩\u200d🔬 is kind.", "the 👩\u200d🔬 is cruel.", 4, 7),
+    ("café owners are naïve.", "café owners are clever.", 0, 4, False),
+    ("cafe\u0301 owners are nai\u0308ve.", "cafe\u0301 owners are clever.", 0, 5, False),
+    ("the 👩\u200d🔬 is kind.", "the 👩\u200d🔬 is cruel.", 4, 7, False),
     # white space before, after and within
-    ("  she is a nurse.", "  he is a nurse.", 11, 16),
-    (" she is a nurse.", "she is a nurse.", 10, 15),
-    ("people are  kind.  ", "people are  cruel.  ", 0, 6),
+    ("  she is a nurse.", "  he is a nurse.", 11, 16, False),
+    (" she is a nurse.", "she is a nurse.", 10, 15, False),
+    ("people are  kind.  ", "people are  cruel.  ", 0, 6, False),
     # the name of a special token, punctuation, contraction
-    ("english people are [SEP] kind.", "english people are [SEP] cruel.", 0, 7),
-    ("don't the nurses' dresses (black) fit?!", "don't the nurses' dresses (cruel) fit?!", 10, 16),
+    ("english people are [SEP] kind.", "english people are [SEP] cruel.", 0, 7, False),
+    ("don't the nurses' dresses (black) fit?!", "don't the nurses' dresses (cruel) fit?!", 10, 16, False),
     # tokens again and again: difflib matches the two of a pair otherwise when they are turned around
-    ("kind people are kind people and kind", "people are kind and kind people are", 5, 11),
-    ("people are kind and kind people are", "kind people are kind people and kind", 0, 6),
-    ("a b a b", "b a b a a", 2, 3),
+    ("kind people are kind people and kind", "people are kind and kind people are", 5, 11, False),
+    ("people are kind and kind people are", "kind people are kind people and kind", 0, 6, False),
+    ("a b a b", "b a b a a", 2, 3, False),
     # nothing differs; nothing is shared; what differs is the target, or there is none
-    ("she is a nurse.", "she is a nurse.", 9, 14),
-    ("kind", "people are", 0, 4),
-    ("he is a nurse.", "she is a nurse.", 0, 2),
-    ("people are kind", "people are kind and clever", 0, 6),
-    ("people are kind and clever", "people are kind", -1, -1),
+    ("she is a nurse.", "she is a nurse.", 9, 14, False),
+    ("kind", "people are", 0, 4, False),
+    ("he is a nurse.", "she is a nurse.", 0, 2, False),
+    ("people are kind", "people are kind and clever", 0, 6, False),
+    ("people are kind and clever", "people are kind", -1, -1, False),
     # nothing at all, a single token, more tokens than the models take
-    ("", "people are kind.", 0, 0),
-    ("kind", "kind", 0, 4),
-    ("people " + "are kind and clever and " * 12 + "good.", "people are kind.", 0, 6),
+    ("", "people are kind.", 0, 0, False),
+    ("kind", "kind", 0, 4, False),
+    ("people " + "are kind and clever and " * 12 + "good.", "people are kind.", 0, 6, False),
+    # the text is sentence 2: difflib has the other as its first
+    ("people are kind and kind people are", "kind people are kind people and kind", 0, 6, True),
+    ("kind people are kind people and kind", "people are kind and kind people are", 5, 11, True),
+    ("a b a b", "b a b a a", 2, 3, True),
+    ("Japanese people are kind.", "Japanese people are unkind.", 0, 8, True),
 ]
 
 NAN = math.nan
@@ -115,7 +120,7 @@ class Naive:
                         total[place] += query[place + self.before]
         return [value / count for value in total]
 
-    def numbers(self, text: str, beside: str, start: int, end: int) -> dict[str, float]:
+    def numbers(self, text: str, beside: str, start: int, end: int, second: bool = False) -> dict[str, float]:
         """Every scorer's number."""
         own, offsets = self.read(text)
         other, _ = self.read(beside)
@@ -126,7 +131,8 @@ class Naive:
         weights = self.received(own)
         masked = [self.log_p(own, [i], i) for i in range(n)]
         in_words = [self.log_p(own, later_of_word(text, offsets, i), i) for i in range(n)]
-        shared = self.shared(own, other)
+        matched = self.shared(own, other, turned=second)
+        shared = self.shared(own, other, turned=self.whole(other) < self.whole(own))
         changed = [i for i in range(n) if i not in shared]
         together = [self.log_p(own, changed, i) for i in changed]
         target = [i for i, (a, b) in enumerate(offsets) if any(start <= k < end for k in range(a, b))]
@@ -136,7 +142,7 @@ class Naive:
             with_it = math.fsum(self.log_p(own, target, i) for i in target)
             without = math.fsum(self.log_p(own, target + attribute, i) for i in target)
             odds = with_it - without
-        cps = math.fsum(masked[i] for i in shared) if shared else NAN
+        cps = math.fsum(masked[i] for i in matched) if matched else NAN
         return {
             "aul": math.fsum(seen) / n,
             "aula": math.fsum(a * b for a, b in zip(seen, weights, strict=True)) / n,
@@ -150,14 +156,15 @@ class Naive:
             "log-odds": odds,
         }
 
-    def shared(self, own: list[int], other: list[int]) -> list[int]:
+    def shared(self, own: list[int], other: list[int], *, turned: bool) -> list[int]:
         """Own tokens that the other text has too: the ``equal`` spans of difflib over all tokens, special ones dropped.
 
-        The text that comes first, by its tokens, is difflib's first.
+        `turned`: the other text is difflib's first. For cps that is sentence 1, as in the released code; for other
+        scorers the text that comes first by its tokens.
         """
         mine, theirs = self.whole(own), self.whole(other)
         places = []
-        if mine <= theirs:
+        if not turned:
             for name, a, b, c, _ in difflib.SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes():
                 if name == "equal":
                     places += [(i, c + i - a) for i in range(a, b)]
@@ -217,7 +224,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         values = all_vectors(build(Path(folder)))
-    cases = [dict(zip(("text", "beside", "start", "end"), case, strict=True)) for case in CASES]
+    cases = [dict(zip(("text", "beside", "start", "end", "second"), case, strict=True)) for case in CASES]
     about = "Made by naive_masked.py for the models of masked_models.py; null: unscored"
     content = {"about": about, "seed": SEED, "cases": cases, "values": values}
     VECTORS.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

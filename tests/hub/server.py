@@ -23,7 +23,8 @@ class Hub:
 
     `log` holds route and request line; `before` maps a route to what somebody else does just before its next request is
     answered; `instead` maps a route to what changes all its answers; `renamed` maps repositories to their new names, to
-    which requests are sent on; `delay` is how many seconds each answer takes.
+    which requests are sent on; `delay` is how many seconds each answer takes; `sends` maps a route to what sends the
+    bytes of its answers, in place of all at once.
     """
 
     def __init__(self) -> None:
@@ -36,6 +37,7 @@ class Hub:
         self.instead: dict[str, Callable[[Answer], Answer]] = {}
         self.renamed: dict[str, str] = {}
         self.delay = 0.0
+        self.sends: dict[str, Callable[[Handler, bytes], None]] = {}
         self.sockets: set[socket.socket] = set()
         hub = self
 
@@ -129,7 +131,7 @@ class Handler(BaseHTTPRequestHandler):
         fault = self.state.fault(route)
         if fault is not None and fault.what == "cut":
             self.rfile.read(min(64, int(self.headers.get("Content-Length") or 0)))
-            return self._cut()
+            return self.cut()
         body = self._body()
         if fault is not None and isinstance(fault.what, int):
             return self._send(error(fault.what, "", fault.says or f"fault {fault.what}"))
@@ -140,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
         answer = self._answer(route, found, parse_qs(url.query), body)
         if route in self.state.instead:
             answer = self.state.instead[route](answer)
-        return self._cut() if fault is not None else self._send(answer)
+        return self.cut() if fault is not None else self._send(answer, self.state.sends.get(route))
 
     do_GET = do_HEAD = do_POST = do_PUT = _do  # noqa: N815 - the base class's names
 
@@ -162,7 +164,8 @@ class Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         self.rfile.readline()
 
-    def _cut(self) -> None:
+    def cut(self) -> None:
+        """Close the connection in the middle of an answer."""
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
@@ -339,7 +342,7 @@ class Handler(BaseHTTPRequestHandler):
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(blob.data)}"
         return Answer(206 if asked else 200, blob.data[start:end], {**headers, "Accept-Ranges": "bytes"})
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: Answer, sends: "Callable[[Handler, bytes], None] | None" = None) -> None:
         raw = isinstance(answer.body, bytes)
         data: bytes = answer.body if raw else json.dumps(answer.body).encode()
         self.send_response(answer.status)
@@ -348,4 +351,4 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(key, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data)
+            sends(self, data) if sends and raw else self.wfile.write(data)

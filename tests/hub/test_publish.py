@@ -1,6 +1,7 @@
 """What `publish` does on a Hub: one commit, a tag, a copy fetched and verified, a line in published.csv."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,6 @@ from tests.hub.state import Blob
 
 from senseprobe import api
 from senseprobe.cli import main
-from senseprobe.release.manifest import Manifest, read_manifest
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -82,16 +82,16 @@ def test_the_datasets_library_loads_each_version(hub: Hub, project: Path, tmp_pa
 
 def test_files_of_an_earlier_version_go(hub: Hub, project: Path) -> None:
     """What the next version has not is removed in its one commit."""
-    folder = project / "releases" / "example" / "0.1.0"
-    data = read_manifest(folder).data
-    extra = {"bytes": 0, "sha256": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
-    (folder / "empty.md").write_bytes(b"")
-    (folder / "release.json").write_bytes(Manifest.of({**data, "files": {**data["files"], "empty.md": extra}}).dump())
-    api.publish("example@0.1.0", REPO)
-    assert "empty.md" in repo_of(hub).commits[repo_of(hub).tags["v0.1.0"]].tree
+    retired = project / "templates" / "example" / "retired.csv"
+    retired.write_text("id\n")
+    api.build("example", "0.3.0")
+    retired.unlink()
+    api.build("example", "0.4.0")
+    api.publish("example@0.3.0", REPO)
+    assert "recipe/templates/example/retired.csv" in repo_of(hub).commits[repo_of(hub).tags["v0.3.0"]].tree
 
-    assert api.publish("example@0.2.0", REPO).removed == 1
-    assert_published(hub, project, "0.2.0", commits=3)
+    assert api.publish("example@0.4.0", REPO).removed == 1
+    assert_published(hub, project, "0.4.0", commits=3)
 
 
 def test_a_tag_that_somebody_set_rightly_is_taken(hub: Hub, project: Path) -> None:
@@ -118,9 +118,8 @@ def test_an_unfinished_version_may_still_change(hub: Hub, project: Path) -> None
     """Sent but not tagged, it is not published: other bytes of this version take its place."""
     hub.fail("tag", 500)
     refusal(lambda: api.publish("example@0.1.0", REPO))
-    folder = project / "releases" / "example" / "0.1.0"
-    data = dict(read_manifest(folder).data)
-    (folder / "release.json").write_bytes(Manifest.of({**data, "senseprobe": "0.1.1"}).dump())
+    shutil.rmtree(project / "releases" / "example")
+    api.build("example", "0.1.0")  # with a word more than before
     api.publish("example@0.1.0", REPO)
 
     assert_published(hub, project, commits=3)

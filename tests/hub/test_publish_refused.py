@@ -62,9 +62,9 @@ def test_a_repository_is_for_one_dataset_and_goes_forward(hub: Hub, project: Pat
     """Files of others, another dataset, an older version: nothing is sent."""
     api.publish("example@0.2.0", REPO)
     assert f"{REPO} holds example@0.2.0" in refusal(lambda: api.publish("example@0.1.0", REPO))
-    folder = project / "releases" / "example" / "0.1.0"
-    (folder / "release.json").write_bytes(Manifest.of({**read_manifest(folder).data, "dataset": "else"}).dump())
-    assert "a repository is for one dataset" in refusal(lambda: api.publish(str(folder), REPO))
+    shutil.copytree(project / "templates" / "example", project / "templates" / "else")
+    api.build("else", "0.1.0")
+    assert "a repository is for one dataset" in refusal(lambda: api.publish("else@0.1.0", REPO))
     assert (hub.seen("commit"), list(repo_of(hub).tags)) == (1, ["v0.2.0"])
 
 

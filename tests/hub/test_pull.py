@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -39,13 +40,18 @@ def test_a_release_is_pulled_whole(hub: Hub, project: Path, tmp_path: Path) -> N
 
 
 def test_pull_never_overwrites(hub: Hub, project: Path) -> None:
-    """Another release of that version, and a damaged one, stay as they are."""
+    """Another release of that version, one whose manifest alone differs, and a damaged one, stay as they are."""
     api.publish("example@0.1.0", REPO)
-    folder = project / "releases" / "example" / "0.1.0"
+    shutil.rmtree(project / "releases")
+    folder = api.build("example", "0.1.0").folder  # of today's lists, which have a word more
+    built = (folder / "release.json").read_bytes()
+    assert f"{folder} holds another release of this version" in refusal(lambda: api.pull(f"{REPO}@0.1.0"))
+    assert (folder / "release.json").read_bytes() == built
     data = dict(read_manifest(folder).data)
     other = Manifest.of({**data, "senseprobe": "9.9.9"}).dump()
     (folder / "release.json").write_bytes(other)
-    assert "holds another release of this version" in refusal(lambda: api.pull(f"{REPO}@0.1.0"))
+    with pytest.raises(DamagedRelease, match=rf"^{folder}/README\.md:[0-9]+:1: E409 .*senseprobe 9\.9\.9"):
+        api.pull(f"{REPO}@0.1.0")
     assert (folder / "release.json").read_bytes() == other
     (folder / "README.md").unlink()
     with pytest.raises(DamagedRelease, match=rf"^{folder}/README\.md: E402"):
@@ -155,6 +161,38 @@ def test_only_files_of_the_release_are_fetched(hub: Hub, project: Path, tmp_path
     tree[".cache/more.parquet"] = Blob(b"x", lfs=True)
     with pytest.raises(DamagedRelease, match=r"\.cache/more\.parquet: E403"):
         api.pull(f"{REPO}@0.1.0", tmp_path / "other")
+
+
+def _forge(hub: Hub, folder: Path, files: dict[str, bytes]) -> None:
+    """Have the last commit hold these files, listed in a manifest in which every hash is right."""
+    facts = dict(read_manifest(folder).data)
+    entries = {name: {"bytes": len(data), "sha256": sha256(data).hexdigest()} for name, data in files.items()}
+    manifest = Manifest.of({**facts, "files": {**facts["files"], **entries}}).dump()
+    for name, data in {**files, "release.json": manifest}.items():
+        damage(hub, name, data)
+
+
+def test_a_forged_card_is_not_pulled(hub: Hub, project: Path, tmp_path: Path) -> None:
+    """One that points at an added file of rows, with all hashes right; or whose text is another."""
+    api.publish("example@0.1.0", REPO)
+    folder = project / "releases" / "example" / "0.1.0"
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    forged = {
+        "README.md:\\d+:1: E409": {"README.md": card.replace("hobbies/test-*", "hobbies/*").encode()},
+        "README.md:\\d+:1: E409 .*Unbiased": {"README.md": card.replace("## Limitations\n", "## Unbiased\n").encode()},
+        "hobbies/more.parquet: E403": {"hobbies/more.parquet": b"PAR1"},
+        "croissant.json: E409": {"croissant.json": b"{}"},
+        "CITATION.cff:1:1: E409": {"CITATION.cff": b""},
+    }
+    for words, files in forged.items():
+        _forge(hub, folder, files)
+        for work in (lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out"), lambda: api.load(f"hf://{REPO}@0.1.0")):
+            with pytest.raises(DamagedRelease, match=rf"{REPO}@0\.1\.0/{words}"):
+                work()
+        for name in files:
+            damage(hub, name, (folder / name).read_bytes() if (folder / name).exists() else None)
+    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.parametrize("size", [-1, 10**13])

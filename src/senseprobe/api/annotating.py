@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from senseprobe.annotation.records import Plan
     from senseprobe.annotation.status import Status
 
-__all__ = [
-    "Asked",
-    "draw",
-    "export",
-    "folder_of",
-    "import_answers",
-    "project_of",
-    "pull",
-    "push",
-    "status",
-]
 
 Steps = Callable[[int, int], None]
 """Hears how much is done, of how much."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from senseprobe.release.annotated import AgreementFact, Round
     from senseprobe.release.reading import Release
 
-__all__ = ["Applied", "agree", "apply", "release_answers"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Applied:

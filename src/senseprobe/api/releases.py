@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
@@ -15,27 +16,15 @@ from senseprobe.wording import offered
 
 if TYPE_CHECKING:
     from senseprobe.generator.catalogue import Catalogue
-    from senseprobe.hub.publishing import Gate, Published
+    from senseprobe.hub.repository import Gate
+    from senseprobe.hub.sending import Published
     from senseprobe.importing.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.freeze import Plan
     from senseprobe.release.reading import Release
+    from senseprobe.release.space import Say
 
-__all__ = [
-    "build",
-    "build_shard",
-    "diff",
-    "import_release",
-    "join",
-    "load",
-    "open_catalogue",
-    "publish",
-    "pull",
-    "restore",
-    "verified",
-    "verify",
-]
 
 Progress = Callable[[int], None]
 
@@ -56,11 +45,15 @@ def open_catalogue(name: str) -> Catalogue:
 
 
 def load(release: str) -> Release:
-    """The release ``NAME@VERSION`` or at a path; its `table(config)` is a pandas table. Not verified: see `verify`."""
-    from senseprobe.release.reading import open_release
+    """The release ``NAME@VERSION`` or at a path; its `table(config)` is a pandas table.
+
+    Card, citation, Croissant, recipe and the set of files are compared with the manifest, rows are not: see `verify`.
+    Raises ReleaseError where there is no such release, and DamagedRelease where one of these is not as it was frozen.
+    """
+    from senseprobe.recipes import open_verified
 
     folder, _ = _find(release)
-    return open_release(folder)
+    return open_verified(folder)
 
 
 def _find(spec: str) -> tuple[Path, str | None]:
@@ -68,21 +61,49 @@ def _find(spec: str) -> tuple[Path, str | None]:
     if not spec.startswith("hf://"):
         return project.find_release(spec)
     from senseprobe.hub.pulling import cached
+    from senseprobe.recipes import verify_with_card
 
-    return cached(spec)
+    return cached(spec, verify_with_card)
 
 
-def build(dataset: str, version: str, out: Path | None = None, progress: Progress | None = None) -> Release:
+def build(
+    dataset: str,
+    version: str,
+    out: Path | None = None,
+    progress: Progress | None = None,
+    *,
+    force: bool = False,
+    say: Say | None = None,
+) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
-    Raises DeclarationError where its declarations are wrong, and ReleaseError where the version exists or cannot be
-    written, is lower than what changed since the release before it calls for, or has a retired id; nothing is left
-    behind then.
+    Before rows are made, `say` hears how many there will be, an estimate of their bytes, and the free space. Raises
+    DeclarationError where its declarations are wrong, and ReleaseError where there are more than 10^9 rows or they
+    would not fit, unless `force`; or where the version exists or cannot be written, is lower than what changed since
+    the release before it calls for, or has a retired id; nothing is left behind then.
     """
     from senseprobe.recipes import plan_of
 
     folder, catalogue = _to_build(dataset, version, out)
-    return _frozen(plan_of(catalogue, version), folder, progress)
+    plan = plan_of(catalogue, version)
+    _check_size(catalogue, plan, folder, {each.name: each.size for each in plan.configs}, force=force, say=say)
+    return _frozen(plan, folder, progress)
+
+
+def _check_size(
+    catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
+) -> None:
+    """State the size of what a plan writes, `sizes` rows by config; ReleaseError where that is too much."""
+    from senseprobe.recipes import rows_by_config
+    from senseprobe.release.space import Size, estimate_bytes
+
+    if folder.exists():
+        return  # it is not overwritten, which is told by what writes
+    rows = rows_by_config(catalogue)
+    estimate = estimate_bytes({each.name: (rows[each.name], each.schema) for each in plan.configs}, sizes)
+    name = f"{plan.dataset} {folder.name}"
+    size = Size(name=name, rows=sum(sizes.values()), bytes=estimate, estimated=True, folder=folder)
+    size.check(force=force, say=say)
 
 
 def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
@@ -123,21 +144,33 @@ def import_release(
 
 
 def build_shard(
-    dataset: str, version: str, shard: int, shards: int, out: Path | None = None, progress: Progress | None = None
+    dataset: str,
+    version: str,
+    shard: int,
+    shards: int,
+    out: Path | None = None,
+    progress: Progress | None = None,
+    *,
+    force: bool = False,
+    say: Say | None = None,
 ) -> Path:
     """Make shard `shard` (from 0) of `shards` of a release alone, in a folder of its own, which is returned.
 
-    Raises as `build` does.
+    Raises as `build` does; rows, bytes and space are those of the shard.
     """
     from senseprobe.recipes import plan_of, rows_by_config
-    from senseprobe.release.shards import ShardPlan, write_shard
+    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, rows_dealt, write_shard
 
     if not 0 <= shard < shards:
         raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
+    if shards > MAX_SHARDS:
+        raise SenseprobeError(f"{shards:,} shards: at most {MAX_SHARDS:,} can be joined")
     final, catalogue = _to_build(dataset, version, out)
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
+    sizes = rows_dealt({config.name: config.size for config in plan.configs}, shard, shards)
+    _check_size(catalogue, plan, folder, sizes, force=force, say=say)
     write_shard(part, folder, progress)
     return folder
 
@@ -162,13 +195,21 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     return _frozen(whole, folder, progress)
 
 
-def restore(release: str, out: Path | None = None, progress: Progress | None = None) -> Release:
+def restore(
+    release: str,
+    out: Path | None = None,
+    progress: Progress | None = None,
+    *,
+    force: bool = False,
+    say: Say | None = None,
+) -> Release:
     """Make again, from its recipe, the rows of a release that keeps only manifest and recipe; where it is, or in `out`.
 
-    One that ships with senseprobe goes to the project's `releases/`: an installed package is not written to.
+    One that ships with senseprobe goes to the project's `releases/`: an installed package is not written to. Before
+    rows are made, `say` hears how many, their bytes as the manifest has them, and the free space.
 
-    Raises DamagedRelease where the recipe is not what was frozen or makes other rows, and ReleaseError where nothing
-    can be written there.
+    Raises DamagedRelease where the recipe is not what was frozen or makes other rows, and ReleaseError where there are
+    more than 10^9 rows or they would not fit, unless `force`, or nothing can be written there.
     """
     from senseprobe.recipes import rows_of
     from senseprobe.release.reading import open_release
@@ -180,7 +221,7 @@ def restore(release: str, out: Path | None = None, progress: Progress | None = N
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
         out = _own_releases()
     target = out / dataset / version if out else folder
-    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress)
+    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, say=say)
 
 
 def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catalogue]:
@@ -188,6 +229,8 @@ def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catal
     _check_version(version)
     if "/" in dataset:
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
+    if any(category(letter) == "Cs" for letter in dataset):
+        raise SenseprobeError(f"{dataset!r} is not UTF-8: rename the folder of the dataset")
     return (out or _own_releases()) / dataset / version, open_catalogue(dataset)
 
 
@@ -230,10 +273,11 @@ def verify(
     forged as well has another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no
     such release.
     """
-    from senseprobe.release.verify import cited, recipe_is_whole, verify_release
+    from senseprobe.recipes import verify_with_card
+    from senseprobe.release.verify import cited, recipe_is_whole
 
     folder, config = _find(release)
-    manifest, findings = verify_release(folder, progress)
+    manifest, findings = verify_with_card(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
     if manifest and content:
@@ -242,7 +286,12 @@ def verify(
         from senseprobe.recipes import rebuild as again
 
         away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}
-        findings += [told for told in again(folder, manifest, away) if told.code == "E408" or not findings]
+        # Rows that cannot be read were found already; what is wrong with the recipe was not.
+        findings += [
+            told
+            for told in again(folder, manifest, away)
+            if told not in findings and (told.code == "E408" or told.code[:2] != "E4" or not findings)
+        ]
     return findings
 
 
@@ -271,26 +320,37 @@ def publish(
     """
     from senseprobe.hub.noting import commits_of, note
     from senseprobe.hub.publishing import publish as send
+    from senseprobe.recipes import verify_with_card
+    from senseprobe.release.manifest import read_manifest
 
     folder, _ = _find(release)
     layer = project.user_layer()
-    facts = load(str(folder)).manifest.data
+    facts = read_manifest(folder).data
     dataset, version = str(facts["dataset"]), str(facts["version"])
     path = layer.releases / dataset / "published.csv" if layer else None
     # A file that cannot be added to is told before anything is sent.
     cited = commits_of(path, version, repo) if path else ()
-    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited)
+    done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited, verify=verify_with_card)
     if path is not None and not dry_run:
         note(path, (version, done.repo, done.commit, done.content))
     return done
 
 
-def pull(release: str, out: Path | None = None) -> tuple[Release, str]:
+def pull(
+    release: str,
+    out: Path | None = None,
+    *,
+    timeout: float = 30.0,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Release, str]:
     """Fetch ``USER/NAME@VERSION`` from the Hub by its tag, verified, into `out` (default: the project's `releases/`).
 
-    The release and its commit there. Raises ReleaseError where the Hub does not give it or another release has its
-    place, and DamagedRelease where it is not as it was frozen.
+    The release and its commit there. `timeout` are the seconds without an answer, or with less than 1,000 bytes in each
+    of them, after which the Hub is given up; what came until then is kept, and the next call goes on from there.
+    `progress` hears how many bytes there are, of how many. Raises ReleaseError where the Hub does not give it, sends
+    more than it has, or another release has its place, and DamagedRelease where it is not as it was frozen.
     """
     from senseprobe.hub.pulling import pull as fetch
+    from senseprobe.recipes import verify_with_card
 
-    return fetch(release, out or _own_releases())
+    return fetch(release, out or _own_releases(), verify_with_card, timeout=timeout, progress=progress)

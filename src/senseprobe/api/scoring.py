@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.run import Job
 
-__all__ = ["plant", "replay", "score"]
 
 Progress = Callable[[int], None]
 
@@ -49,11 +48,12 @@ def score(
     `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to 200
     rows float32 turns around. `limit` draws so many rows; `revision` is a branch, tag or commit of the Hub;
     `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose config
-    does not name them; `estimands` are figures of plug-ins (docs/plugins.md), besides the release's own. Numbers that
-    were computed before are taken from the user's cache unless `stored` is false. With `control`, results of inference
-    probes are followed by the model's on nli-control: those below `out`, else of 2,000 rows of it. `say` hears what is
-    left out; `progress` how many numbers there are, of how many. Raises DamagedRelease, ModelError, ResultError where
-    `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or where no config has rows for it.
+    does not name them; `estimands` are figures besides the release's own, of plug-ins (docs/plugins.md) or the variant
+    ``relative-mean``. Numbers that were computed before are taken from the user's cache unless `stored` is false. With
+    `control`, results of inference probes are followed by the model's on nli-control: those below `out`, else of 2,000
+    rows of it. `say` hears what is left out; `progress` how many numbers there are, of how many. Raises DamagedRelease,
+    ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
+    where no config has rows for it.
     """
     job = _job(release, seed, limit, estimands)
     from senseprobe.evaluate import scoring
@@ -81,14 +81,14 @@ def replay(
     `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
-    from senseprobe.evaluate.estimands.plugged import of_plugins
+    from senseprobe.evaluate.estimands.plugged import besides
     from senseprobe.evaluate.replay import again, opening_of
     from senseprobe.evaluate.result import read_result
 
     first = read_result(result)
     opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
     name, config = release or str(first.release["name"]), first.release["config"]
-    estimands = of_plugins(figure.estimand for figure in first.figures)
+    estimands = besides(figure.estimand for figure in first.figures)
     job = _job(f"{name}:{config}" if config else name, first.seed, first.limit, estimands)
     return again(job, opening, first, result, progress)
 

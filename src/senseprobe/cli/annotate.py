@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from senseprobe.annotation.records import Plan
     from senseprobe.api.annotating import Asked
 
-__all__ = ["annotate"]
 
 annotate = typer.Typer(
     help="Have a release checked by people: ask them, weigh their answers, leave out what they reject.",

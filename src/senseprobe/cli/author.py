@@ -13,7 +13,6 @@ from senseprobe.wording import counted, offered
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
 
-__all__ = ["AsJson", "lint", "lists", "wordnet"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from senseprobe.importing.sources import Notes
     from senseprobe.release.reading import Release
 
-__all__ = ["import_files"]
 
 SHOWN = 20
 

@@ -13,7 +13,6 @@ from senseprobe.wording import printable, shortened
 if TYPE_CHECKING:
     from senseprobe.release.diff import ReleaseDiff
 
-__all__ = ["diff"]
 
 _HELP = "[hf://USER/]NAME@VERSION, or the path of a release."
 

@@ -11,8 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["complain", "print_findings", "print_json", "print_line", "print_table", "progress"]
-
 _out = Console(highlight=False, emoji=False, soft_wrap=True)
 _err = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)
 
@@ -25,6 +23,11 @@ def complain(message: str) -> None:
 def print_line(message: str) -> None:
     """One line on standard output."""
     _out.print(_safe(message))
+
+
+def print_note(message: str) -> None:
+    """One line on standard error: what is good to know, and no part of what a program reads."""
+    _err.print(_safe(message))
 
 
 def print_json(data: object) -> None:
@@ -47,6 +50,19 @@ def print_table(columns: Mapping[str, str], rows: Sequence[Sequence[object]], ti
         table.add_row(*(_safe("" if cell is None else str(cell)) for cell in row))
     console = _out if _out.is_terminal else Console(highlight=False, emoji=False, width=200)
     console.print(table)
+
+
+def named_last(rows: Sequence[Sequence[object]], reasons: Mapping[str, str], at: int) -> list[Sequence[object]]:
+    """Return rows of a table with those of configs that are not readable last, each config led by its reason.
+
+    `reasons` are by config, the first cell of a row; a reason stands in column `at`.
+    """
+    found = [row for row in rows if row[0] not in reasons]
+    for config, why in reasons.items():
+        if own := [row for row in rows if row[0] == config]:
+            blank = [""] * len(own[0])
+            found += [[config, "not readable", *blank[2:at], why, *blank[at + 1 :]], *own]
+    return found
 
 
 def _safe(text: str) -> str:
@@ -79,6 +95,7 @@ class Step:
         self.done, self.total = 0, 0
 
     def __call__(self, amount: int = 1) -> None:
+        """Go on by an amount."""
         self._bar.update(self._task, advance=amount)
 
     def at(self, done: int, total: int) -> None:

@@ -11,8 +11,6 @@ from senseprobe.cli.console import complain, print_json, print_line, progress
 if TYPE_CHECKING:
     from senseprobe.evaluate.harness import Exported
 
-__all__ = ["export"]
-
 
 def export(
     program: Annotated[Literal["lm-eval"], typer.Argument(metavar="PROGRAM", help="lm-eval.")],

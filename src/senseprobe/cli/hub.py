@@ -9,9 +9,7 @@ from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, progress
 
 if TYPE_CHECKING:
-    from senseprobe.hub.publishing import Published
-
-__all__ = ["publish", "pull"]
+    from senseprobe.hub.sending import Published
 
 
 def publish(
@@ -71,16 +69,22 @@ def pull(
     out: Annotated[
         Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
     ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0.1, help="Give up after so long without an answer, or with next to nothing."
+        ),
+    ] = 30.0,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a release from the Hugging Face Hub by its tag, and check it.
+    """Fetch a release from the Hugging Face Hub by its tag, and check it. After a cut, it goes on where it was.
 
     To use one without it, write hf://USER/NAME@VERSION[:CONFIG] for the release in verify, diff, restore or score.
     """
     from senseprobe import api
 
-    with progress(f"fetching {release}", None):
-        pulled, commit = api.pull(release, out)
+    with progress(f"fetching {release}", None) as step:
+        pulled, commit = api.pull(release, out, timeout=timeout, progress=step.at)
     name, content = pulled.manifest.name, pulled.manifest.content
     if as_json:
         print_json({"release": name, "folder": str(pulled.folder), "commit": commit, "content": content})

@@ -12,11 +12,11 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.wording import counted
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.agreement import Agreement, Figure
+    from senseprobe.annotation.agreement import Agreement
     from senseprobe.annotation.deciding import Decision
+    from senseprobe.annotation.figures import Figure
     from senseprobe.api.judging import Applied
 
-__all__ = ["SHOWN", "Folder", "Project", "agree", "apply", "release"]
 
 SHOWN = 20
 """How many of many things are printed; --json has all."""

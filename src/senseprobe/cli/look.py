@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from senseprobe.generator.counting import Count, Tokenize
     from senseprobe.generator.previewing import Piece, Shown
 
-__all__ = ["count", "preview"]
 
 _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 

@@ -8,8 +8,6 @@ import typer
 from senseprobe.cli.console import print_line
 from senseprobe.errors import SenseprobeError
 
-__all__ = ["init", "new"]
-
 
 def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the project goes.")]) -> None:
     """Make a project of your own, with a small example that works."""

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import print_findings, print_json, print_line, progress
+from senseprobe.cli.console import print_findings, print_json, print_line, print_note, progress
 from senseprobe.errors import SenseprobeError
 from senseprobe.wording import counted
 
 if TYPE_CHECKING:
     from senseprobe.release.reading import Release as Frozen
 
-__all__ = ["build", "join", "restore", "verify"]
 
+Force = Annotated[bool, typer.Option("--force", help="Write it though it is over 10^9 rows, or seems not to fit.")]
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="[hf://USER/]NAME@VERSION, or the path of a release.")]
 
 
@@ -28,6 +28,7 @@ def build(
         int | None, typer.Option(min=1, help="Make one of so many parts alone; `join` puts them together.")
     ] = None,
     shard: Annotated[int | None, typer.Option(min=0, help="Which part, from 0.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Freeze a dataset at a version: rows, card, recipe and manifest."""
@@ -37,10 +38,10 @@ def build(
         raise SenseprobeError("--shards N and --shard I go together")
     with progress(f"building {dataset} {version}", None) as step:
         if shards is not None and shard is not None:
-            folder = api.build_shard(dataset, version, shard, shards, out, step)
+            folder = api.build_shard(dataset, version, shard, shards, out, step, force=force, say=print_note)
             print_json({"shard": str(folder)}) if as_json else print_line(f"shard {shard} of {shards} in {folder}")
             return
-        release = api.build(dataset, version, out, step)
+        release = api.build(dataset, version, out, step, force=force, say=print_note)
     _tell(release, as_json)
 
 
@@ -62,13 +63,14 @@ def restore(
     out: Annotated[
         Path | None, typer.Option(help="Folder of releases.", show_default="where it is, or the project's")
     ] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Make again the rows of a release that keeps only manifest and recipe, and check them."""
     from senseprobe import api
 
     with progress(f"restoring {release}", None) as step:
-        restored = api.restore(release, out, step)
+        restored = api.restore(release, out, step, force=force, say=print_note)
     _tell(restored, as_json)
 
 

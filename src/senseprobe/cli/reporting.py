@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import print_json, print_line, print_table, progress
+from senseprobe.cli.console import named_last, print_json, print_line, print_table, progress
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.wording import counted
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.differences import Difference
     from senseprobe.evaluate.reporting.evidence import Evidence
 
-__all__ = ["compare", "metrics", "report", "tell_controls"]
 
 Release = Annotated[
     str | None,
@@ -139,6 +138,7 @@ def compare(
 
 def _tell(found: "Difference", evidence: "Sequence[Evidence]") -> None:
     from senseprobe.evaluate.estimands.families import COMPARISONS, as_told
+    from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.reporting import words
 
     first, second = (evidence[number - 1] for number in (found.a, found.b))
@@ -155,7 +155,15 @@ def _tell(found: "Difference", evidence: "Sequence[Evidence]") -> None:
         for each in as_told(found.comparisons, COMPARISONS)
         if each.group is None
     ]
-    print_table({**columns, "p": "left", "no difference": "left"}, rows, title=f"\n{first.label} less {second.label}")
+    without = {**unreadable_configs(second.result.fitness), **unreadable_configs(first.result.fitness)}
+    told = named_last(rows, without, at=4)
+    print_table({**columns, "p": "left", "no difference": "left"}, told, title=f"\n{first.label} less {second.label}")
+    notes: dict[str, list[str]] = {}
+    for each in found.comparisons:
+        if each.group is None and each.note:
+            notes.setdefault(each.note, []).append(f"{each.config} {each.estimand}")
+    for note, names in notes.items():
+        print_line(f"{', '.join(names)}: {note}")
     if grouped := sum(each.group is not None for each in found.comparisons):
         print_line(f"{counted(grouped, 'difference')} of single groups: with --out, and in --json")
 

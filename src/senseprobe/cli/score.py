@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import complain, print_json, print_line, print_table, progress
+from senseprobe.cli.console import complain, named_last, print_json, print_line, print_table, progress
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.wording import counted
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from senseprobe.cli.console import Step
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-
-__all__ = ["plant", "replay", "score"]
 
 
 def _tokens(text: str) -> int | None:
@@ -60,7 +58,7 @@ def score(
             "--estimand",
             "-e",
             metavar="NAME",
-            help="A figure of a plug-in, besides the release's own; may be repeated.",
+            help="A figure besides the release's own: of a plug-in, or relative-mean; may be repeated.",
         ),
     ] = None,
     out: Out = Path("results"),
@@ -143,7 +141,10 @@ def replay(
     batch_size: BatchSize = "auto",
     allow_pickle: AllowPickle = False,
 ) -> None:
-    """Compute a result again, with nothing that was stored, and compare: exit code 0 the same, 1 not."""
+    """Compute a result again, with nothing that was stored, and compare: exit code 0 the same, 1 not.
+
+    Figures whose definition has changed since are listed and not compared.
+    """
     from senseprobe import api
 
     batch_tokens = _tokens(batch_size)
@@ -162,7 +163,7 @@ def replay(
             raise SenseprobeError(
                 f"{damaged}\nnothing was replayed: --release PATH says where the release is"
             ) from None
-    for line in (*again.differences, *_verdict(again)):
+    for line in (*again.differences, *again.redefined, *_verdict(again)):
         print_line(line)
     raise typer.Exit(1 if again.differences else 0)
 
@@ -173,9 +174,13 @@ def _verdict(again: "Replay") -> Iterator[str]:
         yield "another model: nothing was computed"
         return
     first, now = again.first, again.result
+    if first.scorer_version != now.scorer_version:
+        yield f"nothing was compared: other scores, and other figures, are what {first.scorer} is meant to give now"
+        return
     rows = "no table of rows is beside the result" if again.rows is None else counted(again.rows, "row")
     figures = f"{counted(len(first.figures), 'figure')}, {rows}, largest difference of a score {again.largest:.1e}"
-    yield f"{'not ' if again.differences else ''}the same: {figures}"
+    besides = ", but for what has another definition" if again.redefined and not again.differences else ""
+    yield f"{'not ' if again.differences else ''}the same{besides}: {figures}"
     then = {"senseprobe": first.senseprobe, **first.libraries}
     today = {"senseprobe": now.senseprobe, **now.libraries}
     if changed := [f"{name} {was}, now {today.get(name)}" for name, was in then.items() if today.get(name) != was]:
@@ -201,12 +206,13 @@ def plant(
 
 
 def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate.reporting.words import interval, p_value
+    from senseprobe.evaluate.reporting.words import interval, neutral, p_value
 
     if as_json:
         print_json([result.as_dict() for result in results])
         return
     from senseprobe.evaluate import coarse, unscored
+    from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.result import folder_of
 
     for result in results:
@@ -215,7 +221,7 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
                 f.config,
                 f.estimand,
                 f"{interval(f)} {p_value(f)}".rstrip(),
-                "none known" if f.neutral is None else "0, see p" if f.estimand == "spread" else "0",
+                neutral(f),
                 f"{f.scored}/{f.rows}",
                 f.ties,
                 sum(f.left_out.values()) or "",
@@ -226,16 +232,30 @@ def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
         columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
         print_table(
             {**columns, "ties": "right", "left out": "right"},
-            rows,
+            named_last(rows, unreadable_configs(result.fitness), at=2),
             title=f"\n{result.scorer} of {result.model['name']} on {result.release['name']}",
         )
         if result.limit is not None:
             print_line(f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide")
         print_line(result.signature)
-        for clause in filter(None, (unscored.told(result), coarse.told(result))):
+        for clause in filter(None, (unscored.told(result), coarse.told(result), *_fitness(result, results))):
             print_line(clause)
         if grouped := sum(figure.group is not None for figure in result.figures):
             single = counted(grouped, "figure")
             print_line(f"{single} of single groups: in the report, and in --json")
         place = result.path_in(folder_of(out, str(result.release["name"]), result.model["name"]))
         print_line(f"result in {place}")
+
+
+def _fitness(result: "Result", results: "list[Result]") -> Iterator[str]:
+    """What the model's tokenizer makes of the rows, a line for each config that has something to say.
+
+    The scorer that first tokens are to be read beside is named where none of the `results` is of it.
+    """
+    from senseprobe.evaluate.fitness import told
+    from senseprobe.evaluate.scorers import counterpart
+
+    if "family" in result.model and not result.fitness:
+        yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
+    other = counterpart(result.scorer)
+    yield from told(result.fitness, "" if other in {each.scorer for each in results} else other)

@@ -14,8 +14,6 @@ from senseprobe.wording import counted
 if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.parts import Part
 
-__all__ = ["slice_result"]
-
 
 def slice_result(
     result: Annotated[Path, typer.Argument(metavar="RESULT.json", help="A result of a model of inference.")],

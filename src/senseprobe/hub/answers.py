@@ -19,7 +19,6 @@ from senseprobe.wording import printable
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
-__all__ = ["check_commit", "damaged", "explained", "told_of"]
 
 AGAIN = "nothing is lost: run the same command again"
 
@@ -36,6 +35,7 @@ _ADVICE = {
 }
 _BROKEN = f"the Hub has a fault of its own: wait a little; {AGAIN}"
 _AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {AGAIN}"
+_SLOW = f"the Hub does not answer in time, or sends next to nothing (--timeout SECONDS waits longer); {AGAIN}"
 _OFFLINE = "HF_HUB_OFFLINE is set, so nothing is asked of the Hub: unset it"
 _GATED = "access is gated: ask for it on the repository's page, and set HF_TOKEN or `hf auth login`"
 _NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether a proxy or a login page is in between"
@@ -90,6 +90,13 @@ def _away() -> tuple[type[Exception], ...]:
     return errors.HfHubHTTPError, httpx.HTTPError, ConnectionError, errors.LocalEntryNotFoundError, TimeoutError
 
 
+def _slow() -> tuple[type[Exception], ...]:
+    """What is raised where an answer, or the rest of it, takes too long."""
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
+
+    return httpx.TimeoutException, TimeoutError
+
+
 def _unread() -> tuple[type[Exception], ...]:
     """What the client stumbles over where it is given another page than it asked for, or HF_ENDPOINT is no address."""
     from huggingface_hub.errors import FileMetadataError
@@ -139,6 +146,8 @@ def _reason(error: BaseException) -> str:
             return _refused(cause)
     if any(isinstance(cause, _unread()) for cause in causes):
         return _NO_HUB
+    if any(isinstance(cause, _slow()) for cause in causes):
+        return _SLOW
     if any(isinstance(cause, _away()) for cause in causes):
         return _AWAY
     return f"{_clean(str(error))}; {AGAIN}"

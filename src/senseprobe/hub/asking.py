@@ -9,7 +9,6 @@ from senseprobe.errors import ReleaseError
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = ["client", "secret", "token", "why_refused"]
 
 _VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
 _READERS = {"read"}

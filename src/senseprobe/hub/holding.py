@@ -1,15 +1,16 @@
 """What a commit on the Hub holds, and in what that differs from a release: told before it is fetched, or changed."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from senseprobe.errors import ReleaseError
 from senseprobe.hub.answers import told_of
+from senseprobe.hub.download import TIMEOUT, Download, Entry
 from senseprobe.records import Finding
-from senseprobe.release.hashing import file_sha256
 from senseprobe.release.manifest import MAX_BYTES, NAME, Manifest, read_manifest
 from senseprobe.release.restoring import RESTORED, read_restored
 from senseprobe.release.verify import is_foreign
@@ -18,9 +19,9 @@ from senseprobe.wording import printable
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = ["Held", "differences", "held_at", "is_file", "listing"]
 
-Entry = tuple[int, str]
+MOST_FILES = 100_000
+"""That are listed of a commit; a release of 10^9 rows has 4,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,15 @@ def listing(api: "HfApi", repo: str, commit: str) -> dict[str, Entry]:
     """Size and identity of every file of a commit that may be a release's."""
     from huggingface_hub.hf_api import RepoFile
 
-    entries = api.list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True)
+    entries = [*islice(api.list_repo_tree(repo, repo_type="dataset", revision=commit, recursive=True), MOST_FILES + 1)]
+    if len(entries) > MOST_FILES:
+        raise ReleaseError(f"{repo} has more than {MOST_FILES:,} files and folders, which no release has")
     files = [entry for entry in entries if isinstance(entry, RepoFile) and not is_foreign(entry.path)]
     identity = {file.path: f"sha256:{file.lfs.sha256}" if file.lfs else f"git:{file.blob_id}" for file in files}
     return {file.path: (file.lfs.size if file.lfs else file.size, identity[file.path]) for file in files}
 
 
-def held_at(api: "HfApi", repo: str, commit: str, name: str) -> Held:
+def held_at(api: "HfApi", repo: str, commit: str, name: str, timeout: float = TIMEOUT) -> Held:
     """What a commit holds; `name` is what messages call it.
 
     Raises DamagedRelease where its manifest is not what was written, and ReleaseError where it is of a newer form.
@@ -55,8 +58,7 @@ def held_at(api: "HfApi", repo: str, commit: str, name: str) -> Held:
     if NAME not in small:
         return Held(files)
     with TemporaryDirectory() as scratch, told_of(name, Path(scratch)):
-        for one in small:
-            api.hf_hub_download(repo, one, repo_type="dataset", revision=commit, local_dir=scratch)
+        Download(repo, commit, name, timeout).fetch({one: files[one] for one in small}, Path(scratch))
         manifest = read_manifest(Path(scratch))
         return Held(files, manifest, read_restored(Path(scratch), manifest))
 
@@ -74,15 +76,3 @@ def differences(held: Held, manifest: Manifest) -> Iterator[Finding]:
             yield Finding(path=name, code="E404", message=f"has {size} bytes, the manifest says {frozen[0]}")
         elif identity.startswith("sha256:") and identity[7:] not in (frozen[1], restored[1]):
             yield Finding(path=name, code="E404", message="differs from what was frozen (sha256)")
-
-
-def is_file(path: Path, size: int, identity: str) -> bool:
-    """Whether a file has this size and identity."""
-    if path.stat().st_size != size:
-        return False
-    kind, _, digest = identity.partition(":")
-    if kind == "sha256":
-        return file_sha256(path) == digest
-    blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    blob.update(path.read_bytes())
-    return blob.hexdigest() == digest

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from senseprobe.errors import ReleaseError
 from senseprobe.release.form import VERSION
 
-__all__ = ["SCHEME", "Place", "check_repo", "parse"]
-
 SCHEME = "hf://"
 
 # What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.

@@ -10,8 +10,6 @@ from pathlib import Path
 from senseprobe.errors import ReleaseError
 from senseprobe.files import write_whole
 
-__all__ = ["COLUMNS", "commits_of", "note", "noted"]
-
 COLUMNS = ("version", "repo", "commit", "content")
 
 

@@ -8,16 +8,14 @@ from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.hub.answers import explained
 from senseprobe.hub.asking import client, token, why_refused
 from senseprobe.hub.naming import Place, check_repo
-from senseprobe.hub.pulling import fetch
+from senseprobe.hub.pulling import Verify, fetch
 from senseprobe.hub.repository import GATES, Gate, look
 from senseprobe.hub.sending import Published, Task
 from senseprobe.hub.sharing import why_not_shared, why_not_taken
-from senseprobe.release.manifest import NAME
+from senseprobe.release.manifest import NAME, read_manifest
 from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED
 from senseprobe.release.verify import verify_release
-
-__all__ = ["Gate", "Published", "publish"]
 
 
 def publish(
@@ -28,15 +26,17 @@ def publish(
     gated: Gate | None = None,
     dry_run: bool = False,
     cited: Collection[str] = (),
+    verify: Verify = verify_release,
 ) -> Published:
     """Publish the release in `folder` as ``USER/NAME`` on the Hub.
 
     `gated`: None is ``auto`` for a repository without a version, and leaves others as they are. With `dry_run` the Hub
-    is only looked at. `cited` are commits that this version is known as there. Raises DamagedRelease where the release,
+    is only looked at. `cited` are commits that this version is known as there; `verify` compares the release with its
+    manifest. Raises DamagedRelease where the release,
     or what the Hub gives back, is not as it was frozen, and ReleaseError where it may not be shared, the tag holds
     something else, or the Hub refuses.
     """
-    release = _checked(folder)
+    release = _checked(folder, verify)
     check_repo(repo)
     if gated is not None and gated not in GATES:
         raise ReleaseError(f"gated {gated!r}: expected {', '.join(GATES)}")
@@ -56,12 +56,12 @@ def publish(
     return plan if dry_run else _fetched_again(plan, release)
 
 
-def _checked(folder: Path) -> Release:
-    manifest, findings = verify_release(folder)
-    if manifest is None or findings:
-        raise DamagedRelease(findings)
+def _checked(folder: Path, verify: Verify) -> Release:
+    manifest = read_manifest(folder)
     if why := why_not_shared(manifest.data["card"]) or why_not_taken(manifest.files):
         raise ReleaseError(f"{manifest.name} may not be published: {why}; nothing was sent")
+    if findings := verify(folder)[1]:
+        raise DamagedRelease(findings)
     return Release(folder, manifest)
 
 

@@ -11,7 +11,6 @@ from senseprobe.wording import printable
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = ["GATES", "Gate", "Repo", "look", "tags_of"]
 
 Gate = Literal["auto", "manual", "no"]
 GATES = ("auto", "manual", "no")

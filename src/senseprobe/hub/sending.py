@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.hub.answers import check_commit, explained
-from senseprobe.hub.holding import differences, held_at, is_file, listing
+from senseprobe.hub.download import is_file
+from senseprobe.hub.holding import differences, held_at, listing
 from senseprobe.hub.repository import Gate, Repo, look, tags_of
 from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.reading import Release
@@ -21,7 +22,6 @@ from senseprobe.wording import printable
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-__all__ = ["Published", "Task"]
 
 _PROMPT = "extra_gated_prompt:"
 _EXAMPLE = "to try senseprobe with."

@@ -8,9 +8,7 @@ from senseprobe.release.licences import alternatives, declared
 from senseprobe.release.verify import FOREIGN
 from senseprobe.wording import printable
 
-__all__ = ["why_not_shared", "why_not_taken"]
-
-_KEPT = {*FOREIGN, ".git"}
+_KEPT = {*FOREIGN}
 """Names that git, the Hub and its clients keep for themselves, in every folder."""
 
 

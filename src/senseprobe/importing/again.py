@@ -8,13 +8,13 @@ from pathlib import Path
 from senseprobe.errors import SenseprobeError
 from senseprobe.importing.plan import NOTES, open_import, release_plan
 from senseprobe.records import Finding
+from senseprobe.release.card import NAME as README
+from senseprobe.release.documents import differs
 from senseprobe.release.freeze import Plan
-from senseprobe.release.manifest import Manifest
+from senseprobe.release.manifest import CARDS, Manifest
 from senseprobe.release.parquet import Rows
 from senseprobe.release.reading import Release
-from senseprobe.release.rebuilding import verify_recipe
-
-__all__ = ["rows_of", "verify_import"]
+from senseprobe.release.rebuilding import unused, verify_recipe
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:
@@ -33,9 +33,17 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
     yield from verify_recipe(Release(folder, manifest), _worded(plan, manifest), rows, away)
+    yield from _creation(folder, manifest, plan)
     notes = folder / "recipe" / NOTES
     if not notes.is_file() or imported.recipe()[NOTES] != notes.read_bytes():
         yield Finding(path=f"recipe/{NOTES}", code="E408", message="the recipe's files give another list")
+    yield from unused(manifest, imported.recipe())
+
+
+def _creation(folder: Path, manifest: Manifest, plan: Plan) -> Iterator[Finding]:
+    """Yield a finding where the card says otherwise how the rows came about, in the words of the current form."""
+    if manifest.cards == CARDS and plan.creation not in (folder / README).read_text(encoding="utf-8", errors="replace"):
+        yield differs(README, "the section on creation is not what importing again gives")
 
 
 def _worded(plan: Plan, manifest: Manifest) -> Plan:

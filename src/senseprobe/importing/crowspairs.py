@@ -11,8 +11,6 @@ from senseprobe.importing.pairs import contrast_design, differ, pair_row
 from senseprobe.importing.sources import Notes, Source, delimited_rows, shown, slug
 from senseprobe.importing.tables import Row, Table, bounded, check_count, note_repeats
 
-__all__ = ["read"]
-
 NEEDED = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 OPTIONAL = ("anon_writer", "annotations", "anon_annotators")
 CONFIG = "pairs"

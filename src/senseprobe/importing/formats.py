@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from senseprobe.importing import crowspairs, seat, sssb, stereoset, winobias, winogender
 from senseprobe.importing.tables import Format
 
-__all__ = ["FORMATS"]
-
 FORMATS: Mapping[str, Format] = {
     "sssb": Format(
         title="SSSB",

@@ -11,8 +11,6 @@ from typing import Any
 from senseprobe.errors import ReleaseError
 from senseprobe.importing.sources import Source, shown
 
-__all__ = ["Lines", "Placed", "parse"]
-
 
 class Placed(str):
     """A string of a JSON text, with the offset at which it begins."""

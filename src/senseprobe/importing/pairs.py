@@ -8,8 +8,6 @@ from typing import Any
 
 from senseprobe.records import Design, Factor
 
-__all__ = ["PRONOUNS", "Difference", "Span", "contrast_design", "differ", "frame_code", "pair_row", "span"]
-
 Span = dict[str, int]
 Row = dict[str, Any]
 

@@ -2,8 +2,6 @@
 
 from senseprobe.release.bibliography import find
 
-__all__ = ["entry"]
-
 
 def entry(key: str) -> str:
     """The BibTeX of the entry with a key that is there."""

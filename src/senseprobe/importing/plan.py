@@ -28,8 +28,6 @@ from senseprobe.release.parquet import Told, write_rows
 from senseprobe.release.schema import design_schema
 from senseprobe.wording import printable
 
-__all__ = ["NOTES", "NO_LICENSE", "Imported", "is_import", "open_import", "read_import", "release_plan"]
-
 NO_LICENSE = ""
 MAX_CONFIGS = 50
 SHOWN = 3

@@ -19,8 +19,6 @@ from senseprobe.importing.tables import Row, Table, bounded, check_count
 from senseprobe.importing.words import plurals
 from senseprobe.records import Design, Factor
 
-__all__ = ["read"]
-
 KEYS = {"category", "examples"}
 ROLES = {"targ1": "X", "targ2": "Y", "attr1": "A", "attr2": "B"}
 COLUMNS = ("category", "source_file", "source_line")

@@ -16,19 +16,6 @@ from senseprobe.errors import ReleaseError
 from senseprobe.release.verify import FOREIGN
 from senseprobe.wording import printable
 
-__all__ = [
-    "MAX_TEXT",
-    "Note",
-    "Notes",
-    "Source",
-    "csv_text",
-    "delimited_rows",
-    "id_part",
-    "read_sources",
-    "shown",
-    "slug",
-]
-
 MAX_FILE = 32 * 2**20
 MAX_FILES = 200
 MAX_LINES = 500_000
@@ -38,7 +25,6 @@ MAX_TEXT = 2_000
 """Characters of a sentence, or of what is said of one."""
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
-_NOT_OURS = {*FOREIGN, ".git"}
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
 _DELIMITED = re.compile(r"[^a-z0-9]+")
 
@@ -150,7 +136,7 @@ def _name(path: Path) -> str:
     name = path.name
     if not _NAME.fullmatch(name) or not name.isprintable() or name in {".", ".."} or len(os.fsencode(name)) > 200:
         raise ReleaseError(f"{printable(name)[:200]}: no file of a release can have this name; rename it")
-    if name in _NOT_OURS:
+    if name in FOREIGN:
         raise ReleaseError(f"{name}: is a name that other tools leave in folders, which no release has; rename it")
     return name
 

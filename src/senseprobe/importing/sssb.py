@@ -15,8 +15,6 @@ from senseprobe.importing.sources import Notes, Source, id_part, shown, slug
 from senseprobe.importing.tables import Row, Table, check_count, note_repeats
 from senseprobe.importing.words import find_word
 
-__all__ = ["read"]
-
 _BLANKS = re.compile(r"\t| {1,4}")
 _PLACEHOLDER = re.compile(r"\$[A-Z][A-Z0-9_-]*\$?")  # `$100` is money
 _BIAS = {"nationality": "nationality", "language": "nationality", "race": "race", "colour": "race", "color": "race"}

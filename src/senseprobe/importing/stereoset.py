@@ -18,8 +18,6 @@ from senseprobe.importing.sources import Notes, Source, id_part, shown, slug
 from senseprobe.importing.tables import Row, Table, bounded, check_count, note_repeats
 from senseprobe.importing.words import find_word
 
-__all__ = ["read"]
-
 KEYS = {"version", "data"}
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 VOTES = (*LABELS, "related")

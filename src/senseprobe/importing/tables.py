@@ -8,8 +8,6 @@ from senseprobe.errors import ReleaseError
 from senseprobe.importing.sources import Notes, Source
 from senseprobe.records import Design
 
-__all__ = ["MAX_ROWS", "Format", "Row", "Table", "bounded", "check_count", "note_repeats"]
-
 Row = dict[str, Any]
 """Values by column; `item` is no column, but what notes call a row of a file that may be a single line."""
 

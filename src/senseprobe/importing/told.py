@@ -7,8 +7,6 @@ from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.release.form import VERSION
 from senseprobe.release.licences import alternatives
 
-__all__ = ["check_name", "known_license"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _NOT_STATED = {"", "none", "noassertion", "unknown"}
 MAX_LICENSE = 100

@@ -24,8 +24,6 @@ from senseprobe.importing.pairs import (
 from senseprobe.importing.sources import MAX_TEXT, Notes, Source, slug
 from senseprobe.importing.tables import Row, Table, check_count, note_repeats
 
-__all__ = ["read"]
-
 SIDES = ("pro_stereotyped", "anti_stereotyped")
 COLUMNS = ("split", "source_file", "source_line", "anti_file", "anti_line")
 MAX_OTHER_WORDS = 3

@@ -14,8 +14,6 @@ from senseprobe.importing.sources import Notes, Source, delimited_rows, id_part,
 from senseprobe.importing.tables import Row, Table, check_count, note_repeats
 from senseprobe.importing.words import find_word
 
-__all__ = ["read"]
-
 ANSWERS = {"0": "occupation", "1": "participant"}
 GENDERS = ("male", "female", "neutral")
 COLUMNS = ("occupation", "participant", "neutral_sentence", "source_file", "source_line", "anti_line")

@@ -3,8 +3,6 @@
 import re
 from functools import lru_cache
 
-__all__ = ["find_word", "forms", "plurals"]
-
 _SHORTEST = 3
 """Letters of the shortest word that is inflected: `be` and `bed` are two words."""
 

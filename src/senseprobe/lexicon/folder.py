@@ -13,8 +13,6 @@ from tempfile import TemporaryDirectory
 
 from senseprobe.errors import LexiconError
 
-__all__ = ["DATA_FILES", "VERSION", "damage", "default_folder", "install", "wordnet_in"]
-
 VERSION = "3.0"
 DATA_FILES = ("data.adj", "data.adv", "data.noun", "data.verb")
 INDEX_FILES = ("index.adj", "index.adv", "index.noun", "index.verb", "index.sense")

@@ -13,8 +13,6 @@ from tempfile import TemporaryDirectory
 from senseprobe.errors import LexiconError
 from senseprobe.lexicon.folder import COPIED, VERSION, damage, install, wordnet_in
 
-__all__ = ["Prepared", "prepare"]
-
 DEBIAN = Path("/usr/share/wordnet")
 PACKAGES = ("wordnet-base", "wordnet-sense-index")
 _APT_SECONDS = 300

@@ -1,36 +1,34 @@
-"""Sense keys, checked against WordNet's data files through NLTK.
+"""Sense keys, checked against WordNet's data files.
 
 A sense key is ``lemma%ss_type:lex_filenum:lex_id:head_word:head_id`` (senseidx(5WN)); the last two are empty unless
 ss_type is 5, a satellite adjective. ``index.sense`` is not asked: it lacks eight keys whose lemmas differ in case only
-(one of *earth*, *sun*, *moon* …), and NLTK's `lemma_from_key`, which reads it, folds the key's case. Instead every
-sense of the key's lemma is read from the data files, and the key must be letter for letter one of theirs.
+(one of *earth*, *sun*, *moon* …). Instead every sense of the key's lemma is read from the data files, and the key must
+be letter for letter one of theirs.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from io import StringIO
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, Protocol
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon.folder import DATA_FILES, damage, wordnet_in
-
-__all__ = ["Lexicon", "Problem"]
+from senseprobe.lexicon.folder import DATA_FILES
+from senseprobe.lexicon.vocabulary import Pos, Vocabulary
 
 LEXICONS = ("wordnet-3.0",)
 
-# The letters of NLTK by part of speech; its "a" takes in satellites, which it also knows as "s".
-_NLTK_POS = {"noun": "n", "verb": "v", "adjective": "a", "adverb": "r"}
+_POS: Mapping[str, Pos] = {"noun": "noun", "verb": "verb", "adjective": "adj", "adverb": "adv"}
+"""WordNet's files by part of speech; satellites are among the adjectives."""
+
 _SS_TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 
 _FORM = re.compile(r"(?P<lemma>[^\s%:A-Z]+)%(?P<ss_type>[1-5]):[0-9]{2}:[0-9]{2}:[^\s%:A-Z]*:(?:[0-9]{2})?")
 
-# NLTK leaves the quoted examples out of a definition, but not what stood between and behind them.
+# Quoted examples are left out of a definition, but not what stood between and behind them.
 _ATTRIBUTION = re.compile(r"\s*;\s*[;-].*")
 
 # More would bury the message; no word of the lists needs more to find its sense.
@@ -64,10 +62,17 @@ class _Key:
         return cls(text, form["lemma"], _SS_TYPES[form["ss_type"]]) if form else None
 
 
+class Reader(Protocol):
+    """What a lexicon is read with: `Vocabulary`."""
+
+    def definitions(self, word: str, pos: Pos) -> Mapping[str, str]:
+        """Definition by sense key of the senses of a word."""
+
+
 class Lexicon:
     """A lexicon that is open for reading; `name` says which (``wordnet-3.0``)."""
 
-    def __init__(self, name: str, wordnet: Path, reader: Any) -> None:  # noqa: ANN401  NLTK ships no types
+    def __init__(self, name: str, wordnet: Path, reader: Reader) -> None:
         self.name = name
         self._wordnet = wordnet
         self._reader = reader
@@ -80,10 +85,8 @@ class Lexicon:
         """
         if name not in LEXICONS:
             raise LexiconError(f"unknown lexicon {name!r}: known are {', '.join(LEXICONS)}")
-        home, wordnet = wordnet_in(folder)
-        if why := damage(wordnet):
-            raise LexiconError(f"{name} is not prepared in {wordnet} ({why}): run `senseprobe wordnet`")
-        return cls(name, wordnet, _reader(home, wordnet))
+        vocabulary = Vocabulary.open(folder)
+        return cls(name, vocabulary.wordnet, vocabulary)
 
     @cached_property
     def identity(self) -> str:
@@ -116,8 +119,8 @@ class Lexicon:
 
     def _senses(self, lemma: str, pos: str) -> dict[str, str]:
         """Look up a lemma's senses of one part of speech: definition by sense key, in WordNet's order."""
-        found = self._reader.lemmas(lemma, _NLTK_POS[pos]) if pos in _NLTK_POS else []
-        return {str(sense.key()): _ATTRIBUTION.sub("", str(sense.synset().definition())) for sense in found}
+        found = self._reader.definitions(lemma, _POS[pos]) if pos in _POS else {}
+        return {key: _ATTRIBUTION.sub("", definition) for key, definition in found.items()}
 
     def _malformed(self, key: str) -> Problem:
         repaired = _Key.parse(_as_lemma(key))
@@ -128,7 +131,7 @@ class Lexicon:
     def _missing(self, key: _Key, asked: str) -> Problem | None:
         if key.text in self._senses(key.lemma, key.pos):
             return None
-        poses = sorted(_NLTK_POS, key=lambda pos: pos != key.pos)
+        poses = sorted(_POS, key=lambda pos: pos != key.pos)
         hints = (self._hint(lemma, pos, near=key.text) for lemma in (key.lemma, asked) for pos in poses)
         hint = next(filter(None, hints), f"it has no word {key.lemma}")
         return Problem("missing", f"{self.name} has no sense {key.text}", hint)
@@ -165,35 +168,3 @@ def _shared_fields(key: str, other: str) -> int:
 
 def _article(pos: str) -> str:
     return f"{'an' if pos.startswith('a') else 'a'} {pos}"
-
-
-def _reader(home: Path, wordnet: Path) -> Any:  # noqa: ANN401
-    """Open the WordNet files in the folder `wordnet`, which lies in the NLTK data folder `home`, with NLTK."""
-    from nltk.corpus.reader.wordnet import WordNetCorpusReader, WordNetError
-
-    class Reader(WordNetCorpusReader):  # type: ignore[misc]
-        def open(self, file: str) -> StringIO:
-            """Read a file whole, so that none stays open; in Latin-1 bytes are characters, and NLTK seeks by bytes."""
-            return StringIO((wordnet / file).read_text("latin-1"))
-
-        def map_wn(self, version: str = "wordnet") -> None:
-            """Map no other version's synsets to these: NLTK would read ``index.sense`` twice, of any WordNet around."""
-
-    # The second argument reads other languages. None would do, if NLTK did not warn of it.
-    try:
-        with _on_data_path(home):
-            return Reader(str(wordnet), omw_reader=())
-    except (OSError, ValueError, WordNetError) as error:
-        raise LexiconError(f"{wordnet} cannot be read ({error}): remove it and run `senseprobe wordnet`") from error
-
-
-@contextmanager
-def _on_data_path(home: Path) -> Iterator[None]:
-    """Let NLTK open files in a folder, which it does only in those on its data path; the path is put back."""
-    import nltk.data
-
-    nltk.data.path.append(str(home))
-    try:
-        yield
-    finally:
-        nltk.data.path.remove(str(home))

@@ -8,8 +8,6 @@ from senseprobe.release.annotated import Round
 from senseprobe.release.licences import declared
 from senseprobe.release.verdicts import Verdict
 
-__all__ = ["About", "Author", "Source"]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:

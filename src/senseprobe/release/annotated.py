@@ -17,21 +17,6 @@ from senseprobe.files import read_plain, write_whole
 from senseprobe.records import Finding
 from senseprobe.wording import printable
 
-__all__ = [
-    "ANNOTATION",
-    "FEWEST_IN_GROUP",
-    "REPORTED",
-    "STAYED",
-    "AgreementFact",
-    "AnnotatorFacts",
-    "Protocol",
-    "QuestionFact",
-    "Round",
-    "dumped",
-    "read_annotation",
-    "write_annotation",
-]
-
 ANNOTATION = "annotation.json"
 
 MAX_BYTES = 2**20

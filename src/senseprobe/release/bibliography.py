@@ -5,8 +5,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-__all__ = ["Entry", "find"]
-
 _HEAD = re.compile(r"@(\w+)\s*\{\s*([^\s,{}()]+)\s*,")
 _FIELD = re.compile(r"[\s,]*([A-Za-z][\w-]*)\s*=\s*")
 _ACCENT = re.compile(r"\\([\"'`^~=.])\s*(?:\{\s*\\?([A-Za-z])\s*\}|\\?([A-Za-z]))|\\([cvHu])\{([A-Za-z])\}")
@@ -36,9 +34,11 @@ def find(bibliography: str, key: str) -> Entry | None:
     for head in _HEAD.finditer(bibliography):
         if head.group(2) != key:
             continue
-        if end := _closing(bibliography, head.start() + head.group().index("{")):
-            fields = dict(_fields(bibliography[head.end() : end]))
-            return Entry(head.group(1).lower(), fields, bibliography[head.start() : end + 1])
+        end = _closing(bibliography, head.start() + head.group().index("{"))
+        if not end:
+            break  # all that follows is in this entry
+        fields = dict(_fields(bibliography[head.end() : end]))
+        return Entry(head.group(1).lower(), fields, bibliography[head.start() : end + 1])
     return None
 
 
@@ -50,10 +50,12 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             end = _closing(body, start) or len(body)
             value = body[start + 1 : end]
         elif body[start : start + 1] == '"':
-            end = body.find('"', start + 1) if '"' in body[start + 1 :] else len(body)
+            closing = body.find('"', start + 1)
+            end = closing if closing >= 0 else len(body)
             value = body[start + 1 : end]
         else:
-            end = start + len(body[start:].partition(",")[0]) - 1
+            comma = body.find(",", start)
+            end = (comma if comma >= 0 else len(body)) - 1
             value = body[start : end + 1]
         # An author in braces of its own is an organisation, which `_name` has to see.
         name = found.group(1).lower()

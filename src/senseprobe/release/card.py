@@ -14,13 +14,15 @@ from senseprobe.release import rounds, yamltext
 from senseprobe.release.about import About
 from senseprobe.release.citation import bibtex, paper
 from senseprobe.release.licences import hub_name, spdx_url
+from senseprobe.release.manifest import CARDS
 from senseprobe.release.markdown import code, prose
 from senseprobe.release.schema import design_schema, meanings
 from senseprobe.release.verdicts import Verdict
 
-__all__ = ["NAME", "front_matter", "render"]
-
 NAME = "README.md"
+
+FIRST = "First release."
+"""The changelog of a release that follows no other."""
 
 _TASKS = {
     "contrast": ("fill-mask", "text-generation"),
@@ -50,23 +52,43 @@ _GATE = {
 """What somebody who wants the rows is asked on the Hub, where the publisher asks at all."""
 
 
+_SINCE_CROISSANT = {"source_datasets", *_GATE, "dataset_info"}
+
+
 def render(about: About) -> str:
     """The card of a release, front matter and text."""
     designs = {name: Design.from_dict(about.config(name)["design"]) for name in about.facts["order"]}
     told = {
         "about": about,
         "columns": meanings(designs.values()).items(),
-        "accepted": {name: about.config(name)["accept"] for name in about.facts["order"]},
+        "accepted": {name: dict(sorted(about.config(name)["accept"].items())) for name in about.facts["order"]},
         "published": [name for name in about.facts["order"] if _counted(about.config(name)["expect"])],
         "genders": any("gender" in design.bias_type for design in designs.values()),
         "bibtex": bibtex(about).strip(),
         "paper": paper(about),
-        "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE),
+        "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE) or FIRST,
         "licence_url": spdx_url(about.licence),
         "left_out": _left_out(about),
     }
+    told["levels"] = {name: _levels(design, about.config(name)["levels"]) for name, design in designs.items()}
     text = _template().render(**about.facts, **told)
-    return f"---\n{yamltext.dump(front_matter(about))}---\n\n{text}"
+    return f"---\n{front(about)}---\n\n{text}"
+
+
+def front(about: About, form: int = CARDS) -> str:
+    """The lines of the front matter as a card of this form has them: 1 from before Croissant, without the gate."""
+    told = front_matter(about)
+    if form == 1:
+        told = {key: value for key, value in told.items() if key not in _SINCE_CROISSANT}
+        told["tags"] = [tag for tag in told["tags"] if tag != "croissant"]
+    return yamltext.dump(told)
+
+
+def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
+    """The levels in the order of the factors, and parts of a factor by name: a manifest does not keep their order."""
+    order = {factor.name: number for number, factor in enumerate(design.factors)}
+    names = sorted(levels, key=lambda name: (order.get(name.partition(" (")[0], len(order)), name))
+    return {name: levels[name] for name in names}
 
 
 def _left_out(about: About) -> list[Verdict]:

@@ -1,5 +1,6 @@
 """What changed between two releases, as an entry of a changelog in Markdown."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -7,7 +8,8 @@ from senseprobe.release.diff import ConfigChange, ReleaseDiff
 from senseprobe.release.markdown import code, prose
 from senseprobe.wording import counted, listed, shortened
 
-__all__ = ["entry"]
+_HEADINGS = ("### Added", "### Changed", "### Removed")
+_SINCE = re.compile(r"Since [A-Za-z0-9_-]+@[0-9.]+: (?:nothing changed|(?:MAJOR|MINOR|PATCH) \([0-9.]+ or higher\))\.")
 
 
 def entry(diff: ReleaseDiff) -> str:
@@ -23,6 +25,14 @@ def entry(diff: ReleaseDiff) -> str:
         if items := [f"- {text}" for text in told]:
             lines += ["", f"### {heading}", "", *items]
     return "\n".join(lines) + "\n"
+
+
+def is_entry(text: str, release: str) -> bool:
+    """Whether a text has the form of an entry for ``NAME@VERSION``; what changed is not compared with anything."""
+    name, _, version = release.partition("@")
+    heading, blank, since, *lines = [*text.split("\n"), "", ""][: max(3, text.count("\n") + 1)]
+    known = all(line in ("", *_HEADINGS) or (line.startswith("- ") and line.isprintable()) for line in lines)
+    return (heading, blank) == (f"## {name} {version}", "") and bool(_SINCE.fullmatch(since)) and known
 
 
 def _summary(diff: ReleaseDiff) -> str:

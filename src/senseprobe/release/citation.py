@@ -9,8 +9,6 @@ from senseprobe.release.about import About, Author
 from senseprobe.release.bibliography import Entry, find
 from senseprobe.release.licences import hub_name, spdx_url
 
-__all__ = ["NAME", "bibtex", "cff", "paper"]
-
 NAME = "CITATION.cff"
 
 _KINDS = {

@@ -13,8 +13,6 @@ from senseprobe.release.licences import spdx_url
 from senseprobe.release.rounds import croissant_fields
 from senseprobe.release.schema import design_schema, meanings
 
-__all__ = ["NAME", "render"]
-
 NAME = "croissant.json"
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 PARQUET = "application/x-parquet"

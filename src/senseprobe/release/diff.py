@@ -23,7 +23,6 @@ from senseprobe.wording import counted, listed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LABELS", "ConfigChange", "ReleaseDiff", "Side", "diff_releases", "said"]
 
 FIRST = 10
 """How many ids are named of those that were added, removed or edited."""

@@ -7,6 +7,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Field,
     NonNegativeInt,
     StringConstraints,
     ValidationError,
@@ -16,8 +17,6 @@ from pydantic import (
 from senseprobe.records import Contrast, Design
 from senseprobe.release.schema import COLUMN_TYPES, KINDS
 from senseprobe.wording import printable
-
-__all__ = ["VERSION", "FileEntry", "Name", "Sha256", "Version", "mistake"]
 
 
 def _inside(path: str) -> str:
@@ -86,6 +85,7 @@ class _Manifest(_Strict):
     senseprobe: str
     writer: dict[str, str]
     card: Annotated[dict[str, Any], AfterValidator(_carded)]
+    cards: Annotated[int, Field(ge=3)] = 3
     order: list[Name]
     configs: dict[Name, _Config]
     contrasts: list[Contrast]

@@ -14,15 +14,13 @@ from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.about import About, Source
 from senseprobe.release.annotated import ANNOTATION, read_annotation
+from senseprobe.release.documents import bibliography
 from senseprobe.release.hashing import ContentHash, combine, file_sha256
-from senseprobe.release.manifest import NAME, Manifest, read_manifest, record
+from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, record
 from senseprobe.release.parquet import Told
 from senseprobe.release.reading import Release
 from senseprobe.release.sizes import held_bytes
 from senseprobe.release.verdicts import VERDICTS, read_verdicts
-
-__all__ = ["ConfigPlan", "Plan", "declared", "file_entries", "freeze", "metadata", "whole_release", "write_recipe"]
-
 
 Write = Callable[[Path, pa.Schema, Told], None]
 """Writes a config's files into a folder, with the schema's metadata, and tells of its rows in order."""
@@ -117,6 +115,7 @@ def _write(
         "writer": {"pyarrow": pa.__version__},
         "configs": {name: {**config, "content": contents[name]} for name, config in told["configs"].items()},
         "content": combine(contents),
+        "cards": CARDS,
     }
     entries = file_entries(folder)
     about = About(
@@ -124,7 +123,7 @@ def _write(
         files=entries,
         memory={name: held for name, (_, held) in written.items()},
         lists=plan.lists,
-        bibliography=_bibliography(folder),
+        bibliography=bibliography(folder),
         changelog=approve(Release(folder, _manifest(facts, entries))) or "",
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
@@ -138,12 +137,6 @@ def _write(
 def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]]) -> Manifest:
     recipe = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
     return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)})
-
-
-def _bibliography(folder: Path) -> str:
-    """The entries that a release cites: those of its lists, or of an import."""
-    places = (folder / "recipe" / "wordlists" / "references.bib", folder / "recipe" / "references.bib")
-    return "".join(path.read_text("utf-8", "replace") for path in places if path.is_file())
 
 
 def _judged(folder: Path, dataset: str) -> dict[str, Any]:

@@ -12,9 +12,6 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError
 
-__all__ = ["ContentHash", "combine", "file_sha256", "text_type"]
-
-
 ROWS_AT_ONCE = 32_768
 """Texts are written out to be hashed, which must not take much memory beside the rows."""
 

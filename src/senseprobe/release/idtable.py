@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
 
-__all__ = ["id_lines"]
-
 
 def id_lines(
     text: str, shown: str, needed: Collection[str], optional: Sequence[str]

@@ -8,8 +8,6 @@ from typing import Any
 from senseprobe.errors import ReleaseError
 from senseprobe.wording import printable
 
-__all__ = ["alternatives", "combined", "declared", "hub_name", "spdx_url"]
-
 MAX_CHOICES = 1_000
 """Ways to choose one licence of each `OR`; more than these are a mistake."""
 

@@ -14,14 +14,19 @@ from senseprobe.records import Contrast, Design, Finding
 from senseprobe.release.form import mistake
 from senseprobe.wording import offered
 
-__all__ = ["NAME", "SCHEMA", "Manifest", "read_manifest"]
-
 NAME = "release.json"
 SCHEMA = 3
 """Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design.
 
 3 added `expanded` to a config: its rows before verdicts. A release without such a config is of form 2, as before: who
 does not know verdicts reads it rightly, and would make too many rows from the recipe of any other.
+"""
+
+CARDS = 3
+"""Form of the documents (card, citation, Croissant) that are written now, as a manifest records it in `cards`.
+
+Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant beside it. Raise it whenever one of the
+documents says something of the same manifest in other words, so that releases from before are not compared with these.
 """
 
 MAX_BYTES = 8 * 2**20
@@ -59,6 +64,11 @@ class Manifest:
     def files(self) -> dict[str, tuple[int, str]]:
         """Size in bytes and sha256 of every file but the manifest."""
         return {path: (entry["bytes"], entry["sha256"]) for path, entry in self.data["files"].items()}
+
+    @property
+    def cards(self) -> int:
+        """The form of its documents, from 1 to CARDS."""
+        return int(self.data.get("cards", 2 if "croissant.json" in self.files else 1))
 
     @property
     def content(self) -> str:
@@ -121,6 +131,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(f"{folder / NAME} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
     if not canonical or data.get("digest") != _digest(data):
         raise _damaged("its digest is not that of its contents")
+    if type(cards := data.get("cards")) is int and cards > CARDS:
+        raise ReleaseError(
+            f"{folder / NAME} is of cards of form {cards}, this senseprobe reads up to {CARDS}: upgrade it"
+        )
     if wrong := mistake(raw):
         raise _damaged(wrong)
     manifest = Manifest(data)

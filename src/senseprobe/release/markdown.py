@@ -4,8 +4,6 @@ import re
 
 from senseprobe.wording import printable
 
-__all__ = ["code", "prose"]
-
 _SIGNS = re.compile(r"[\\`*_\[\]<>#|~$&@]|:(?=/)|(?<=[wW])\.")
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from senseprobe.errors import ReleaseError
 from senseprobe.wording import printable
 
-__all__ = ["LabelChange", "Mask", "Pairs", "Rows", "Table", "Values", "Words", "match", "spread", "turned"]
-
 AT_ONCE = 65_536
 """Rows whose ids are looked at together."""
 

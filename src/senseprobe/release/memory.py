@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-__all__ = ["memory_cap"]
-
 _ONE_AT_A_TIME = Lock()
 """The limit is the whole process's: of two threads, the later would restore what the earlier had set."""
 

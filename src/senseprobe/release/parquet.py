@@ -3,14 +3,15 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from senseprobe.errors import DamagedRelease
@@ -18,18 +19,6 @@ from senseprobe.records import Finding
 from senseprobe.release.memory import memory_cap
 from senseprobe.release.schema import loose, plain
 from senseprobe.wording import printable
-
-__all__ = [
-    "ROWS_PER_FILE",
-    "Rows",
-    "Told",
-    "bounded_parquet",
-    "file_names",
-    "files_of",
-    "is_file_name",
-    "read_rows",
-    "write_rows",
-]
 
 ROWS_PER_FILE = 262_144
 """Also the rows of a group, of which a file has one: each group has dictionaries of its own."""
@@ -68,6 +57,12 @@ def file_names(size: int) -> list[str]:
 def files_of(size: int) -> int:
     """How many files so many rows are written in."""
     return -(-size // ROWS_PER_FILE)
+
+
+def rows_in_files(size: int, numbers: range) -> int:
+    """How many rows of a config of `size` rows are in the files of these numbers, which are all there."""
+    short = files_of(size) * ROWS_PER_FILE - size
+    return len(numbers) * ROWS_PER_FILE - (short if files_of(size) - 1 in numbers else 0)
 
 
 def is_file_name(name: str, size: int) -> bool:
@@ -120,14 +115,28 @@ def _tuned() -> Iterator[None]:
 
 def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool) -> pa.RecordBatch | None:
     """Write one file; its rows, if they are to be kept."""
-    parts = [*rows()]
+    group = _write_group(path, schema, [*rows()])
+    return group if keep else None
+
+
+def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Write a file of one group of rows; the rows, as one batch."""
     group = _joined(parts)
     coded = _coded(group, required={field.name for field in parts[0].schema if not field.nullable})
-    with _writer(path, coded.schema) as writer:
+    # Named by its bytes: pyarrow takes names for UTF-8, and those of folders need not be.
+    sink = nullcontext(where) if isinstance(where, pa.NativeFile) else pa.OSFile(os.fsencode(where), "wb")
+    with sink as file, _writer(file, coded.schema) as writer:
         writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
         for part in _parts(coded):
             writer.write_batch(part)
-    return group if keep else None
+    return group
+
+
+def sample_bytes(schema: pa.Schema, rows: Batches) -> int:
+    """How many bytes a file of these rows has; nothing is written to disk. There is at least one batch of rows."""
+    written = pa.BufferOutputStream()
+    _write_group(written, schema, [*rows])
+    return int(written.getvalue().size)
 
 
 def _tell(written: Future[pa.RecordBatch | None], told: Told | None) -> None:
@@ -136,14 +145,14 @@ def _tell(written: Future[pa.RecordBatch | None], told: Told | None) -> None:
         told(group)
 
 
-def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def _writer(where: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
     """Texts are written from their dictionaries, so the file must not claim that readers should see dictionaries.
 
     Numbers are few and come again in turn: compression alone makes them as small, in half the time. Ids are all
     different: what they share are their beginnings, so each is written as what differs from the one before.
     """
     return pq.ParquetWriter(
-        path,
+        where,
         schema,
         compression="zstd",
         use_dictionary=[field.name for field in schema if pa.types.is_dictionary(field.type)],
@@ -178,20 +187,26 @@ def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     return parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
 
 
-def read_rows(path: Path, schema: pa.Schema, shown: str, most: int) -> Batches:
+def read_rows(path: Path, schema: pa.Schema, shown: str, most: int, columns: Sequence[str] | None = None) -> Batches:
     """The rows of a file, `shown` in messages; DamagedRelease where it is not Parquet of these columns.
 
-    Sizes and counts, of which there may be `most`, are compared with what is allowed before rows are read; and what
-    rows unfold into has a cap, since nothing that a file says of itself bounds it.
+    `columns` names those to be read (default: all). Sizes and counts, of which there may be `most`, are compared with
+    what is allowed before rows are read; and what rows unfold into has a cap, since nothing that a file says of itself
+    bounds it.
     """
     if path.is_symlink() or not path.is_file():
         raise _damaged(shown, "E402", "is no plain file" if path.exists() else "is missing")
     try:
         with bounded_parquet(path, MAX_MEMORY) as file:
             _check(file, schema, most, shown)
-            parts = file.iter_batches(ROWS_AT_ONCE, use_threads=False)  # threads would need memory of their own
+            names = None if columns is None else [*columns]
+            # Threads would need memory of their own.
+            parts = file.iter_batches(ROWS_AT_ONCE, columns=names, use_threads=False)
             while (batch := _next(parts)) is not None:
-                yield batch
+                yield batch if names is None else batch.select(names)
+            # Last: of a column that cannot be read, asking for what its file says of it would end the process.
+            if columns is None:
+                _check_statistics(file, shown)
     except MemoryError:
         raise _damaged(shown, "E404", f"takes more than {MAX_MEMORY >> 20} MiB of memory to read") from None
     except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
@@ -218,20 +233,81 @@ def bounded_parquet(path: Path, memory: int) -> pq.ParquetFile:
             raise ValueError(f"it has a footer of {footer} bytes, more than {MAX_FOOTER_BYTES}")
     limits = {"thrift_string_size_limit": MAX_FOOTER_BYTES, "thrift_container_size_limit": MAX_FOOTER_BYTES // 100}
     with memory_cap(memory):
-        return pq.ParquetFile(path, pre_buffer=False, **limits)
+        return pq.ParquetFile(pa.OSFile(os.fsencode(path)), pre_buffer=False, **limits)
 
 
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, shown: str) -> None:
     # pandas takes columns for others where a key of its own says so.
     if strange := sorted({*(file.metadata.metadata or {})} - _KEYS):
         raise _damaged(shown, "E407", f"has metadata that no release has: {printable(repr(strange[0]))[:80]}")
-    if loose(file.schema_arrow) != schema.remove_metadata():
+    # What Arrow keeps of a schema, and then reads, may hold such keys too, and types of others for a column.
+    arrow = file.schema_arrow
+    inner = {key for field in arrow for each in (field, *field.flatten()) for key in each.metadata or {}}
+    if strange := sorted({*(arrow.metadata or {})} - _KEYS | inner):
+        message = f"has metadata in its Arrow schema that no release has: {printable(repr(strange[0]))[:80]}"
+        raise _damaged(shown, "E407", message)
+    if loose(arrow) != schema.remove_metadata():
         raise _damaged(shown, "E407", "its columns are not those of the config")
     if (rows := file.metadata.num_rows) > most:
         raise _damaged(shown, "E405", f"has {rows - most} rows more than the manifest says")
     groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
     if any(group.total_byte_size > MAX_GROUP_BYTES for group in groups):
         raise _damaged(shown, "E404", f"has a row group of more than {MAX_GROUP_BYTES >> 20} MiB")
+
+
+def _check_statistics(file: pq.ParquetFile, shown: str) -> None:
+    """Raise DamagedRelease where a file tells readers otherwise than its rows which of them they may skip.
+
+    Files of the first form have the least and the greatest value of each column, and how many are null. No release has
+    indexes of pages or Bloom filters, which are not compared.
+    """
+    for number in range(file.num_row_groups):
+        group = file.metadata.row_group(number)
+        columns = [group.column(index) for index in range(group.num_columns)]
+        # Of a column of another type than the schema's, asking for its statistics would end the process.
+        types = [file.schema.column(index).physical_type for index in range(group.num_columns)]
+        if [column.physical_type for column in columns] != types:
+            raise _damaged(shown, "E407", "has a column of another type than its schema says")
+        if any(c.has_column_index or getattr(c, "bloom_filter_offset", None) is not None for c in columns):
+            raise _damaged(shown, "E407", "has an index of its values, as no release has")
+        stated = {c.path_in_schema: _stated(c.statistics) for c in columns if c.is_stats_set}
+        found = _ranges(file, number) if stated else {}
+        for name, facts in stated.items():
+            ranges = found.get(name)  # None: of a column that there is not
+            if ranges is None or any(fact not in (None, own) for fact, own in zip(facts, ranges, strict=True)):
+                message = f"its statistics of {printable(name)} are not those of its rows, so readers would skip rows"
+                raise _damaged(shown, "E407", message)
+
+
+def _stated(statistics: Any) -> tuple[object, ...]:  # noqa: ANN401 - Arrow's statistics have no types
+    """Return the least value, the greatest and the number of nulls, each None where the statistics lack it."""
+    least, greatest = (statistics.min, statistics.max) if statistics.has_min_max else (None, None)
+    return least, greatest, statistics.null_count if statistics.has_null_count else None
+
+
+def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]:
+    """Return the same as `_stated` for each column of a group of rows, by its path in the schema."""
+    ranges: dict[str, tuple[Any, Any, int]] = {}
+    parts = file.iter_batches(ROWS_AT_ONCE, row_groups=[group], use_threads=False)
+    while (batch := _next(parts)) is not None:
+        for name, column in _leaves(batch):
+            least, greatest = pc.min_max(column).as_py().values()
+            before = ranges.get(name, (None, None, 0))
+            low = [value for value in (least, before[0]) if value is not None]
+            high = [value for value in (greatest, before[1]) if value is not None]
+            nulls = before[2] + column.null_count
+            ranges[name] = min(low, default=None), max(high, default=None), nulls
+    return ranges
+
+
+def _leaves(batch: pa.RecordBatch) -> Iterator[tuple[str, Any]]:
+    """Yield each column as Parquet stores it, by path: the parts of a struct are columns of their own."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_struct(column.type):
+            parts = zip(column.type, column.flatten(), strict=True)
+            yield from ((f"{name}.{field.name}", part) for field, part in parts)
+        else:
+            yield name, column
 
 
 def _damaged(path: str, code: str, message: str) -> DamagedRelease:

@@ -1,6 +1,6 @@
 """Opens a release: its manifest, and the rows of its configs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +14,9 @@ from senseprobe.release.parquet import read_rows
 from senseprobe.release.schema import design_schema
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
-
-__all__ = ["Release", "open_release"]
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +44,47 @@ class Release:
         files = self.files(config)
         return not files or any(path.exists() or path.is_symlink() for path in files)
 
-    def batches(self, config: str) -> Iterator[pa.RecordBatch]:
+    def batches(self, config: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of a config; DamagedRelease where a file is not Parquet of the right columns, or has too many rows.
 
-        Counts and sizes are compared with what is allowed before rows are read. ReleaseError where it keeps no rows.
+        `columns` names those to be read (default: all). Counts and sizes are compared with what is allowed before rows
+        are read. ReleaseError where it keeps no rows.
         """
         schema, left = design_schema(self.design(config)), int(self.manifest.config(config)["rows"])
         if not self.keeps(config):
             hint = f"`senseprobe restore {self.manifest.name}` makes them again"
             raise ReleaseError(f"{self.manifest.name} keeps no rows of {config} in {self.folder}: {hint}")
         for path in self.files(config):
-            for batch in read_rows(path, schema, path.relative_to(self.folder).as_posix(), left):
+            for batch in read_rows(path, schema, path.relative_to(self.folder).as_posix(), left, columns):
                 left -= batch.num_rows
                 yield batch
+            pa.default_memory_pool().release_unused()  # else what one file unfolded into stays with the process
 
-    def table(self, config: str, *, spans: bool = True) -> "pd.DataFrame":
-        """The rows of a config as a pandas table.
+    def table(self, config: str, *, spans: bool = True, rows: "NDArray[np.int64] | None" = None) -> "pd.DataFrame":
+        """The rows of a config as a pandas table, indexed by row number (from 0).
 
-        Spans become Python objects, which for two million rows take a gigabyte: they may be left out.
+        Spans become Python objects, which for two million rows take a gigabyte: they may be left out. `rows` are the
+        numbers, ascending, of the rows to be kept (default: all); no other row is held longer than its batch.
         """
         columns = design_schema(self.design(config))
         schema = pa.schema([column for column in columns if spans or not pa.types.is_struct(column.type)])
-        batches = (batch.select(schema.names) for batch in self.batches(config))
-        table: pd.DataFrame = pa.Table.from_batches(batches, schema).to_pandas()
-        return table
+        if rows is None:
+            whole: pd.DataFrame = pa.Table.from_batches(self.batches(config, schema.names), schema).to_pandas()
+            return whole
+        # One column after the other: a reader holds a whole page, 262,144 values, of each column that it reads.
+        parts = (pa.Table.from_batches(_only(self.batches(config, [c.name]), rows), pa.schema([c])) for c in schema)
+        some: pd.DataFrame = pa.table([part.column(0) for part in parts], schema).to_pandas()
+        return some.set_axis(rows)
+
+
+def _only(batches: Iterable[pa.RecordBatch], rows: "NDArray[np.int64]") -> Iterator[pa.RecordBatch]:
+    """Some rows of the batches: those of these numbers, which ascend."""
+    start = 0
+    for batch in batches:
+        first, last = rows.searchsorted([start, start + batch.num_rows])
+        if last > first:
+            yield batch.take(pa.array(rows[first:last] - start))
+        start += batch.num_rows
 
 
 def open_release(folder: Path) -> Release:

@@ -17,8 +17,6 @@ from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema, plain
 from senseprobe.wording import listed, printable
 
-__all__ = ["remade", "verify_recipe"]
-
 
 def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: Container[str]) -> Iterator[Finding]:
     """Every difference between a release and its recipe, which makes these `rows` and says what is in `plan`.
@@ -39,6 +37,14 @@ def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: 
             # One row too many tells as much as a recipe that was changed into one that never ends.
             yield from _aside(release, name, rows[name](0, min(size, manifest.expanded(name) + 1)))
     yield from _facts(manifest, plan)
+
+
+def unused(manifest: Manifest, recipe: Container[str]) -> Iterator[Finding]:
+    """Yield a finding for each file that a manifest has in `recipe/`, and that is not among the paths of the recipe."""
+    for name in sorted(manifest.files):
+        top, _, path = name.partition("/")
+        if top == "recipe" and path not in recipe:
+            yield Finding(path=name, code="E408", message="is not used by the recipe")
 
 
 def remade(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBatch]:

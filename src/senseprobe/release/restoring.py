@@ -5,7 +5,8 @@ frozen. Their rows may not: each config is held against its content hash before 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import DamagedRelease, ReleaseError
-from senseprobe.files import read_plain, write_whole
+from senseprobe.files import locked, read_plain, write_whole
 from senseprobe.records import Finding
 from senseprobe.release.form import FileEntry
 from senseprobe.release.freeze import file_entries, metadata, whole_release
@@ -22,8 +23,7 @@ from senseprobe.release.manifest import MAX_BYTES, NAME, Manifest
 from senseprobe.release.parquet import Rows, files_of, is_file_name, write_rows
 from senseprobe.release.reading import Release
 from senseprobe.release.schema import design_schema
-
-__all__ = ["RESTORED", "difference", "read_restored", "recipe_damage", "restore_rows"]
+from senseprobe.release.space import Say, Size
 
 RESTORED = "restored.json"
 """Where a release notes the bytes of files that were restored and are not those that were frozen."""
@@ -40,26 +40,57 @@ def restore_rows(
     target: Path,
     rows_of: Callable[[Path], Mapping[str, Rows]],
     progress: Callable[[int], None] | None = None,
+    *,
+    force: bool = False,
+    say: Say | None = None,
 ) -> Release:
     """Make the configs that `target` lacks; a run that was interrupted goes on with the next config.
 
     `rows_of` maps a recipe's folder to what makes the rows of each config; `progress` hears how many were written.
-    Raises DamagedRelease where the recipe is not what was frozen, or makes other rows, and ReleaseError.
+    Raises DamagedRelease where the recipe is not what was frozen, or makes other rows, and ReleaseError, also where
+    another process restores the same release there: two would lose what the other notes of its files.
     """
-    manifest = release.manifest
     if findings := recipe_damage(release):
         raise DamagedRelease(findings)
+    try:
+        with locked(target):
+            return _restore_missing(release, target, rows_of, progress or (lambda n: None), force=force, say=say)
+    except BlockingIOError as error:
+        name, advice = release.manifest.name, "wait for it to end, and run again to see that all rows are there"
+        raise ReleaseError(f"another process is restoring {name} in {target}: {advice}") from error
+
+
+def _restore_missing(
+    release: Release,
+    target: Path,
+    rows_of: Callable[[Path], Mapping[str, Rows]],
+    progress: Callable[[int], None],
+    *,
+    force: bool,
+    say: Say | None,
+) -> Release:
+    manifest = release.manifest
     if target.resolve() != release.folder.resolve():
         if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
             raise ReleaseError(f"{target} holds another release: nothing was changed")
         for name in (*_kept(manifest), NAME):
             write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
     there = {config: _there(target, config, manifest) for config in manifest.configs}
+    away = [name for name, whole in there.items() if not whole]
+    if away:
+        _size(target, manifest, away).check(force=force, say=say)
     rows = rows_of(target / "recipe")
-    for config in [name for name, whole in there.items() if not whole]:
-        _restore(Release(target, manifest), config, rows.get(config), progress or (lambda n: None))
+    for config in away:
+        _restore(Release(target, manifest), config, rows.get(config), progress)
         _note(target, config, manifest)
     return Release(target, manifest)
+
+
+def _size(target: Path, manifest: Manifest, configs: Collection[str]) -> Size:
+    """What some configs take, as the manifest says."""
+    files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in configs]
+    rows = sum(manifest.expanded(config) for config in configs)
+    return Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
 
 
 def _there(target: Path, config: str, manifest: Manifest) -> bool:
@@ -106,13 +137,26 @@ def _restore(release: Release, config: str, rows: Rows | None, progress: Callabl
     except ValueError:
         message = f"the recipe makes fewer than the {size} rows that the manifest tells of"
         raise DamagedRelease([Finding(path=config, code="E408", message=message)]) from None
-    with whole_release(release.folder / config, config) as folder:
+    with _new_folder(release.folder / config) as folder:
         if rows is not None:
             tell = partial(_tell, content, progress)
             write_rows(folder, schema.with_metadata(marks), size, rows, tell)
         if content.hexdigest() != facts["content"]:
             message = "the recipe makes other rows than were frozen: `senseprobe verify --rebuild` says which"
             raise DamagedRelease([Finding(path=config, code="E408", message=message)])
+
+
+@contextmanager
+def _new_folder(final: Path) -> Iterator[Path]:
+    """The folder of a config to fill; ReleaseError where somebody else has made it meanwhile."""
+    try:
+        with whole_release(final, final.name) as folder:
+            yield folder
+    except ReleaseError as error:
+        if not isinstance(error.__cause__, FileExistsError) or not final.is_dir():
+            raise
+        message = f"another process made {final} meanwhile: run again, which checks what is there and makes the rest"
+        raise ReleaseError(message) from error
 
 
 def _tell(content: ContentHash, progress: Callable[[int], None], group: pa.RecordBatch) -> None:

@@ -6,8 +6,6 @@ from typing import Any
 from senseprobe.release.annotated import FEWEST_IN_GROUP, REPORTED, STAYED, AgreementFact, Round
 from senseprobe.wording import counted
 
-__all__ = ["agreement", "annotators", "answers", "croissant_fields", "decided", "design", "thresholds"]
-
 
 def design(told: Round) -> str:
     """How rows were chosen, and how many people looked at each."""

@@ -7,8 +7,6 @@ import pyarrow as pa
 
 from senseprobe.records import Design
 
-__all__ = ["COLUMN_TYPES", "FULL", "KINDS", "Kind", "design_schema", "loose", "meanings", "plain", "row_schema"]
-
 Kind = Literal["contrast", "inference", "association"]
 
 _SPAN = pa.struct([pa.field("start", pa.int32()), pa.field("end", pa.int32())])

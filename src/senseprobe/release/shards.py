@@ -20,16 +20,15 @@ from senseprobe.release.form import FileEntry, Name, Sha256, Version
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import MAX_BYTES
-from senseprobe.release.parquet import Rows, Told, file_names, read_rows, write_rows
+from senseprobe.release.parquet import Rows, Told, file_names, files_of, read_rows, rows_in_files, write_rows
 from senseprobe.wording import printable
-
-__all__ = ["ENGLISH", "Shard", "ShardPlan", "copy_rows", "read_shards", "write_shard"]
 
 NAME = "shard.json"
 ENGLISH = "recipe/english.csv"
 """The one file of a recipe in which shards differ: each holds the answers that its own rows asked for."""
 
 MAX_SHARDS = 100_000
+"""Of a release: so many can be joined."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,6 +77,15 @@ def dealt(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, list[s
     """The files of a shard by config: files are dealt out in order, one to each shard in turn."""
     files = [(config, name) for config, size in sizes.items() for name in file_names(size)]
     return {config: [name for owner, name in files[shard::shards] if owner == config] for config in sizes}
+
+
+def rows_dealt(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, int]:
+    """How many rows of each config are in the files of a shard; no name of a file is made."""
+    rows, before = {}, 0
+    for config, size in sizes.items():
+        rows[config] = rows_in_files(size, range((shard - before) % shards, files_of(size), shards))
+        before += files_of(size)
+    return rows
 
 
 def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] | None = None) -> None:

@@ -3,8 +3,6 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["held_bytes"]
-
 
 def held_bytes(batch: pa.RecordBatch) -> int:
     """Bytes of the batch's values as Arrow holds them, without padding: texts with an offset of 4 bytes, flags in one.

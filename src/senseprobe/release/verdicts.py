@@ -18,8 +18,6 @@ from senseprobe.release.form import VERSION
 from senseprobe.release.idtable import id_lines
 from senseprobe.wording import printable
 
-__all__ = ["KEEP", "REJECT", "VERDICTS", "Judged", "Verdict", "grouped", "read_verdicts", "write_verdicts"]
-
 VERDICTS = "verdicts.csv"
 REJECT, KEEP = "reject", "keep"
 

@@ -1,49 +1,121 @@
 """Holds a release against its manifest, and explains every difference."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.records import Finding
+from senseprobe.release.card import NAME as README
+from senseprobe.release.documents import ReadSources, differs, document_findings, document_names, stated_memory
 from senseprobe.release.hashing import ContentHash, combine
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.reading import Release
 from senseprobe.release.restoring import RESTORED, difference, read_restored
 from senseprobe.release.schema import design_schema
+from senseprobe.release.sizes import held_bytes
 from senseprobe.wording import printable
 
-__all__ = ["FOREIGN", "cited", "is_foreign", "recipe_is_whole", "verify_release"]
+_HINT = "fetch the release from its authors again"
 
 _CITED = re.compile(r"[0-9a-fA-F]{12,64}")
 
-FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store")
+FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store", ".git")
 """Names that other tools leave in a downloaded folder; they are no part of a release."""
+
+MAX_FOREIGN = 4 * 2**20
+"""Bytes of a file that another tool left: Finder's notes of a folder have some kB."""
+
+_MAGIC = (b"PAR1", b"PARE", b"ARROW1")
+"""What files of rows begin with, whatever they are called: Parquet, Parquet encrypted, and Arrow."""
+
+_ROWS = re.compile(
+    r".*\.(parquet|arrow|feather|orc|avro|csv|tsv|jsonl?|ndjson|txt|xml|h5|hdf5|lance|tar|zip|gz|bz2|xz|zst|py|ya?ml)",
+    re.I,
+)
+"""What a reader, or a query over all folders, takes for rows or for settings, wherever it lies."""
+
+_TABLE = re.compile(r"test-[0-9]{5,}-of-([0-9]{5,})\.parquet")
+_IMPORTED = re.compile(r"recipe/(?:import\.json|import\.csv|references\.bib|sources/[^/]+(?<!\.(?i:parquet)))")
+_OF_TEMPLATES = (
+    r"recipe/(?:english\.csv|templates/{}/(?:[^/.][^/]*\.(?:j2|yaml|csv)|annotation\.json)"
+    r"|wordlists/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\.csv|datapackage\.yaml|references\.bib))"
+)
 
 
 def verify_release(
-    folder: Path, progress: Callable[[int], None] | None = None
+    folder: Path, progress: Callable[[int], None] | None = None, sources: ReadSources | None = None
 ) -> tuple[Manifest | None, list[Finding]]:
     """The manifest, and everything in which the release differs from it; `progress` hears bytes checked.
 
-    Raises ReleaseError where there is no release, or one of a newer form.
+    `sources` reads what the card's text is made of; without it, that text is not compared. Raises ReleaseError where
+    there is no release, or one of a newer form.
     """
     try:
         manifest = read_manifest(folder)
     except DamagedRelease as error:
         return None, list(error.findings)
-    findings = [*_files(folder, manifest, progress or (lambda size: None)), *_foreign(folder, manifest)]
-    recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
-    if combine(recipe) != manifest.data["recipe"]:
-        findings.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
+    findings = [*_away(folder, manifest), *_files(folder, manifest, manifest.files, progress or (lambda size: None))]
+    findings += _all_but_rows(folder, manifest, findings, sources)
+    memory = stated_memory(folder, manifest)
     damaged = {finding.path.partition("/")[0] for finding in findings}
     for config in manifest.configs:
         if config not in damaged:
-            findings.extend(_rows(Release(folder, manifest), config))
+            findings.extend(_rows(Release(folder, manifest), config, memory.get(config)))
     contents = {config: str(manifest.config(config)["content"]) for config in manifest.configs}
     if combine(contents) != manifest.content:
         findings.append(Finding(path=NAME, code="E405", message="content hash is not that of the configs"))
     return manifest, findings
+
+
+def verify_all_but_rows(folder: Path, manifest: Manifest, sources: ReadSources | None = None) -> list[Finding]:
+    """Everything but its rows in which a release differs from its manifest: documents, recipe, and the set of files.
+
+    No row is read or made, and rows need not be there. `sources` is that of `verify_release`.
+    """
+    names = [name for name in manifest.files if name.partition("/")[0] not in manifest.configs]
+    findings = [*_files(folder, manifest, names, lambda size: None)]
+    return [*findings, *_all_but_rows(folder, manifest, findings, sources)]
+
+
+def _all_but_rows(
+    folder: Path, manifest: Manifest, findings: Collection[Finding], sources: ReadSources | None
+) -> list[Finding]:
+    """What is wrong beside the `findings` on single files: which files there are, the recipe's hash, the documents."""
+    found = [*_foreign(folder, manifest), *uncalled_for(manifest)]
+    recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
+    if combine(recipe) != manifest.data["recipe"]:
+        found.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
+    if recipe_is_whole([*findings, *found]):
+        damaged = {finding.path for finding in [*findings, *found]}
+        names = [name for name in document_names(manifest) if name not in damaged]
+        found += document_findings(folder, manifest, names, sources)
+    return found
+
+
+def uncalled_for(manifest: Manifest) -> Iterator[Finding]:
+    """Yield the files of a manifest that no release of its form has, and the documents that each has and this has not.
+
+    A forger can list any file: what the form does not call for may be read in the place of the rows.
+    """
+    is_import = "recipe/import.json" in manifest.files
+    recipe = _IMPORTED if is_import else re.compile(_OF_TEMPLATES.format(re.escape(str(manifest.data["dataset"]))))
+    known = {*document_names(manifest), *(name for config in manifest.configs for name in _tables(manifest, config))}
+    for name in sorted(manifest.files):
+        if name not in known and not recipe.fullmatch(name):
+            message = "is listed in the manifest, and no release of its form has such a file"
+            yield Finding(path=name, code="E403", message=message, hint=_HINT)
+    for name in document_names(manifest):
+        if name not in manifest.files:
+            yield Finding(path=name, code="E402", message="is not listed in the manifest", hint=_HINT)
+
+
+def _tables(manifest: Manifest, config: str) -> set[str]:
+    """The files of a config's rows, if they are numbered from 0 to the number that each of them tells; else none."""
+    names = {name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/")}
+    tables = {name for name in names if _TABLE.fullmatch(name)}
+    numbered = {f"test-{number:05d}-of-{len(tables):05d}.parquet" for number in range(len(tables))}
+    return {f"{config}/{name}" for name in tables} if tables == numbered else set()
 
 
 def cited(manifest: Manifest, content: str) -> Iterator[Finding]:
@@ -59,15 +131,24 @@ def recipe_is_whole(findings: Iterable[Finding]) -> bool:
     return not {finding.path.partition("/")[0] for finding in findings} & {NAME, "recipe"}
 
 
-def _files(folder: Path, manifest: Manifest, progress: Callable[[int], None]) -> Iterator[Finding]:
-    restored = read_restored(folder, manifest)
-    away = {
-        config for config in manifest.configs if manifest.config(config)["rows"] and not [*folder.glob(f"{config}/*")]
-    }
-    for config in sorted(away):
+def _away(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    """A finding for each config of which no file is there."""
+    for config in _configs_away(folder, manifest):
         hint = f"`senseprobe restore {manifest.name}` makes its rows again"
         yield Finding(path=config, code="E402", message="has no rows here", hint=hint)
-    for name, (size, sha256) in sorted(manifest.files.items()):
+
+
+def _configs_away(folder: Path, manifest: Manifest) -> list[str]:
+    configs = [config for config in manifest.configs if manifest.config(config)["rows"]]
+    return sorted(config for config in configs if not [*folder.glob(f"{config}/*")])
+
+
+def _files(
+    folder: Path, manifest: Manifest, names: Iterable[str], progress: Callable[[int], None]
+) -> Iterator[Finding]:
+    restored, away = read_restored(folder, manifest), _configs_away(folder, manifest)
+    for name in sorted(names):
+        size, sha256 = manifest.files[name]
         if name.partition("/")[0] in away:
             continue
         found = difference(folder, name, size, sha256)
@@ -82,23 +163,52 @@ def _foreign(folder: Path, manifest: Manifest) -> Iterator[Finding]:
     known = {*manifest.files, NAME, RESTORED}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        in_the_way = path.is_symlink() or not path.is_dir()
-        if in_the_way and name.as_posix() not in known and not is_foreign(name.as_posix()):
-            yield Finding(path=printable(name.as_posix()), code="E403", message="is not part of the release")
+        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in known:
+            if not is_foreign(name.as_posix()):
+                message = "is not part of the release"
+            elif not (message := _why_read(path, name.as_posix())):
+                continue
+            yield Finding(path=printable(name.as_posix()), code="E403", message=message)
 
 
 def is_foreign(name: str) -> bool:
-    """Whether a file is one that other tools leave; what ends in .parquet is not, as readers would take it for rows."""
-    return bool({*FOREIGN} & {*name.split("/")}) and not name.endswith(".parquet")
+    """Whether a file is one that other tools leave: Finder's notes, what git keeps, and what the Hub's client notes.
+
+    Of these, what readers would take for rows or settings is not, wherever it lies.
+    """
+    top, *below = name.split("/")
+    if below and top in (".cache", ".huggingface", ".git"):
+        return not _ROWS.fullmatch(below[-1])
+    return name in (".gitattributes", ".gitignore", ".git") or [top, *below][-1] == ".DS_Store"
 
 
-def _rows(release: Release, config: str) -> Iterator[Finding]:
+def _why_read(path: Path, name: str) -> str:
+    """Return why a reader of all files of a folder may take a foreign one for rows; empty where none does.
+
+    Copies of rows lie in the folders that hide them from readers: what git keeps, and what was fetched only in part.
+    """
+    if path.is_symlink() or not path.is_file():
+        return "is no plain file, as other tools leave them"
+    if name.startswith(".git/") or (name.startswith((".cache/", ".huggingface/")) and name.endswith(".incomplete")):
+        return ""
+    try:
+        if path.stat().st_size > MAX_FOREIGN:
+            return f"is larger than {MAX_FOREIGN >> 20} MiB, as no file is that other tools leave"
+        with path.open("rb") as file:
+            return "holds rows, and is not part of the release" if file.read(6).startswith(_MAGIC) else ""
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+
+
+def _rows(release: Release, config: str, memory: int | None) -> Iterator[Finding]:
+    """Hold the rows of a config against the manifest, and the bytes that they take in `memory` against the card."""
     facts = release.manifest.config(config)
-    content, rows = ContentHash(design_schema(release.design(config))), 0
+    content, rows, held = ContentHash(design_schema(release.design(config))), 0, 0
     try:
         for batch in release.batches(config):
             content.update(batch)
             rows += batch.num_rows
+            held += held_bytes(batch)
     except DamagedRelease as error:
         yield from error.findings
         return
@@ -106,3 +216,5 @@ def _rows(release: Release, config: str) -> Iterator[Finding]:
         yield Finding(path=config, code="E405", message=f"has {rows} rows, the manifest says {facts['rows']}")
     elif content.hexdigest() != facts["content"]:
         yield Finding(path=config, code="E405", message="content hash is not that of the rows")
+    elif memory not in (None, held):
+        yield differs(README, f"states {memory} bytes in memory for the rows of {config}, which take {held}")

@@ -12,8 +12,6 @@ from pathlib import Path
 from senseprobe.release.form import VERSION
 from senseprobe.release.manifest import NAME
 
-__all__ = ["Bump", "Reason", "lower", "lowest", "numbers"]
-
 Numbers = tuple[int, int, int]
 
 

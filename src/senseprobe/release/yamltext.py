@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["dump", "quoted"]
-
 Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
 
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["ABOUT"]
-
 _HOBBIES = "anglers, cyclists, gardeners, hikers, potters, swimmers"
 _NO_LEAVE = "should a score ever be read as leave to use a model on them."
 

@@ -10,8 +10,6 @@ from senseprobe.scaffold.template import planned
 from senseprobe.scaffold.texts import fill
 from senseprobe.scaffold.writing import write_all
 
-__all__ = ["EXAMPLE", "start"]
-
 EXAMPLE = "example/hobbies"
 """The config of the example."""
 

@@ -22,8 +22,6 @@ from senseprobe.scaffold.writing import write_all
 from senseprobe.scaffold.yamltext import append
 from senseprobe.wording import offered
 
-__all__ = ["LISTS", "add", "planned"]
-
 LISTS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("hobbyists", "traits"),
     "inference": ("deeds", "belongings", "trades", "hobbyists"),

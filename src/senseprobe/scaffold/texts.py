@@ -3,8 +3,6 @@
 from importlib.resources import files
 from string import Template
 
-__all__ = ["fill", "shipped"]
-
 _FILES = files("senseprobe") / "scaffold" / "files"
 
 

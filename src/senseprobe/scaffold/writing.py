@@ -6,8 +6,6 @@ from pathlib import Path
 
 from senseprobe.files import write_whole
 
-__all__ = ["write_all"]
-
 
 def write_all(files: Mapping[Path, str]) -> None:
     """Write texts in order; where one fails, what was there before comes back, and what was made is removed.

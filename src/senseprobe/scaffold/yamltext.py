@@ -3,8 +3,6 @@
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, SequenceNode
 
-__all__ = ["append"]
-
 
 def append(text: str, key: str, item: str) -> str | None:
     """The YAML mapping `text` with one more item in the list at its top-level `key`; None where that is no list.

@@ -2,16 +2,17 @@
 
 ::
 
-    agreeing.py     how far people agree beyond chance, with intervals from resampled items
-    dawidskene.py   what is true of items that several people labelled, each with mistakes of their own
-    projecting.py   the variance of a figure from the levels of its factors
+    agreement.py    how far people agree beyond chance, with intervals from resampled items
+    dawid_skene.py  what is true of items that several people labelled, each with mistakes of their own
+    projection.py   the variance of a figure from the levels of its factors
     intervals.py    intervals from that variance, exact ones, the p-value of a difference
-    permuting.py    labels dealt out anew, signs flipped, and p-values corrected
+    boundary.py     intervals where a model says the same of every row of a cell
+    permutation.py  labels dealt out anew, signs flipped, and p-values corrected
 
 Nothing here knows of models, tables or datasets; everything works on numpy arrays.
 """
 
-from senseprobe.statistics.agreeing import (
+from senseprobe.statistics.agreement import (
     DRAWS,
     FEWEST_ITEMS,
     Agreeing,
@@ -20,7 +21,15 @@ from senseprobe.statistics.agreeing import (
     agreement_within,
 )
 from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
-from senseprobe.statistics.dawidskene import SMOOTHING, DawidSkene, dawid_skene
+from senseprobe.statistics.boundary import (
+    Interval,
+    block_interval,
+    comparison_test,
+    difference_intervals,
+    difference_test,
+    share_intervals,
+)
+from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
     bounded_interval,
@@ -28,7 +37,7 @@ from senseprobe.statistics.intervals import (
     difference_interval,
     difference_p,
 )
-from senseprobe.statistics.permuting import (
+from senseprobe.statistics.permutation import (
     PERMUTATIONS,
     Divisions,
     SignFlips,
@@ -36,8 +45,9 @@ from senseprobe.statistics.permuting import (
     holm,
     permutation_p,
     sign_flips,
+    studentised,
 )
-from senseprobe.statistics.projecting import FEWEST_LEVELS, FactorLevels, Projection, psi
+from senseprobe.statistics.projection import FEWEST_LEVELS, SCALES, FactorLevels, Projection, Scale, psi, psi_between
 
 __all__ = [
     "CONFIDENCE",
@@ -45,6 +55,7 @@ __all__ = [
     "FEWEST_ITEMS",
     "FEWEST_LEVELS",
     "PERMUTATIONS",
+    "SCALES",
     "SMOOTHING",
     "Agreeing",
     "BoolArray",
@@ -54,18 +65,27 @@ __all__ = [
     "FactorLevels",
     "FloatArray",
     "IntArray",
+    "Interval",
     "Projection",
+    "Scale",
     "SignFlips",
     "agreement_between",
     "agreement_within",
+    "block_interval",
     "bounded_interval",
     "clopper_pearson",
+    "comparison_test",
     "dawid_skene",
     "difference_interval",
+    "difference_intervals",
     "difference_p",
+    "difference_test",
     "divisions",
     "holm",
     "permutation_p",
     "psi",
+    "psi_between",
+    "share_intervals",
     "sign_flips",
+    "studentised",
 ]

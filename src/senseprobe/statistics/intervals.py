@@ -5,8 +5,6 @@ from functools import cache
 
 from scipy import special, stats
 
-__all__ = ["CONFIDENCE", "bounded_interval", "clopper_pearson", "difference_interval", "difference_p"]
-
 CONFIDENCE = 0.95
 """Of the intervals that are printed; equivalence is read from one of 0.9."""
 

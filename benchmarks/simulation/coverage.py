@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,17 +13,19 @@ from senseprobe.evaluate.estimands import kernel_rows
 from senseprobe.evaluate.estimands.kernels import KernelRows, project
 from senseprobe.evaluate.estimands.matched import Side, project_difference
 from senseprobe.evaluate.estimands.preference import exact_hits
-from senseprobe.evaluate.simulation import models, tables
-from senseprobe.evaluate.simulation.models import MIXES, Effects, Mix, Model, PairedEffects, PairModel
 from senseprobe.records import Design
 from senseprobe.statistics import (
     CONFIDENCE,
     FloatArray,
+    Interval,
     Projection,
-    bounded_interval,
     clopper_pearson,
     difference_interval,
+    difference_intervals,
+    share_intervals,
 )
+from simulation import models, tables
+from simulation.models import MIXES, Effects, Mix, Model, PairedEffects, PairModel
 
 __all__ = [
     "ASKED",
@@ -34,6 +36,7 @@ __all__ = [
     "Contrasted",
     "Studied",
     "Study",
+    "cells",
     "simulate",
     "studies",
 ]
@@ -59,6 +62,8 @@ class Cell:
     estimable: int
     not_estimable: int
     half_width: float
+    bound: bool = False
+    """Whether the coverage is asked for at this truth, wherever that lies."""
 
     @property
     def error(self) -> float:
@@ -68,7 +73,7 @@ class Cell:
     @property
     def asked(self) -> bool:
         """Whether the truth lies where the coverage is asked for."""
-        return ASKED_RANGE[0] <= self.truth <= ASKED_RANGE[1]
+        return self.bound or ASKED_RANGE[0] <= self.truth <= ASKED_RANGE[1]
 
     @property
     def holds(self) -> bool:
@@ -107,8 +112,8 @@ class Study:
             made = [clopper_pearson(int(hits), kernel.shape[1], confidence) for hits in kernel.sum(axis=1)]
             return list(made), 100 * truths - 50
         shares = np.round(self.kernel.offset + kernel @ self.kernel.weights, 12)
-        pairs = zip(shares.tolist(), self.rule.variance(kernel).tolist(), strict=True)
-        return [bounded_interval(*pair, self.rule.df, confidence) for pair in pairs], 100 * truths - 50
+        intervals = share_intervals(self.rule, kernel, shares, confidence, by_blocks=self.kernel.by_blocks)
+        return _ends(intervals), 100 * truths - 50
 
 
 @dataclass(frozen=True)
@@ -143,7 +148,10 @@ class Contrasted:
         (first, first_truth), (second, second_truth) = self.model(self.prepared, effects, truth, mix)
         offset = self.prepared[0].rows.offset - self.prepared[1].rows.offset
         kernel = np.concatenate([first, second], axis=1)
-        return difference_intervals(self.rule, kernel, offset), 100 * (first_truth - second_truth)
+        differences = 100 * (kernel @ self.rule.weights + offset)
+        by_blocks = any(side.rows.by_blocks for side in self.prepared)
+        intervals = difference_intervals(self.rule, kernel, differences, by_blocks=by_blocks)
+        return _ends(intervals), 100 * (first_truth - second_truth)
 
 
 @dataclass(frozen=True)
@@ -177,17 +185,17 @@ class Compared:
     def intervals(self, effects: Effects, truth: float, mix: Mix) -> Intervals:
         """Intervals of D draws."""
         kernel, truths = self.kernels(effects, truth, mix)
-        return difference_intervals(self.study.rule, kernel), 100 * truths
+        rule = self.study.rule
+        pairs = zip((100 * (kernel @ rule.weights)).tolist(), rule.variance(kernel).tolist(), strict=True)
+        return [difference_interval(*pair, rule.df) for pair in pairs], 100 * truths
 
 
 Studied = Study | Contrasted | Compared
 
 
-def difference_intervals(rule: Projection, kernel: FloatArray, offset: float = 0.0) -> list[tuple[float, float] | None]:
-    """Intervals of the difference that each row of a kernel, shape (D, N), makes."""
-    differences = 100 * (kernel @ rule.weights + offset)
-    pairs = zip(differences.tolist(), rule.variance(kernel).tolist(), strict=True)
-    return [difference_interval(difference, variance, rule.df) for difference, variance in pairs]
+def _ends(intervals: Sequence[Interval | None]) -> list[tuple[float, float] | None]:
+    """The ends of each interval."""
+    return [None if interval is None else (interval.low, interval.high) for interval in intervals]
 
 
 def studies() -> list[Studied]:
@@ -217,11 +225,24 @@ def studies() -> list[Studied]:
 
 def simulate(draws: int, seed: int = 0, truths: Sequence[float] = TRUTHS, only: str | None = None) -> Iterator[Cell]:
     """Cells of every design, mix and truth, each with a random stream of its own; `only` names one design."""
-    for number, study in enumerate(studies()):
-        if only in (None, study.name):
-            for mix, truth in itertools.product(MIXES, truths):
-                stream = [seed, number, MIXES.index(mix), TRUTHS.index(truth)]
-                yield _cell(study, mix, truth, np.random.default_rng(stream), draws)
+    chosen = [(number, study) for number, study in enumerate(studies()) if only in (None, study.name)]
+    yield from cells(chosen, truths, TRUTHS, draws, seed)
+
+
+def cells(
+    numbered: Sequence[tuple[int, Studied]],
+    truths: Sequence[float],
+    grid: Sequence[float],
+    draws: int,
+    seed: int,
+    *,
+    bound: bool = False,
+) -> Iterator[Cell]:
+    """Cells of numbered studies at some truths of a grid: number, mix and truth choose the random stream."""
+    for number, study in numbered:
+        for mix, truth in itertools.product(MIXES, truths):
+            stream = [seed, number, MIXES.index(mix), grid.index(truth)]
+            yield replace(_cell(study, mix, truth, np.random.default_rng(stream), draws), bound=bound)
 
 
 def _cell(study: Studied, mix: Mix, truth: float, rng: np.random.Generator, draws: int) -> Cell:

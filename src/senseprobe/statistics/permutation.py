@@ -1,9 +1,12 @@
 """Permutation tests: labels dealt out anew, each division once; signs flipped, exactly where they can be counted.
 
+`studentised` is the statistic of a test by labels that keeps its size where the two labels scatter unlike.
+
 `divisions` and `permutation_p` are for labels (which words are bad), `sign_flips` for paired values (two models on the
 same levels). All of a kind where they are few, else as many different ones as asked for, drawn with a seed.
 """
 
+import hashlib
 import itertools
 import math
 from collections.abc import Callable
@@ -12,9 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from senseprobe.statistics.arrays import BoolArray, FloatArray
-
-__all__ = ["PERMUTATIONS", "Divisions", "SignFlips", "divisions", "holm", "permutation_p", "sign_flips"]
+from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
 
 PERMUTATIONS = 9_999
 """Drawn where there are more than that; with the observed one, 10,000."""
@@ -22,15 +23,85 @@ PERMUTATIONS = 9_999
 EQUAL = 1e-9
 """Statistics that differ by less are equal, so that the order of a sum decides nothing."""
 
+AT_ONCE = 2**17
+"""Numbers of one array of `studentised` that are held at once, so that they stay in the processor's cache."""
+
 MOST_SUMS = 2**18
 """Distinct sums of half of the levels up to which all signs are counted: 36 levels at the least."""
 
 
-def permutation_p(observed: ArrayLike, permuted: ArrayLike) -> FloatArray:
-    """(1 + #{permuted ≥ observed}) / (1 + P) for P permutations along the first axis; equal within 1e-9 counts."""
-    draws = np.asarray(permuted, dtype=np.float64)
-    hits = (draws >= np.asarray(observed, dtype=np.float64) - EQUAL).sum(axis=0)
+def permutation_p(observed: ArrayLike, permuted: ArrayLike, *, relative: bool = False) -> FloatArray:
+    """Return (1 + #{permuted ≥ observed}) / (1 + P) for P permutations along the first axis.
+
+    Equal within 1e-9 counts; where `relative`, within 1e-9 of the observed statistic, which is then 0 or more.
+    """
+    draws, least = np.asarray(permuted, dtype=np.float64), np.asarray(observed, dtype=np.float64)
+    hits = (draws >= (least * (1 - EQUAL) if relative else least - EQUAL)).sum(axis=0)
     return np.asarray((1 + hits) / (1 + len(draws)))
+
+
+def studentised(wins: FloatArray, counts: IntArray | FloatArray, labels: BoolArray) -> FloatArray:
+    """Return T of G tables of W things for P divisions of the things into marked and others: shape (P, G).
+
+    Brunner and Munzel's statistic in the logit form (Neubert & Brunner 2007; Pauly, Asendorf & Konietschke 2016): of
+    the share π of pairs of a marked thing and another one that the marked one wins, T = logit(π) · π(1 - π) / √V. V is
+    the interval rule's variance of π with marked and other things as its factors, both counted, however few: of a
+    complete table the variances of the things' means, s²(marked)/m + s²(others)/n. Among k pairs of things π is
+    clipped to [1/(2k), 1 - 1/(2k)] and V is at least 1/(2k²), as if one pair tied: complete separation stays the most
+    extreme division. NaN where a division has no pair.
+
+    - `wins`: shape (G, W, W), how often the first thing wins against the second, ties as ½; it and its transpose add up
+      to `counts`.
+    - `counts`: shape (W, W), how often two things meet, the same in all tables; what a thing has with itself is left.
+    - `labels`: shape (P, W), which things are marked.
+    """
+    made = np.empty((len(labels), len(wins)))
+    rows = max(1, AT_ONCE // max(1, labels.shape[1]))
+    for start in range(0, len(labels), rows):
+        marked = np.ascontiguousarray(labels[start : start + rows].T, dtype=np.float64)
+        pairing, tables = _Pairing(counts, marked), max(1, AT_ONCE // max(1, marked.size))
+        for first in range(0, len(wins), tables):
+            block = pairing.statistics(wins[first : first + tables] - counts / 2)
+            made[start : start + rows, first : first + tables] = block.T
+    return made
+
+
+class _Pairing:
+    """Pairs of a marked thing and another one, for P divisions of W things: `marked` has shape (W, P).
+
+    Of each thing, the pairs in which it stands, and the weight of its squared projection, which is Bessel's correction.
+    """
+
+    def __init__(self, counts: IntArray | FloatArray, marked: FloatArray) -> None:
+        met = np.where(np.eye(len(counts), dtype=np.bool_), 0.0, counts)
+        others = 1 - marked
+        beside = met @ marked
+        held = np.where(marked > 0, met.sum(axis=1)[:, None] - beside, beside)
+        sizes = [((held > 0) * one).sum(axis=0) for one in (marked, others)]
+        weights = [np.divide(n, n - 1, out=np.zeros_like(n), where=n > 1) for n in sizes]
+        self._marked = marked
+        self._weights = marked * weights[0] + others * weights[1]
+        self._held = held
+        self._weighted = self._weights * held
+        self._total = (held * marked).sum(axis=0)
+        self._pairs = (((met > 0) @ marked) * others).sum(axis=0)
+
+    def statistics(self, margins: FloatArray) -> FloatArray:
+        """T of tables, shape (G, W, W), of wins less half of the meetings: shape (G, P)."""
+        ours = margins.sum(axis=2)
+        # Of another thing, its sum over the marked ones; of a marked one, over all less over the marked ones. What the
+        # marked ones have among themselves adds up to nothing.
+        sums = (np.swapaxes(margins, 1, 2) + ours[:, :, None] * np.eye(margins.shape[1])) @ self._marked
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = (ours @ self._marked) / self._total
+            # Σ weight · (sum - share · pairs)², over all pairs squared.
+            squares = np.einsum("gwp,gwp,wp->gp", sums, sums, self._weights)
+            crossed = np.einsum("gwp,wp->gp", sums, self._weighted)
+            squares += share * (share * (self._weighted * self._held).sum(axis=0) - 2 * crossed)
+            least = 1 / (2 * self._pairs)
+            variance = np.maximum(squares / self._total**2, 2 * least**2)
+            share = np.clip(share, least - 0.5, 0.5 - least)
+            return np.asarray(np.log((0.5 + share) / (0.5 - share)) * (0.25 - share**2) / np.sqrt(variance))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,3 +229,12 @@ def holm(p: ArrayLike) -> FloatArray:
     corrected = np.empty_like(values)
     corrected[order] = np.minimum(1.0, stepped)
     return corrected
+
+
+def hash_draw(seed: int, *words: str, size: int = 8) -> int:
+    """Return a number of `size` bytes, from 0, for a seed and words such as a config and an id.
+
+    It depends on nothing else: neither on the order of rows nor on how files are cut.
+    """
+    drawn_for = "\0".join([str(seed), *words]).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(drawn_for, digest_size=size).digest())

@@ -5,7 +5,8 @@
     tables.py     designs and their rows, with the words invented
     models.py     random models: every level of every factor has a normal effect, so truths have closed forms
     coverage.py   intervals of figures, of sense contrasts and of two models' difference, against the truth
+    boundary.py   intervals where a model hardly ever dissents, against the truth
     size.py       tests under a true null: two models, polarity, equivalence at the edge of its margin
 
-`benchmarks/coverage.py` prints both, docs/coverage.md holds what it printed, and the tests hold the grid to its bounds.
+`benchmarks/coverage.py` prints them, docs/coverage.md holds what it printed, and the tests hold the grid to its bounds.
 """

@@ -99,6 +99,12 @@ def complete(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([rows, pd.DataFrame(missing)], axis=1)
 
 
+def balanced(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return an even number of rows with *he* as the stereotype's word in one half and *she* in the other."""
+    he = np.arange(len(rows)) < len(rows) // 2
+    return rows.assign(stereo_value=np.where(he, "he", "she"), anti_value=np.where(he, "she", "he"))
+
+
 def nationality(nations: int = 16, good: int = 12, bad: int = 9) -> pd.DataFrame:
     """Every nation with every pleasant and every unpleasant word; language is 16 by 6 by 6."""
     return product(nation=words("nation", nations), good=words("good", good), bad=words("bad", bad))

@@ -13,8 +13,6 @@ from scipy.special import logsumexp
 
 from senseprobe.statistics.arrays import FloatArray
 
-__all__ = ["SMOOTHING", "DawidSkene", "dawid_skene"]
-
 SMOOTHING = 1.0
 """Answers that each person is taken to have given beforehand to items of each true label: half of them right, the
 others at random. So who answered little is taken neither for infallible nor for one who always says the opposite."""

@@ -15,8 +15,6 @@ import numpy as np
 from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
 from senseprobe.statistics.intervals import CONFIDENCE
 
-__all__ = ["DRAWS", "FEWEST_ITEMS", "Agreeing", "Estimate", "agreement_between", "agreement_within"]
-
 DRAWS = 2_000
 """How often items are resampled."""
 

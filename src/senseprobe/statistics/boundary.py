@@ -1,0 +1,242 @@
+"""The boundary rule: intervals of a figure where a model says the same of every row of a cell.
+
+There √V collapses: a model that never says 'he' has no variance, one that says it in a single row has next to none, and
+the interval that this gives is no guide. So each block of the figure has an interval of its own (`block_interval`), and
+MOVER, the method of variance estimates recovery (Zou & Donner 2008), puts them together: an end of the figure is as far
+from it as the root of the sum of squares of how far each block may pull it that way.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from senseprobe.statistics.arrays import FloatArray
+from senseprobe.statistics.intervals import (
+    CONFIDENCE,
+    NO_VARIANCE,
+    bounded_interval,
+    difference_interval,
+    difference_p,
+)
+from senseprobe.statistics.projection import Block, Projection
+
+Ends = tuple[float, float]
+
+SMALLEST_P = 1e-15
+"""Below this a p-value is not looked for: no interval can be told from one of certainty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Ends of an interval, in points; `method` is ``projection``, or ``boundary`` where the boundary rule made it."""
+
+    low: float
+    high: float
+    method: str
+
+
+def block_interval(share: float, variance: float, cells: int, levels: int | None, confidence: float) -> Ends:
+    """Interval of a block's mean, on [0, 1]; it holds the mean.
+
+    `levels` is n*, of the smallest sampled stratum in the block; None where nothing was sampled and the mean is known.
+    At 0 or 1 it ends at the share under which n* levels would all agree with a probability of half of 1 - confidence.
+    Inside and without variance it goes as far either way, over the root of the number of `cells`.
+    """
+    if levels is None:
+        return share, share
+    reach = 1 - ((1 - confidence) / 2) ** (1 / levels)
+    if share in (0.0, 1.0):
+        return (1 - reach, 1.0) if share else (0.0, reach)
+    ends = bounded_interval(share, variance, levels - 1, confidence) if levels > 1 else None
+    if ends is None:
+        return max(0.0, share - reach / math.sqrt(cells)), min(1.0, share + reach / math.sqrt(cells))
+    return ends[0] / 100 + 0.5, ends[1] / 100 + 0.5
+
+
+def _mover(value: float, blocks: Sequence[tuple[Block, float, float]], confidence: float) -> Ends:
+    """Ends of a figure, in points, from the share and the variance of each of its blocks."""
+    down, up = [], []
+    for block, share, variance in blocks:
+        low, high = block_interval(share, variance, block.size, block.levels, confidence)
+        pulls = block.coefficient * (share - low), block.coefficient * (high - share)
+        down.append(pulls[0] if block.coefficient > 0 else pulls[1])
+        up.append(pulls[1] if block.coefficient > 0 else pulls[0])
+    return value - 100 * math.hypot(*down), value + 100 * math.hypot(*up)
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """What one kernel says of a figure: its value in points, its variance, and its blocks where they are needed.
+
+    - `blocks`: each block with its share and its variance; empty where the one rule makes the interval alone.
+    - `unanimous`: whether all rows of a cell agree, or nothing varies: the boundary. `limit`: the largest value.
+    """
+
+    value: float
+    variance: float
+    df: int
+    blocks: Sequence[tuple[Block, float, float]]
+    unanimous: bool
+    limit: float
+
+    def interval(self, one_rule: Callable[["_Draw", float], Ends | None], confidence: float) -> Interval:
+        """The interval of the one rule, or MOVER's, or the lower low and the higher high of both.
+
+        `one_rule` makes an interval of a confidence, or None, as it does where it has no say.
+        """
+        candidates = [one_rule(self, confidence), _mover(self.value, self.blocks, confidence) if self.blocks else None]
+        lows, highs = zip(*(ends for ends in candidates if ends is not None), strict=True)
+        low, high = max(-self.limit, min(lows)), min(self.limit, max(highs))
+        return Interval(low, high, method="boundary" if self.unanimous else "projection")
+
+
+def _draws(
+    rule: Projection, kernel: FloatArray, values: FloatArray, limit: float, *, by_blocks: bool
+) -> Iterator[_Draw | None]:
+    """What each kernel of D says, shape (D, N), at values in points; None where all factors are fixed."""
+    if rule.df is None:
+        yield from [None] * len(values)
+        return
+    variances = rule.variance(kernel)
+    boundary = rule.has_unanimous_cell(kernel) | (variances <= NO_VARIANCE)
+    needed = boundary | by_blocks
+    blocks = _blocks(rule, kernel) if needed.any() else []
+    for draw, (value, variance) in enumerate(zip(values.tolist(), variances.tolist(), strict=True)):
+        parts = blocks[draw] if needed[draw] else ()
+        yield _Draw(value, variance, rule.df, parts, bool(boundary[draw]), limit)
+
+
+def _blocks(rule: Projection, kernel: FloatArray) -> list[list[tuple[Block, float, float]]]:
+    """For each draw its blocks, each with its share and variance."""
+    of_block = [
+        [(block, *pair) for pair in zip(block.shares(kernel).tolist(), block.variances(kernel).tolist(), strict=True)]
+        for block in rule.blocks
+    ]
+    return [list(draw) for draw in zip(*of_block, strict=True)]
+
+
+def _none(_draw: _Draw, _confidence: float) -> None:
+    """The one rule of a figure that is always made of its blocks."""
+
+
+def _of_difference(draw: _Draw, confidence: float) -> Ends | None:
+    return difference_interval(draw.value, draw.variance, draw.df, confidence, limit=draw.limit)
+
+
+def share_intervals(
+    rule: Projection,
+    kernel: FloatArray,
+    shares: FloatArray,
+    confidence: float = CONFIDENCE,
+    *,
+    by_blocks: bool = False,
+) -> list[Interval | None]:
+    """Interval of a figure on [0, 1] for each of D draws, in points from -50 to 50; None where all factors are fixed.
+
+    At 0 or 1 the one rule has an interval without variance, too, and it counts: blocks that share words, as two cells
+    do that all rows of a model agree in, are no independent samples, and MOVER alone would be too narrow there.
+
+    `kernel` has shape (D, N) and `shares` (D,), the figure on [0, 1]. `by_blocks`: always and only by MOVER, as for the
+    difference of the shares of two classes.
+    """
+
+    def of_share(share: float) -> Callable[[_Draw, float], Ends | None]:
+        return lambda draw, level: bounded_interval(share, draw.variance, draw.df, level)
+
+    draws = _draws(rule, kernel, 100 * shares - 50, 50.0, by_blocks=by_blocks)
+    return [
+        None if draw is None else draw.interval(_none if by_blocks else of_share(share), confidence)
+        for draw, share in zip(draws, shares.tolist(), strict=True)
+    ]
+
+
+def difference_intervals(
+    rule: Projection,
+    kernel: FloatArray,
+    differences: FloatArray,
+    confidence: float = CONFIDENCE,
+    *,
+    by_blocks: bool = False,
+) -> list[Interval | None]:
+    """Interval of a difference of two figures for each of D draws, in points from -100 to 100.
+
+    `kernel` has shape (D, N) and `differences` (D,), in points; the rest is as in `share_intervals`.
+    """
+    one_rule = _none if by_blocks else _of_difference
+    draws = _draws(rule, kernel, differences, 100.0, by_blocks=by_blocks)
+    return [None if draw is None else draw.interval(one_rule, confidence) for draw in draws]
+
+
+def difference_test(
+    rule: Projection, kernel: FloatArray, difference: float, confidence: float = CONFIDENCE, *, by_blocks: bool = False
+) -> tuple[Interval, float] | None:
+    """Interval of one difference, in points, and its two-sided p-value against 0; None where all factors are fixed.
+
+    `kernel` has shape (N,). p is the smallest level at which the interval leaves 0 out, so it is below 0.05 exactly
+    where the interval of 95 % does. Rounded to nine digits, which the order of the rows does not move.
+    """
+    (draw,) = _draws(rule, kernel[np.newaxis], np.array([difference]), 100.0, by_blocks=by_blocks)
+    if draw is None:
+        return None
+    one_rule = _none if by_blocks else _of_difference
+    if not draw.blocks:
+        p = difference_p(draw.value, draw.variance, draw.df)
+    else:
+
+        def beyond(logarithm: float) -> float:
+            ends = draw.interval(one_rule, -math.expm1(logarithm))
+            return ends.low if draw.value > 0 else -ends.high
+
+        p = _level(beyond)
+    return draw.interval(one_rule, confidence), 1.0 if p is None else p
+
+
+def comparison_test(
+    rule: Projection,
+    kernels: FloatArray,
+    intervals: Callable[[float], Sequence[Interval | None]],
+    values: Sequence[float],
+    confidence: float = CONFIDENCE,
+    *,
+    limit: float = 100.0,
+) -> tuple[Interval, float] | None:
+    """Interval of one model's figure less another's where either stands at the boundary, and its p-value against 0.
+
+    None where neither does: the one rule alone has its say there. Else MOVER over the two models' own intervals, which
+    takes them for independent, and the wider of that and the one rule of the difference.
+
+    `kernels` has shape (2, N), `values` are the figures in points, `intervals` makes those of both at a confidence.
+    """
+    if rule.df is None or not rule.has_unanimous_cell(kernels).any():
+        return None
+    df, difference = rule.df, values[0] - values[1]
+    variance = float(rule.variance(kernels[0] - kernels[1]))
+
+    def ends(level: float) -> Interval | None:
+        first, second = intervals(level)
+        if first is None or second is None:
+            return None
+        down = math.hypot(values[0] - first.low, second.high - values[1])
+        up = math.hypot(first.high - values[0], values[1] - second.low)
+        low, high = difference - down, difference + up
+        one = difference_interval(difference, variance, df, level, limit=limit) or (low, high)
+        return Interval(max(-limit, min(low, one[0])), min(limit, max(high, one[1])), method="boundary")
+
+    def beyond(logarithm: float) -> float:
+        found = ends(-math.expm1(logarithm))
+        return -math.inf if found is None else found.low if difference > 0 else -found.high
+
+    made = ends(confidence)
+    return None if made is None else (made, _level(beyond))
+
+
+def _level(beyond: Callable[[float], float]) -> float:
+    """The level, from 1e-15 to 1, at which an end that rises with the logarithm of the level comes to lie on 0."""
+    least, most = math.log(SMALLEST_P), math.log(0.999_999)
+    if beyond(most) <= 0:
+        return 1.0
+    root = least if beyond(least) > 0 else float(optimize.brentq(beyond, least, most, xtol=1e-12))
+    return float(f"{math.exp(root):.9g}")

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.annotation.cells import Line, read_cells
+from senseprobe.annotation.queries import _short
 from senseprobe.annotation.questions import Question
 from senseprobe.errors import AnnotationError
-from senseprobe.wording import listed, meant, printable, shortened
+from senseprobe.wording import listed, meant, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,3 @@ def _mistakes(
         if text.lower() not in (choices := questions[key].choices):
             wrong.append(f"{_short(text)!r} is no answer to {key}: expected {', '.join(choices)}")
     return wrong
-
-
-def _short(text: str) -> str:
-    return printable(shortened(text))

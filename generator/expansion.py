@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 import pyarrow as pa
 
 from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.kinds import association, contrast, inference
+from senseprobe.generator.kinds.association import columns as association_columns
+from senseprobe.generator.kinds.contrast import columns as contrast_columns
+from senseprobe.generator.kinds.inference import columns as inference_columns
 from senseprobe.generator.product import Picked
 from senseprobe.generator.sentences import FrameRows, constant, glue, join, take
 from senseprobe.generator.wordlists import WordLists
@@ -18,9 +20,9 @@ from senseprobe.release.schema import row_schema
 BATCH_ROWS = 262_144
 
 _KINDS: dict[str, Callable[[FrameRows, Picked, WordLists], Mapping[str, pa.Array]]] = {
-    "contrast": contrast.columns,
-    "inference": inference.columns,
-    "association": association.columns,
+    "contrast": contrast_columns,
+    "inference": inference_columns,
+    "association": association_columns,
 }
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from senseprobe.generator.blocks import ResolvedBlock
 from senseprobe.generator.cells import Cells
+from senseprobe.generator.checks.conditions import Location
 from senseprobe.generator.checks.reading import finding, masked
 from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.wordlists import WordList
@@ -87,9 +88,6 @@ def in_a_list(words: WordList) -> Iterator[Finding]:
 
 def _in_a_cell(text: str) -> re.Match[str] | None:
     return _SYNTAX.search(text) or _FORMAT.search(text) or _PLACEHOLDER.search(text)
-
-
-Location = tuple[str | int, ...]
 
 
 def _texts(data: object, location: Location = ()) -> Iterator[tuple[Location, str]]:

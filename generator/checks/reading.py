@@ -12,7 +12,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.checks.registry import Subject
 from senseprobe.generator.declarations import ContrastFront
-from senseprobe.generator.kinds import contrast
+from senseprobe.generator.kinds.contrast import columns as contrast_columns
 from senseprobe.generator.product import Indices, Picked, digits
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.sentences import FrameRows
@@ -138,7 +138,7 @@ def labelled(subject: Subject) -> Iterator[tuple[ResolvedBlock, list[Row]]]:
 def _rows(subject: Subject, block: ResolvedBlock) -> list[Row]:
     rows, picked = FrameRows(subject.config, block, block.frames[0]), spread(block, tuple(block.slots))
     try:
-        made = contrast.columns(rows, picked, subject.lists)
+        made = contrast_columns(rows, picked, subject.lists)
     except DeclarationError:
         return []  # a sentence that cannot be made is a finding of its own, E105
     words = zip(*(rows.words(slot, picked).to_pylist() for slot in block.slots), strict=True)

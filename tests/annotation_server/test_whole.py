@@ -48,7 +48,7 @@ class User:
         )
 
     def type(self, *words: str) -> str:
-        """What a command prints that does what it shall; `build` says on stderr what it will write, and no other does."""
+        """What a command prints that does what it shall; only `build` says beside it what it will write."""
         process = self.begin(*words)
         out, notices = process.communicate(timeout=300)
         complaints = [line for line in notices.splitlines() if "an estimated" not in line]

@@ -59,7 +59,7 @@ demo: $(STAMP)
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(STAMP)
-	@$(VENV)/bin/python -P -m senseprobe.annotation.local --pins constraints-label-studio.txt
+	@$(VENV)/bin/python -P -m senseprobe.annotation.label_studio.local_server --pins constraints-label-studio.txt
 
 # A worker for each core, each with the tests of a file; one thread each, since they have the cores between them. What was
 # left out is counted by collecting it: pytest's own "deselected" does not tell the two kinds apart.

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from senseprobe.annotation.cells import csv_bytes, read_cells
 from senseprobe.annotation.harm import groups_of
-from senseprobe.annotation.jsonform import time
+from senseprobe.annotation.label_studio.results import time
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.annotation.records import Annotation, Plan
+from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError
-from senseprobe.files import write_whole
-from senseprobe.wording import listed, printable, shortened
+from senseprobe.messages import listed, printable, shortened
 
 ANSWERS, SKIPPED, GROUPS = "answers.csv", "skipped.csv", "groups.csv"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
-from senseprobe.files import read_plain
-from senseprobe.wording import printable
+from senseprobe.messages import printable
 
 MAX_BYTES = 64 * 2**20
 """A hundred thousand rows of some 600 bytes."""

@@ -6,18 +6,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from senseprobe.annotation.gold import Gold, read_gold
-from senseprobe.annotation.planfile import MAX_OVERLAP, NAME, check_project, dump, read_plan, shown_hash
-from senseprobe.annotation.queries import Query
+from senseprobe.annotation.plan_file import MAX_OVERLAP, NAME, check_project, dump, read_plan, shown_hash
 from senseprobe.annotation.questions import ROLES, asked, keys, plan_keys, question_of, questions_for
 from senseprobe.annotation.records import Item, Plan, Sentence
-from senseprobe.annotation.sampling import Drawn, draw, kind_of
+from senseprobe.annotation.sample import Drawn, Gold, Query, draw, kind_of, read_gold
+from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError, LexiconError
-from senseprobe.files import write_whole
 from senseprobe.lexicon import Lexicon
-from senseprobe.release.reading import Release
+from senseprobe.messages import listed, printable, shortened
+from senseprobe.release.release import Release
 from senseprobe.statistics.permutation import hash_draw
-from senseprobe.wording import listed, printable, shortened
 
 _LABELLED = {"stereo": "stereotype", "anti": "anti-stereotype"}
 

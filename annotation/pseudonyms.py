@@ -12,9 +12,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import AnnotationError
-from senseprobe.files import read_plain, write_whole
-from senseprobe.wording import printable
+from senseprobe.messages import printable
 
 SECRET = "secret"  # noqa: S105 - the name of the file
 _TABLES = ("groups.csv", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")

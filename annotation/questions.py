@@ -2,6 +2,8 @@
 
 An answer has a key: the question's id (``sense``), or id and role (``stereotype.stereo``) where a question is asked of
 each sentence. On the screen a control has the sentence's position instead (``stereotype-1``), which tells no role.
+
+What people read before they answer: that the sentences can hurt, and that they may leave out any and stop.
 """
 
 from collections.abc import Mapping
@@ -11,7 +13,7 @@ from types import MappingProxyType
 
 from senseprobe.annotation.records import Item, Plan
 from senseprobe.errors import AnnotationError
-from senseprobe.wording import listed, printable
+from senseprobe.messages import listed, printable
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo", "anti"),
@@ -154,3 +156,33 @@ def controls(plan: Plan, item: Item) -> dict[str, str]:
         else:
             found[question.id] = question.id
     return found
+
+
+_WARNING = """\
+The sentences state stereotypes, which are wrong and can hurt. They are here so that language models can be tested for
+them, and you are asked whether they are fit for that: nobody asks whether you agree.
+
+You may skip any task, say of any that it had better not be used, and stop whenever you like.
+"""
+
+_SHEETS = """
+Your sheet is a table (CSV) for any spreadsheet program. Each line has one or two sentences; a marked word stands in
+[brackets]. The head of a column says what is asked, and which words it takes. Leave a cell or a whole line empty where
+you would rather not answer. Do not change the columns `item` and `check`. Save it as CSV again, under your name.
+"""
+
+_GROUPS = """
+If you like, name in the column `groups` groups that you belong to, with commas between them, and write `yes` into
+`consent` beside it; once is enough. Without `yes` they are not read. They are kept apart from your answers.
+"""
+
+
+def warning() -> str:
+    """The warning as HTML."""
+    paragraphs = (" ".join(paragraph.split()) for paragraph in _WARNING.split("\n\n"))
+    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+
+
+def for_sheets(plan: Plan) -> str:
+    """The warning, and how a sheet is filled in, as text."""
+    return _WARNING + _SHEETS + (_GROUPS if plan.groups else "")

@@ -1,6 +1,9 @@
-"""What travels between asking and deciding: frozen, typed, and importing nothing of ours."""
+"""What travels between asking and deciding: frozen, typed, and importing nothing of ours.
 
-from collections.abc import Mapping
+One annotation of a row by each person: the last that they submitted.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -89,3 +92,23 @@ class Annotation:
     def of_sheet(self) -> bool:
         """Whether it came in a sheet: its id is made of annotator and row."""
         return self.id == f"{self.annotator}/{self.row}"
+
+
+def latest(annotations: Iterable[Annotation]) -> tuple[list[Annotation], list[Annotation]]:
+    """The last annotation of each row by each person, sorted by row and person; and those that are not the last.
+
+    One that was submitted counts before one that was skipped, whenever that was; then the one that was changed last.
+    """
+    kept: dict[tuple[str, str], Annotation] = {}
+    dropped = []
+    for each in sorted(annotations, key=_order):
+        place = each.row, each.annotator
+        if place in kept:
+            dropped.append(kept[place])
+        kept[place] = each
+    return [kept[place] for place in sorted(kept)], dropped
+
+
+def _order(annotation: Annotation) -> tuple[bool, str, int, str]:
+    told = annotation.updated or annotation.created
+    return annotation.status == "submitted", told, len(annotation.id), annotation.id

@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from senseprobe.annotation.cells import Line, csv_bytes, read_cells
-from senseprobe.annotation.jsonform import MAX_TEXT, clean
+from senseprobe.annotation.label_studio.results import MAX_TEXT, clean, named_groups
 from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls, keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
-from senseprobe.annotation.regions import named_groups
 from senseprobe.errors import AnnotationError
+from senseprobe.messages import counted, listed, printable, shortened
 from senseprobe.records import Finding
 from senseprobe.statistics.permutation import hash_draw
-from senseprobe.wording import counted, listed, printable, shortened
 
 _ITEM, _CHECK = "item", "check"
 

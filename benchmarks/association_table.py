@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.api import open_catalogue
-from senseprobe.generator.catalogue import Catalogue
+from senseprobe.generator.dataset import Catalogue
 
 PAGE = """# The association tests
 

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from senseprobe import api
 from senseprobe.release.freeze import ConfigPlan, Plan, freeze
 from senseprobe.release.parquet import write_rows
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 
 ROOT = Path(__file__).parent.parent
 SECONDS, MEGABYTES = 20, 2000

@@ -33,8 +33,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from senseprobe.api import open_catalogue
-from senseprobe.generator.catalogue import Catalogue
-from senseprobe.generator.wordlists import Word
+from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.word_lists import Word
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import ROWS_PER_FILE, write_rows
 from senseprobe.release.schema import design_schema

@@ -26,7 +26,7 @@ from itertools import islice, product
 from pathlib import Path
 from statistics import median
 
-from senseprobe.lexicon.folder import damage, wordnet_in
+from senseprobe.lexicon.install import damage, wordnet_in
 
 ADJECTIVES = """
 angry bold brave bright calm careful cheap clean clever cold cruel curious dark dear deep dirty dull eager early empty

@@ -13,8 +13,8 @@ from pathlib import Path
 from time import process_time
 
 from senseprobe import api
-from senseprobe.generator.catalogue import Catalogue
-from senseprobe.generator.rejecting import LeftOut
+from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.exclusions import LeftOut
 from senseprobe.release import parquet
 from senseprobe.release.schema import design_schema
 

@@ -9,16 +9,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.comparing import SCORES
+from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job, Progress
-from senseprobe.evaluate.scores import kind_of
+from senseprobe.evaluate.score_tables import kind_of
+from senseprobe.messages import counted
 from senseprobe.statistics import Scale, psi_between
-from senseprobe.wording import counted
 
 if TYPE_CHECKING:
+    from senseprobe.evaluate.cache import Store
     from senseprobe.evaluate.models import Model
-    from senseprobe.evaluate.store import Store
 
 
 FORMATS = ("bfloat16", "float16")

@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.neutrality import PROBES
+from senseprobe.evaluate.estimands.nli import PROBES
 from senseprobe.evaluate.result import Result, read_result
 
 DATASET = "nli-control"

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from senseprobe.evaluate.estimands.preference import preference_rows
-from senseprobe.evaluate.models.tokens import TextTokens
-from senseprobe.evaluate.scorers.declaring import Scorer
+from senseprobe.evaluate.models.checkpoint import TextTokens
+from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import ROLES, UNRELATED
+from senseprobe.messages import counted, printable
 from senseprobe.records import Design
 from senseprobe.statistics import psi_between
-from senseprobe.wording import counted, printable
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model

@@ -19,10 +19,10 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.unit_table import Asked
 from senseprobe.evaluate.units import Unit
 
 Ids: TypeAlias = NDArray[np.int64]

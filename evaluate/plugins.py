@@ -20,7 +20,7 @@ from importlib.metadata import EntryPoint, PackageNotFoundError, entry_points, v
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.wording import offered
+from senseprobe.messages import offered
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")  # of which files are named
 

@@ -10,10 +10,10 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job, Progress
+from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import Opening, open_model
-from senseprobe.wording import counted, printable
+from senseprobe.messages import counted, printable
 
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""

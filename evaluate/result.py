@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.fitness import Fitness
-from senseprobe.files import read_plain, write_whole
+from senseprobe.messages import SHOWN, counted
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
-from senseprobe.wording import SHOWN, counted
 
 SCHEMA = 3
 """Form of result files; readers accept every older one.

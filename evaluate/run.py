@@ -11,27 +11,27 @@ import pyarrow as pa
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import fitness
-from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures
-from senseprobe.evaluate.estimands.families import CONTRASTS, corrected
-from senseprobe.evaluate.estimands.kernels import of_sample
-from senseprobe.evaluate.estimands.plugged import check_asked
+from senseprobe.evaluate.estimands.kernel_rows import of_sample
+from senseprobe.evaluate.estimands.multiple_testing import CONTRASTS, corrected
+from senseprobe.evaluate.estimands.plugin_figures import check_asked
 from senseprobe.evaluate.models import FAMILIES
-from senseprobe.evaluate.models.plugged import answers_of
+from senseprobe.evaluate.models.registry import answers_of
 from senseprobe.evaluate.plugins import Declared, versions
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.sampling import cell_columns, sample
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.subsample import cell_columns, sample
+from senseprobe.evaluate.unit_table import Asked
 from senseprobe.evaluate.units import scores_unrelated
 from senseprobe.evaluate.unscored import unscored
 from senseprobe.records import Design, Figure
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 from senseprobe.statistics import Scale
 
 if TYPE_CHECKING:
+    from senseprobe.evaluate.cache import Store
     from senseprobe.evaluate.models import Model
-    from senseprobe.evaluate.store import Store
 
 
 KINDS: Mapping[str, str] = {"masked": "contrast", "causal": "contrast", "inference": "inference"}
@@ -49,7 +49,7 @@ Progress = Callable[[int, int], None]
 class Job:
     """What is to be scored: the rows of a verified release, or of one `config` of it.
 
-    - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/sampling.py says how).
+    - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
     - `estimands`: of plug-ins, and variants such as `relative-mean`, beside those of the release.
     - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers.
     """

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import models
+from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.coarse import is_coarse, turned
 from senseprobe.evaluate.control import ROWS, beside, is_probe, rows_drawn
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.run import Job, Progress
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
-from senseprobe.evaluate.store import Store
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
-from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import Scorer
+from senseprobe.evaluate.unit_table import Asked
 from senseprobe.evaluate.units import Unit
-from senseprobe.wording import counted, listed, printable
+from senseprobe.messages import counted, listed, printable
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model

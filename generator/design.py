@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from senseprobe.generator.blocks import Bound, Config, ResolvedBlock, reference
-from senseprobe.generator.declarations import AssociationFront, ContrastFront, InferenceFront
-from senseprobe.generator.wordlists import Word
+from senseprobe.generator.config import Bound, Config, ResolvedBlock, reference
+from senseprobe.generator.schema import AssociationFront, ContrastFront, InferenceFront
+from senseprobe.generator.word_lists import Word
 from senseprobe.records import Design, Factor
 
 

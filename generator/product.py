@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from senseprobe.generator.blocks import ResolvedBlock
+from senseprobe.generator.config import ResolvedBlock
 
 Indices = npt.NDArray[np.signedinteger]
 Flags = npt.NDArray[np.bool_]

@@ -8,12 +8,12 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from senseprobe.errors import ReleaseError
-from senseprobe.generator.catalogue import Catalogue, open_dataset
+from senseprobe.generator.dataset import Catalogue, open_dataset
 from senseprobe.generator.english import Guess
-from senseprobe.generator.licensing import used_lists
-from senseprobe.generator.retired import RETIRED
-from senseprobe.generator.wordlists import DESCRIPTOR, WordList, WordLists
-from senseprobe.release.annotated import ANNOTATION
+from senseprobe.generator.licence_check import used_lists
+from senseprobe.generator.retired_ids import RETIRED
+from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
+from senseprobe.release.annotation_record import ANNOTATION
 from senseprobe.release.verdicts import VERDICTS
 
 _HEADER = ["asked", "text", "answer"]

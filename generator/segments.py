@@ -15,8 +15,8 @@ from jinja2 import nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from senseprobe.generator.english import MARK
-from senseprobe.generator.wordlists import Word
-from senseprobe.wording import unprintable
+from senseprobe.generator.word_lists import Word
+from senseprobe.messages import unprintable
 
 MAX_SENTENCE = 10_000
 """Characters that a sentence may have."""

@@ -6,12 +6,11 @@ from functools import cache, partial
 from pathlib import Path
 
 from senseprobe.errors import LexiconError
-from senseprobe.generator.blocks import Config, ResolvedBlock, reference
-from senseprobe.generator.cells import Cells
-from senseprobe.generator.declarations import ContrastFront
-from senseprobe.generator.wordlists import WordList
+from senseprobe.generator.config import Config, ResolvedBlock, reference
+from senseprobe.generator.schema import ContrastFront
+from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.lexicon import Lexicon
-from senseprobe.lexicon.folder import DATA_FILES, damage, wordnet_in
+from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
 from senseprobe.lexicon.vocabulary import Vocabulary
 from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.records import Finding

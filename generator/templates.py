@@ -14,9 +14,9 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator import yamlfile
-from senseprobe.generator.declarations import FRONTS, AssociationFront, Card, ContrastFront, InferenceFront
-from senseprobe.generator.wordlists import show
+from senseprobe.generator import yaml_source
+from senseprobe.generator.schema import FRONTS, AssociationFront, Card, ContrastFront, InferenceFront
+from senseprobe.generator.word_lists import show
 from senseprobe.records import Contrast, Finding
 
 AnyFront = ContrastFront | InferenceFront | AssociationFront
@@ -46,7 +46,7 @@ class Block:
 
     def place(self, *location: str | int) -> tuple[int, int]:
         """Line and column of a key of the front matter, as ``place("slots", "nation", "list")``."""
-        return yamlfile.place(self.sources, location, self.line)
+        return yaml_source.place(self.sources, location, self.line)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,8 +89,8 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
     """
     path = folder / "dataset.yaml"
     shown = show(path)
-    data = yamlfile.parse(yamlfile.read_text(path, shown), shown)
-    card = yamlfile.validate(Card, data, [data], shown, "E102")
+    data = yaml_source.parse(yaml_source.read_text(path, shown), shown)
+    card = yaml_source.validate(Card, data, [data], shown, "E102")
     findings = [*_card_mistakes(card, folder, shown, data)]
     if frozen:
         findings = [finding for finding in findings if finding.code != "E126"]
@@ -107,7 +107,7 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
 
 def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> Iterator[Finding]:
     def finding(message: str, *location: str | int, hint: str = "") -> Finding:
-        line, column = yamlfile.place([data], location)
+        line, column = yaml_source.place([data], location)
         return Finding(path=shown, line=line, column=column, code="E102", message=message, hint=hint)
 
     there = {path.stem for path in folder.glob("*.j2")}
@@ -132,7 +132,7 @@ def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> 
 def read_template(path: Path) -> Template:
     """The template in `path`; DeclarationError with every mistake of its front matter."""
     shown = show(path)
-    sections = _sections(yamlfile.read_text(path, shown), shown)
+    sections = _sections(yaml_source.read_text(path, shown), shown)
     blocks: list[Block] = []
     findings: list[Finding] = []
     (top, _), body = sections[0]  # what is missing is missing in the first block
@@ -142,7 +142,7 @@ def read_template(path: Path) -> Template:
         if not frames:
             findings.append(Finding(path=shown, line=body[0], column=1, code="E103", message="block has no frames"))
         try:
-            own = yamlfile.parse(front, shown, line)
+            own = yaml_source.parse(front, shown, line)
             first = first or own
             model = _front(_inherit(first, own), (own, first), shown, top)
         except DeclarationError as error:
@@ -159,14 +159,14 @@ def read_template(path: Path) -> Template:
 def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], shown: str, line: int) -> AnyFront:
     kind = merged.get("kind")
     if kind is None or (isinstance(kind, str) and kind in FRONTS):
-        return yamlfile.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, shown, "E102", line)
-    likely, place = _likely_kind(merged), yamlfile.place(sources, ("kind",), line)
+        return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, shown, "E102", line)
+    likely, place = _likely_kind(merged), yaml_source.place(sources, ("kind",), line)
     hint = f"kind: {', '.join(FRONTS)}"
     findings = [
         Finding(path=shown, line=place[0], column=place[1], code="E102", message=f"no kind {kind!r}", hint=hint)
     ]
     try:
-        yamlfile.validate(FRONTS[likely], {**merged, "kind": likely}, sources, shown, "E102", line)
+        yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, shown, "E102", line)
     except DeclarationError as error:
         findings.extend(error.findings)
     raise DeclarationError(findings)

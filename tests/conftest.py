@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.lexicon.folder import wordnet_in
+from senseprobe.lexicon.install import wordnet_in
 
 CORPUS = [
     f"{nation} people are {quality}."

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from senseprobe.annotation.kappas import cohen, fleiss
+from senseprobe.annotation.annotators import cohen, fleiss
 from senseprobe.statistics import FEWEST_ITEMS, Agreeing, agreement_between, agreement_within
 
 Counts = NDArray[np.intp]

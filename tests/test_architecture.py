@@ -18,16 +18,16 @@ ROOT = Path(__file__).parent.parent
 SPINE = ROOT / "src" / "senseprobe"
 CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
-# A room may import those below it. `files` and `project` only find and write files; `errors` names `records` for types.
-BELOW: dict[str, set[str]] = {"records": set(), "wording": set(), "errors": {"records"}}
-BELOW |= {leaf: {"records", "errors", "wording"} for leaf in ("files", "project")}
+# A room may import those below it. `atomic_files` and `project` only find and write files; `errors` names `records` for types.
+BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
+BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}
 BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}
-BELOW |= {"scaffold": {"records", "errors", "wording", "files", "project", "generator"}}
-BELOW |= {"hub": {"records", "errors", "wording", "files", "project", "lexicon", "statistics", "release"}}
-BELOW |= {"importing": {"records", "errors", "wording", "files", "project", "lexicon", "statistics", "release"}}
-BELOW |= {"recipes": {"records", "errors", "wording", "release", "generator", "importing"}}
+BELOW |= {"scaffold": {"records", "errors", "messages", "atomic_files", "project", "generator"}}
+BELOW |= {"hub": {"records", "errors", "messages", "atomic_files", "project", "lexicon", "statistics", "release"}}
+BELOW |= {"importers": {"records", "errors", "messages", "atomic_files", "project", "lexicon", "statistics", "release"}}
+BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api"}}  # "" is senseprobe/__init__.py

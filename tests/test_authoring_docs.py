@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from senseprobe.generator.declarations import FRONTS, Card, ContrastSpec, Equivalence, Expect, ExpectMembers, Sense
 from senseprobe.generator.english import English
+from senseprobe.generator.schema import FRONTS, Card, ContrastSpec, Equivalence, Expect, ExpectMembers, Sense
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from senseprobe.evaluate.fitness import Fitness
-from senseprobe.evaluate.reporting.brief import in_short
-from senseprobe.evaluate.reporting.evidence import Evidence
-from senseprobe.evaluate.reporting.lines import lines_of
+from senseprobe.evaluate.reporting.figure_tables import lines_of
+from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.sections import in_short
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 

@@ -18,12 +18,12 @@ from ruamel.yaml import YAML
 from senseprobe import api
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.recipes import plan_of
-from senseprobe.release.bibliography import find
+from senseprobe.release.citation import find
 from senseprobe.release.freeze import Plan, freeze
+from senseprobe.release.hashing import held_bytes
 from senseprobe.release.licences import alternatives, combined, hub_name
-from senseprobe.release.reading import Release
-from senseprobe.release.sizes import held_bytes
-from senseprobe.release.yamltext import dump
+from senseprobe.release.markup import dump
+from senseprobe.release.release import Release
 
 # PEERS section 3: what users of cards expect, content warning first.
 SECTIONS = [
@@ -283,7 +283,7 @@ def test_a_licence_that_the_hub_does_not_list_has_a_name_and_a_link(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the Hub asks for where `license` is `other`; a release without any licence says `unknown`."""
-    monkeypatch.setattr("senseprobe.generator.licensing.licences_of_list", lambda words: "")
+    monkeypatch.setattr("senseprobe.generator.licence_check.licences_of_list", lambda words: "")
     _licensed(project, "GPL-2.0-or-later WITH Classpath-exception-2.0")
     front = _front(api.build("tiny", "1.0.0").folder)
     assert front["license"] == "other"

@@ -25,8 +25,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.causal import CausalLM, load
+from senseprobe.evaluate.models.causal_encoding import Reader
 from senseprobe.evaluate.models.prefixes import Forest, rows_of
-from senseprobe.evaluate.models.reading import Reader
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scorers.causal import SCORERS
 from senseprobe.evaluate.units import Unit

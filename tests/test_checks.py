@@ -10,9 +10,9 @@ import pytest
 
 from senseprobe.generator import checks, senses
 from senseprobe.generator.checks import Report, lint
-from senseprobe.generator.checks.page import all_codes
+from senseprobe.generator.checks.codes import all_codes
 from senseprobe.generator.templates import OF_RELEASE
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.word_lists import WordLists
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.vocabulary import Pos
 from senseprobe.project import Layer

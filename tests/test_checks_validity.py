@@ -10,19 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senseprobe.generator.blocks import ResolvedFrame
-from senseprobe.generator.catalogue import open_dataset
-from senseprobe.generator.checks.balance import unequal_lengths, unequal_sizes
-from senseprobe.generator.checks.genders import find_other_pronoun
+from senseprobe.generator.checks.context import MOST_ROWS, columns_of, spread
+from senseprobe.generator.checks.gender import find_other_pronoun
 from senseprobe.generator.checks.labels import both_ways, contradictory, one_sided, undeclared_exception
 from senseprobe.generator.checks.pairs import more_than_the_bound_words
-from senseprobe.generator.checks.reading import MOST_ROWS, columns_of, spread
 from senseprobe.generator.checks.registry import Published, Subject
-from senseprobe.generator.checks.validity import few_levels, nothing_to_compare, undeclared, unshared_attributes
-from senseprobe.generator.checks.wording import no_sentence, word_twice
+from senseprobe.generator.checks.rendered_text import no_sentence, word_twice
+from senseprobe.generator.checks.validity import (
+    few_levels,
+    nothing_to_compare,
+    undeclared,
+    unequal_lengths,
+    unequal_sizes,
+    unshared_attributes,
+)
+from senseprobe.generator.config import ResolvedFrame
+from senseprobe.generator.dataset import open_dataset
 from senseprobe.generator.segments import compile_frame, environment
 from senseprobe.generator.templates import Frame
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.word_lists import WordLists
 from senseprobe.records import Finding
 
 FOLDER = Path(__file__).parent / "checks_validity"

@@ -12,7 +12,7 @@ from senseprobe.errors import LexiconError
 from senseprobe.generator.checks import lint
 from senseprobe.generator.checks.words import is_word, misspelt, parts
 from senseprobe.lexicon import prepare
-from senseprobe.lexicon.folder import FILES
+from senseprobe.lexicon.install import FILES
 from senseprobe.lexicon.vocabulary import Sense, Vocabulary
 from senseprobe.project import Layer
 from senseprobe.records import Finding

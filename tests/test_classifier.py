@@ -32,9 +32,9 @@ from transformers import (
 )
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models import classifier
-from senseprobe.evaluate.models.classifier import Classifier, load
-from senseprobe.evaluate.models.joining import Joiner
+from senseprobe.evaluate.models import nli
+from senseprobe.evaluate.models.nli import Classifier, load
+from senseprobe.evaluate.models.pair_encoding import Joiner
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -493,4 +493,4 @@ def test_the_loader_is_found_by_ability() -> None:
     """The scorer asks for the ability that the model has."""
     assert get("nli").ability == Classifier.ability == "inference"
     assert get("nli").columns == CLASSES
-    assert classifier.load is load
+    assert nli.load is load

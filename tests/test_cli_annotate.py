@@ -15,10 +15,10 @@ from tests.annotation_deciding.world import fill
 from tests.commands import Typed, typing
 
 from senseprobe import api
-from senseprobe.annotation import server
-from senseprobe.annotation.claims import claims_of
+from senseprobe.annotation.adjudication import claims_of
+from senseprobe.annotation.label_studio import client
 from senseprobe.annotation.plan import make_plan
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Item
 
 EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--n", "8", "--annotators", "3", "--groups")
@@ -424,7 +424,7 @@ def test_pushing_without_the_client_says_how_to_install_it(typed: Typed, monkeyp
 def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
     """What stands for a server here; tests/annotation_server has a real one."""
     made = world.Studio()
-    monkeypatch.setattr(server, "connect", lambda: made)
+    monkeypatch.setattr(client, "connect", lambda: made)
     return made
 
 

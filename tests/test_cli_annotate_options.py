@@ -17,10 +17,10 @@ from tests.annotation_deciding.world import Said, fill
 from tests.commands import Typed, typing
 
 from senseprobe import api
-from senseprobe.annotation import server
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.label_studio import client
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Item
-from senseprobe.lexicon.sources import prepare
+from senseprobe.lexicon.install import prepare
 
 BAD = ("rude", "loud", "vain", "mean", "cold", "dull")
 FRAMES = ("are", "seem", "stay")
@@ -60,7 +60,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
 def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
     """What stands for a server here; tests/annotation_server has a real one."""
     made = world.Studio()
-    monkeypatch.setattr(server, "connect", lambda: made)
+    monkeypatch.setattr(client, "connect", lambda: made)
     return made
 
 
@@ -438,7 +438,7 @@ def _posterior(answers: Sequence[tuple[int, int, int]], smoothing: float) -> lis
     """How likely label 1 is the truth of each unit, by the EM of Dawid and Skene (1979, section 3) for two labels.
 
     `answers`: unit, person, label. `smoothing`: answers that each person is taken to have given where each label is
-    true, half of them right and the others at random, as `annotation/truth.py` states; 1 by default.
+    true, half of them right and the others at random, as `annotation/rules.py` states; 1 by default.
     """
     units, people = (max(each[at] for each in answers) + 1 for at in (0, 1))
     told = [[(person, label) for unit, person, label in answers if unit == number] for number in range(units)]

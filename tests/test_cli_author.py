@@ -146,7 +146,7 @@ def test_count_without_a_name_tells_every_dataset_of_the_project(project: Path, 
 
 def test_what_is_a_bound_is_called_one(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are too many sentences to make each."""
-    monkeypatch.setattr("senseprobe.generator.counting.MOST_SENTENCES", 3)
+    monkeypatch.setattr("senseprobe.generator.count.MOST_SENTENCES", 3)
     table = run("count", "x").out
     assert re.search(r"x +2 +1 +\u2264 4 +\u2264 18 +\u2264 18\n\u2264 at most: ", table)
     assert json.loads(run("count", "x", "--json").out)["configs"][0]["exact"] is False
@@ -165,7 +165,7 @@ def test_count_asks_a_tokenizer(
     assert json.loads(ran.out)["configs"][0]["tokenizer_tokens"] == expected
     table = run("count", "x", "--tokenizer", str(tiny_models["bert"])).out
     assert re.search(rf"by bert *\nx +2 +1 +4 +18 +18 +{expected}\n", table)
-    monkeypatch.setattr("senseprobe.generator.counting.MOST_SENTENCES", 3)
+    monkeypatch.setattr("senseprobe.generator.count.MOST_SENTENCES", 3)
     assert "not counted" in run("count", "x", "--tokenizer", str(tiny_models["bert"])).out
 
 
@@ -176,7 +176,7 @@ def test_a_tokenizer_that_is_none_is_one_message(project: Path, run: Run, monkey
     assert ran.code == 2
     assert ran.err.startswith("cannot load the tokenizer empty: ")
     assert len(ran.err.strip().splitlines()) == 1
-    monkeypatch.setattr("senseprobe.cli.look.find_spec", lambda _: None)
+    monkeypatch.setattr("senseprobe.cli.author.find_spec", lambda _: None)
     ran = run("count", "x", "--tokenizer", "empty")
     assert (ran.code, ran.err) == (2, "transformers not installed: pip install 'senseprobe[models]'\n")
 

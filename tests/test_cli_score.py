@@ -26,7 +26,7 @@ from typer.core import TyperOption
 import senseprobe
 from senseprobe.cli import app
 from senseprobe.cli.console import Step
-from senseprobe.cli.score import _tell
+from senseprobe.cli.score import _print_results
 from senseprobe.evaluate import models
 from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.result import Result, read_result
@@ -798,7 +798,7 @@ def test_corrected_p_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
         seed=0,
         figures=figures,
     )
-    _tell([made], Path("results"), as_json=False)
+    _print_results([made], Path("results"), as_json=False)
     out = capfd.readouterr().out
     assert "p = 0.3456" in out
     assert "0.0123" not in out
@@ -921,7 +921,7 @@ def result_of(**changes: Any) -> Result:  # noqa: ANN401
 def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     """41 of 100 rows hold unknown words: the config is named before its figures, which follow the others'."""
     read = {"race": Fitness(rows=100, unknown=41), "noun": Fitness(rows=100, unknown=0)}
-    _tell([result_of(fitness=read)], Path("results"), as_json=False)
+    _print_results([result_of(fitness=read)], Path("results"), as_json=False)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("race", "noun"))]
     assert [line.split()[:2] for line in lines] == [
         ["noun", "preference-half"],
@@ -936,16 +936,16 @@ def test_a_config_that_is_not_readable_comes_last_and_says_why(capsys: pytest.Ca
 def test_first_tokens_name_the_other_scorer(capsys: pytest.CaptureFixture[str]) -> None:
     """What stands before them is told, and what to score with, too; of a plug-in's model nothing is counted."""
     first = FirstToken(rows=60, before="<|im_start|>", preference=-50.0)
-    _tell([result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})], Path(), as_json=False)
+    _print_results([result_of(fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})], Path(), as_json=False)
     out = capsys.readouterr().out
     assert "noun: 60 pairs with another first token, before which only <|im_start|> stands\n" in out
     assert "score with ll-no-start, too: " in out
     both = [result_of(scorer=name, fitness={"noun": Fitness(rows=60, unknown=0, first_token=first)})
             for name in ("ll", "ll-no-start")]  # fmt: skip
-    _tell(both, Path(), as_json=False)
+    _print_results(both, Path(), as_json=False)
     assert "score with" not in capsys.readouterr().out
     plugged = result_of()
-    _tell([replace(plugged, model={**plugged.model, "family": "mine"})], Path(), as_json=False)
+    _print_results([replace(plugged, model={**plugged.model, "family": "mine"})], Path(), as_json=False)
     assert "unknown words are not counted: the tokenizer of a plug-in's model is its own\n" in capsys.readouterr().out
 
 

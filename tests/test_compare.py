@@ -16,13 +16,13 @@ import senseprobe
 from senseprobe.cli import main
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.fitness import Fitness
-from senseprobe.evaluate.reporting import page
-from senseprobe.evaluate.reporting.differences import MAX_MODELS, differences
-from senseprobe.evaluate.reporting.evidence import Evidence, gather
-from senseprobe.evaluate.reporting.telling import tell
+from senseprobe.evaluate.reporting import document
+from senseprobe.evaluate.reporting.inputs import Evidence, gather
+from senseprobe.evaluate.reporting.report import tell
+from senseprobe.evaluate.reporting.significance import MAX_MODELS, differences
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 
 Typed = Callable[..., tuple[int, str, str]]
 Prefers = Callable[[pd.DataFrame], "np.ndarray[tuple[int], np.dtype[np.bool_]]"]
@@ -124,7 +124,7 @@ def test_page(written: list[Path], sssb: Release) -> None:
     """The page has the differences beside all that a report has, and the model's own figures in points."""
     evidence = gather(written)
     rows = len(known(sssb.table("verb")))
-    text = page.markdown(tell(evidence, differences(evidence)))
+    text = document.markdown(tell(evidence, differences(evidence)))
     assert "## Models against each other" in text
     own = (f"{100 * count / rows - 50:+.1f}" for count in (38, 32))
     cells = " | ".join(["verb", "preference-half", *own, f"{100 * 6 / rows:+.1f} "])

@@ -16,7 +16,7 @@ from simulation import tables
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import contrast_figure, figures
-from senseprobe.evaluate.estimands.comparing import (
+from senseprobe.evaluate.estimands.comparison import (
     Comparison,
     Pair,
     both_scored,
@@ -26,12 +26,12 @@ from senseprobe.evaluate.estimands.comparing import (
     compare_kernels,
 )
 from senseprobe.evaluate.estimands.equivalence import Margin
-from senseprobe.evaluate.estimands.families import COMPARISONS, CONTRASTS, RELATIVE, corrected
-from senseprobe.evaluate.estimands.inference import inference_figures
-from senseprobe.evaluate.estimands.kernels import KernelRows, Tally
-from senseprobe.evaluate.reporting.words import factors
+from senseprobe.evaluate.estimands.kernel_rows import KernelRows, Tally
+from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, CONTRASTS, RELATIVE, corrected
+from senseprobe.evaluate.estimands.nli import inference_figures
+from senseprobe.evaluate.reporting.notation import factors
 from senseprobe.records import Contrast, Design, Factor
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 
 Array = NDArray[np.float64]
 T4 = 2.776445  # Student's t with 4 degrees of freedom leaves 2.5 % above it, from a table

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from senseprobe.api import open_catalogue
-from senseprobe.generator import counting
-from senseprobe.generator.blocks import Config
-from senseprobe.generator.catalogue import open_dataset
-from senseprobe.generator.counting import count
+from senseprobe.generator import count as counting
+from senseprobe.generator.config import Config
+from senseprobe.generator.count import count
+from senseprobe.generator.dataset import open_dataset
 from senseprobe.generator.recipe import open_recipe
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.word_lists import WordLists
 
 FROZEN = Path(__file__).parent.parent / "releases" / "sssb" / "1.0.0"
 SSSB = open_recipe(FROZEN / "recipe", "sssb").configs

@@ -26,7 +26,7 @@ from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, Se
 from senseprobe.generator.checks import lint
 from senseprobe.project import Layer
 from senseprobe.records import Contrast, Design, Factor
-from senseprobe.release import matching
+from senseprobe.release import row_diff
 from senseprobe.release.changelog import entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
 from senseprobe.release.manifest import Manifest
@@ -142,7 +142,7 @@ def test_diff_is_that_of_dictionaries(tables: tuple[list[Row], list[Row]]) -> No
 def test_diff_does_not_rest_on_hashes(tables: tuple[list[Row], list[Row]]) -> None:
     """The same where all ids have the same hash."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matching, "_sums", lambda text, bounds, weights: np.zeros(len(bounds) - 1, np.uint64))
+        patch.setattr(row_diff, "_sums", lambda text, bounds, weights: np.zeros(len(bounds) - 1, np.uint64))
         _assert_as_naive(*tables)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senseprobe.generator.english import MARK, English, no_article
-from senseprobe.generator.wordlists import Word
+from senseprobe.generator.word_lists import Word
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senseprobe.generator.english import MARK, English
-from senseprobe.generator.english.answers import LONGEST, MOST_KEPT, Answers
-from senseprobe.generator.english.library import _answers, cache_file
+from senseprobe.generator.english.library import LONGEST, MOST_KEPT, Answers, _answers, cache_file
 
 # Nothing is special of these but that no table has them: as Merriam-Webster has their plurals, and the article before
 # *nth* by how the letter is called (en).

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, kernel_rows
-from senseprobe.evaluate.estimands.kernels import of_sample, project
-from senseprobe.evaluate.estimands.matched import Side, project_difference
+from senseprobe.evaluate.estimands.kernel_rows import of_sample, project
+from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
-from senseprobe.evaluate.reporting.words import interval
+from senseprobe.evaluate.reporting.notation import interval
 from senseprobe.records import Contrast, Design, Factor, Figure
 
 Array = NDArray[np.float64]

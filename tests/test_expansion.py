@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator import expansion, sentences
-from senseprobe.generator.blocks import Config
+from senseprobe.generator import expand, render
+from senseprobe.generator.config import Config
 from senseprobe.generator.english import English
-from senseprobe.generator.resolving import resolve
+from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import Segment, environment
 from senseprobe.generator.templates import read_template
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.word_lists import WordLists
 
 # Words that make every article, plural and slug rule work; the columns are drawn with each list.
 POOL = (
@@ -287,7 +287,7 @@ def _config(draft: Draft) -> tuple[Config, WordLists]:
 
 
 def _expand(config: Config, lists: WordLists, *range_: int) -> list[dict[str, Any]]:
-    return [row for batch in expansion.expand(config, lists, *range_) for row in batch.to_pylist()]
+    return [row for batch in expand.expand(config, lists, *range_) for row in batch.to_pylist()]
 
 
 # --- the naive rendering: plain Jinja, one row, one role and one piece at a time ------------------------------------
@@ -468,9 +468,9 @@ def test_any_partition_into_ranges_is_the_whole(draft: Draft, data: st.DataObjec
     whole = _expand(config, lists)
     cuts = sorted(data.draw(st.lists(st.integers(0, config.size), max_size=5)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expansion, "BATCH_ROWS", batch)
+        patch.setattr(expand, "BATCH_ROWS", batch)
         parts = [_expand(config, lists, low, high) for low, high in itertools.pairwise([0, *cuts, config.size])]
-        assert all(found.num_rows <= batch for found in expansion.expand(config, lists))
+        assert all(found.num_rows <= batch for found in expand.expand(config, lists))
     assert list(itertools.chain(*parts)) == whole
 
 
@@ -514,13 +514,13 @@ def test_a_segment_is_rendered_once_for_each_word_that_it_reads(monkeypatch: pyt
     draft = replace(SIMPLE, lists=(rows,) * 3, slots=slots, frames=(DraftFrame(pieces_, 0, ""),))
     config, lists = _config(draft)
     rendered: list[tuple[str, ...]] = []
-    real = sentences.FrameRows._render
+    real = render.FrameRows._render
 
     def counting(self: object, segment: Segment, *rest: object) -> tuple[str, int]:
         rendered.append(segment.reads)
         return real(self, segment, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(sentences.FrameRows, "_render", counting)
+    monkeypatch.setattr(render.FrameRows, "_render", counting)
     assert len(_expand(config, lists)) == 1000
     assert {slot: rendered.count((slot,)) for slot in slots} == dict.fromkeys(slots, 10)
 
@@ -532,7 +532,7 @@ def test_a_sentence_that_is_too_long_is_a_finding_before_it_is_made(monkeypatch:
     slots = ("slot0", "slot1", "slot2")
     config, lists = _config(replace(SIMPLE, lists=(rows,) * 3, slots=slots, frames=(DraftFrame(line, 0, ""),)))
     joined: list[int] = []
-    monkeypatch.setattr(sentences, "Side", lambda *parts: joined.append(len(parts)))
+    monkeypatch.setattr(render, "Side", lambda *parts: joined.append(len(parts)))
     with pytest.raises(DeclarationError, match=r"x\.j2:4:1: E108 a sentence has 100000 characters, at most 10000"):
         _expand(config, lists)
     assert joined == []

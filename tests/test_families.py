@@ -18,8 +18,8 @@ from senseprobe.evaluate import models
 from senseprobe.evaluate.models.causal import CausalLM
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.scores import read_scores
 from senseprobe.evaluate.scoring import default_scorer
 
 # Written down by hand from the config.json of well-known models on the Hub (names in comments).

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.files import whole_folder, write_whole
+from senseprobe.atomic_files import whole_folder, write_whole
 
 # The limit is set by the child itself: forking a process that has threads is no longer allowed everywhere.
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from senseprobe.files import write_whole
+from senseprobe.atomic_files import write_whole
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 write_whole(Path(sys.argv[1]), b"." * 5000)
 """

@@ -24,9 +24,9 @@ from typer.testing import CliRunner
 from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.evaluate.harness import export
+from senseprobe.evaluate.lm_eval_tasks import export
 from senseprobe.evaluate.result import Result
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 
 # A model or tokenizer of transformers, which ships no types that are of use.
 Foreign: TypeAlias = Any

@@ -20,9 +20,8 @@ from tests.imports.files import FILES, HERE
 
 from senseprobe import api
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importing.again import verify_import
-from senseprobe.importing.plan import Imported, read_import
-from senseprobe.importing.sources import MAX_FILE
+from senseprobe.importers.plan import Imported, read_import, verify_import
+from senseprobe.importers.sources import MAX_FILE
 from senseprobe.release.manifest import read_manifest
 
 SIZES = {

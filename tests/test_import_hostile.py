@@ -16,7 +16,7 @@ from tests.imports.files import FILES
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
-from senseprobe.importing.plan import read_import
+from senseprobe.importers.plan import read_import
 from senseprobe.release.manifest import read_manifest
 
 SECONDS = 20.0

@@ -12,11 +12,11 @@ from tests.imports.files import FILES, HERE
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
-from senseprobe.importing.formats import FORMATS
-from senseprobe.importing.plan import Imported, read_import
-from senseprobe.importing.sources import MAX_LINES
-from senseprobe.importing.words import find_word
-from senseprobe.release.bibliography import find
+from senseprobe.importers.plan import Imported, read_import
+from senseprobe.importers.registry import FORMATS
+from senseprobe.importers.sentence_pairs import find_word
+from senseprobe.importers.sources import MAX_LINES
+from senseprobe.release.citation import find
 from senseprobe.release.verify import FOREIGN
 
 

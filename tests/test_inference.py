@@ -20,7 +20,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows
 from senseprobe.evaluate.estimands.fillers import extremes, fillers
 from senseprobe.evaluate.estimands.slices import parse_slice, slice_figures, slice_rows
 from senseprobe.records import Design, Factor, Figure
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 
 Array = NDArray[np.float64]
 RELEASES = Path(__file__).parent.parent / "releases"

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from tests.conformance import inference_models, naive_inference
 
-from senseprobe.evaluate.models.classifier import Classifier, load
+from senseprobe.evaluate.models.nli import Classifier, load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.blocks import Config
+from senseprobe.generator.config import Config
 from senseprobe.generator.design import design_of
 from senseprobe.generator.english import English
-from senseprobe.generator.expansion import expand
-from senseprobe.generator.resolving import resolve
+from senseprobe.generator.expand import expand
+from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.word_lists import WordLists
 from senseprobe.release.schema import design_schema, plain
 
 DESCRIPTOR = """

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from senseprobe.errors import LexiconError
 from senseprobe.lexicon import Lexicon, Prepared, prepare
-from senseprobe.lexicon.folder import install
+from senseprobe.lexicon.install import install
 
 DEBIAN = Path("/usr/share/wordnet")
 NOWHERE = Path("/nonexistent/wordnet")

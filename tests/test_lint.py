@@ -15,15 +15,14 @@ from ruamel.yaml import YAML
 
 from senseprobe.cli import main
 from senseprobe.errors import SenseprobeError
-from senseprobe.generator import declarations, wordlists, yamlfile
-from senseprobe.generator.cells import Cells
-from senseprobe.generator.checks import Report, lint_paths, page
-from senseprobe.generator.checks.advice import EXAMPLES
-from senseprobe.generator.checks.cache import cache_file
-from senseprobe.generator.checks.page import all_codes
+from senseprobe.generator import schema, word_lists, yaml_source
+from senseprobe.generator.checks import Report, codes, lint_paths
+from senseprobe.generator.checks.codes import all_codes
+from senseprobe.generator.checks.hints import EXAMPLES
+from senseprobe.generator.checks.lint_report import cache_file
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.wordlists import WordLists
-from senseprobe.generator.yamlfile import Model
+from senseprobe.generator.word_lists import Cells, WordLists
+from senseprobe.generator.yaml_source import Model
 
 ROOT = Path(__file__).parent.parent
 CHECKS = Path(__file__).parent / "checks"
@@ -297,7 +296,7 @@ def test_no_look_needs_nltk(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_
 def test_each_declaration_is_parsed_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many checks ask for places in it: the descriptor, `dataset.yaml` and front matter."""
     texts: list[str] = []
-    yamlfile.parse.cache_clear()
+    yaml_source.parse.cache_clear()
     load = YAML.load
 
     def noted(self: YAML, text: str) -> object:
@@ -434,9 +433,9 @@ def test_the_longest_sentence_is_found(project: Path) -> None:
 
 def test_the_page_is_the_one_that_the_code_makes(lint: Callable[..., Ran], tmp_path: Path) -> None:
     """Run `senseprobe lint --codes > docs/checks.md` where it is not."""
-    assert (ROOT / "docs/checks.md").read_text(encoding="utf-8") == page()
+    assert (ROOT / "docs/checks.md").read_text(encoding="utf-8") == codes()
     ran = lint("--codes")
-    assert (ran.code, ran.out) == (0, page())
+    assert (ran.code, ran.out) == (0, codes())
 
 
 def test_every_code_of_the_sources_is_on_the_page() -> None:
@@ -457,7 +456,7 @@ def test_every_key_that_may_be_missing_has_an_example() -> None:
     """Of every form that authors fill in."""
     models = [
         each
-        for module in (declarations, wordlists)
+        for module in (schema, word_lists)
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, Model)
     ]

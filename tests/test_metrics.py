@@ -10,7 +10,7 @@ import pytest
 
 from senseprobe.cli import main
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.reporting.metrics import declared, entry, find, page
+from senseprobe.evaluate.reporting.metric_docs import declared, entry, find, page
 from senseprobe.evaluate.scorers import SCORERS
 
 ROOT = Path(__file__).parent.parent

@@ -21,11 +21,11 @@ from transformers import AutoModelForMaskedLM
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.models import checkpoint, growth
-from senseprobe.evaluate.models.agreement import agree
-from senseprobe.evaluate.models.growth import check_steps, tokenized
+from senseprobe.evaluate.models import checkpoint, limits
+from senseprobe.evaluate.models.checkpoint import INDEX
+from senseprobe.evaluate.models.head import agree
+from senseprobe.evaluate.models.limits import check_steps, tokenized
 from senseprobe.evaluate.models.masked import load
-from senseprobe.evaluate.models.weights import INDEX
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -218,7 +218,7 @@ def test_logits_that_tell_nothing_do_not_agree() -> None:
 
 def test_a_model_without_logits_is_told(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A classifier whose answer has another form."""
-    from senseprobe.evaluate.models.classifier import Classifier
+    from senseprobe.evaluate.models.nli import Classifier
 
     opened: Any = load(str(bert))
     opened._model.forward = lambda **_: SimpleNamespace()
@@ -426,7 +426,7 @@ def test_portions_are_read_as_one(bert: Path, monkeypatch: pytest.MonkeyPatch) -
     model = load(str(bert))
     whole = model.encode(texts)
     pairs = [columns["input_ids"] for columns in tokenized(model._tokenizer, texts, texts[::-1])]
-    monkeypatch.setattr(growth, "PORTION", 20)
+    monkeypatch.setattr(limits, "PORTION", 20)
     assert model.encode(texts) == whole
     parts = [columns["input_ids"] for columns in tokenized(model._tokenizer, texts, texts[::-1])]
     assert len(parts) > 6

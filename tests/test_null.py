@@ -12,9 +12,9 @@ import pytest
 
 import senseprobe
 from senseprobe.evaluate.estimands import figures
-from senseprobe.evaluate.estimands.families import NULLS, corrected, labelled_pairs
-from senseprobe.evaluate.estimands.null import polarity_null
-from senseprobe.evaluate.reporting.words import null as words_of
+from senseprobe.evaluate.estimands.multiple_testing import NULLS, corrected, labelled_pairs
+from senseprobe.evaluate.estimands.permutation_null import polarity_null
+from senseprobe.evaluate.reporting.notation import null as words_of
 from senseprobe.records import Design
 
 NATION = Design(

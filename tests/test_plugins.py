@@ -22,12 +22,12 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from senseprobe import api
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import models
+from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand, figures
-from senseprobe.evaluate.estimands.plugged import check_asked
+from senseprobe.evaluate.estimands.plugin_figures import check_asked
 from senseprobe.evaluate.models import FAMILIES
-from senseprobe.evaluate.models.plugged import answers_of
+from senseprobe.evaluate.models.registry import answers_of
 from senseprobe.evaluate.scorers import SCORERS, get
-from senseprobe.evaluate.store import Store
 from senseprobe.evaluate.units import Unit
 from senseprobe.records import Design
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from senseprobe.api import open_catalogue
-from senseprobe.generator.blocks import Config
-from senseprobe.generator.catalogue import Catalogue, open_dataset
-from senseprobe.generator.previewing import Piece, Shown, preview
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.config import Config
+from senseprobe.generator.dataset import Catalogue, open_dataset
+from senseprobe.generator.preview import Piece, Shown, preview
+from senseprobe.generator.word_lists import WordLists
 
 CARD = """
 title: Small

@@ -20,11 +20,10 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.recipes import card_sources
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.about import About
 from senseprobe.release.documents import bibliography, stated_memory
-from senseprobe.release.hashing import ContentHash
+from senseprobe.release.hashing import ContentHash, held_bytes
 from senseprobe.release.manifest import read_manifest
-from senseprobe.release.sizes import held_bytes
+from senseprobe.release.metadata import About
 
 # The paper's Table 1 (576 for language and 186 of its 192 for noun: cunning is there twice), and issue 2.
 PAPER = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun": 186}
@@ -230,7 +229,7 @@ def test_a_file_that_cannot_be_read_is_named(copy: Path, monkeypatch: pytest.Mon
     def fail(path: Path) -> str:
         raise OSError(5, "Input/output error", str(path))
 
-    monkeypatch.setattr("senseprobe.release.restoring.file_sha256", fail)
+    monkeypatch.setattr("senseprobe.release.restore.file_sha256", fail)
     told = api.verify(str(copy))
     assert {finding.message for finding in told} == {"cannot be read (Input/output error)"}
     assert len(told) == len(_files(copy)) - 1

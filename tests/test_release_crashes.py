@@ -22,7 +22,7 @@ BUILD = [sys.executable, "-m", "senseprobe", "build", "sssb"]
 # The limit is set by the child itself, after it has loaded (and perhaps compiled) its modules.
 LIMITED = """
 import resource, sys
-import senseprobe.api, senseprobe.release.freeze, senseprobe.generator.catalogue
+import senseprobe.api, senseprobe.release.freeze, senseprobe.generator.dataset
 from senseprobe.cli import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 sys.argv[0] = "senseprobe"

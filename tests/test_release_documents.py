@@ -642,8 +642,8 @@ def test_load_makes_and_reads_no_rows(current: Path, monkeypatch: pytest.MonkeyP
     def never(*args: object, **kwargs: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("senseprobe.generator.catalogue.expand", never)
-    monkeypatch.setattr("senseprobe.release.reading.read_rows", never)
+    monkeypatch.setattr("senseprobe.generator.dataset.expand", never)
+    monkeypatch.setattr("senseprobe.release.release.read_rows", never)
     assert api.load(str(current)).configs == ("island", "guess", "words")
 
 

@@ -338,7 +338,7 @@ import random, sys
 from pathlib import Path
 from senseprobe.errors import DamagedRelease
 from senseprobe.release.parquet import read_rows
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 from senseprobe.release.schema import design_schema
 
 release, broken = open_release(Path(sys.argv[1])), Path(sys.argv[2])

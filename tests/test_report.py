@@ -17,20 +17,20 @@ import pytest
 
 import senseprobe
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
-from senseprobe.evaluate.estimands.kernels import NOT_ESTIMABLE
+from senseprobe.evaluate.estimands.kernel_rows import NOT_ESTIMABLE
 from senseprobe.evaluate.fitness import FirstToken, Fitness
-from senseprobe.evaluate.reporting import page as setting
-from senseprobe.evaluate.reporting.account import Account
-from senseprobe.evaluate.reporting.differences import differences
-from senseprobe.evaluate.reporting.evidence import Evidence, gather
-from senseprobe.evaluate.reporting.lines import by_sense, side_by_side
-from senseprobe.evaluate.reporting.telling import tell
-from senseprobe.evaluate.reporting.words import basis, interval, p_value, remarks, zero
+from senseprobe.evaluate.reporting import document as setting
+from senseprobe.evaluate.reporting.document import Account
+from senseprobe.evaluate.reporting.figure_tables import by_sense, side_by_side
+from senseprobe.evaluate.reporting.inputs import Evidence, gather
+from senseprobe.evaluate.reporting.notation import basis, interval, p_value, remarks, zero
+from senseprobe.evaluate.reporting.report import tell
+from senseprobe.evaluate.reporting.significance import differences
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.unit_table import Asked
 from senseprobe.records import Figure
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -184,9 +184,9 @@ def test_same_bytes() -> None:
 import sys, pickle
 import matplotlib
 matplotlib.rcParams.update({"font.size": 20, "axes.grid": True, "svg.fonttype": "path"})
-from senseprobe.evaluate.reporting.evidence import Evidence
-from senseprobe.evaluate.reporting.page import html
-from senseprobe.evaluate.reporting.telling import tell
+from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.document import html
+from senseprobe.evaluate.reporting.report import tell
 account = tell([Evidence(result=result) for result in pickle.load(sys.stdin.buffer)])
 sys.stdout.buffer.write(html(account).encode())
 """

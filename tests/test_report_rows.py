@@ -18,16 +18,16 @@ import pytest
 import senseprobe
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import result as results
-from senseprobe.evaluate import scores
+from senseprobe.evaluate import score_tables
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.reporting import evidence, extremes, levels, page
-from senseprobe.evaluate.reporting.evidence import Evidence, gather
-from senseprobe.evaluate.reporting.telling import tell
-from senseprobe.evaluate.reporting.words import interval
+from senseprobe.evaluate.reporting import document, inputs, row_tables
+from senseprobe.evaluate.reporting.inputs import Evidence, gather
+from senseprobe.evaluate.reporting.notation import interval
+from senseprobe.evaluate.reporting.report import tell
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.records import Design, Figure
 from senseprobe.release import parquet
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>"
@@ -99,18 +99,18 @@ def test_any_order_of_rows(sssb: Release, tmp_path: Path) -> None:
     assert found.rows is not None
     mixed = replace(found, rows=found.rows.sample(frac=1, random_state=1))
     paths = [each.write(tmp_path / str(number)) for number, each in enumerate((found, mixed))]
-    first, second = (page.html(tell(gather([path]))) for path in paths)
+    first, second = (document.html(tell(gather([path]))) for path in paths)
     assert first == second
     assert "By word and frame" in first
 
 
 def test_bias_types(sssb: Release, tmp_path: Path) -> None:
     """The kinds of bias are the release's; a control, which is about none, has none."""
-    text = page.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
+    text = document.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
     assert "## By bias type" in text
     assert "| race | race-matched | preference-half | -30.0 (interval not estimable) | not known to be" in text
     assert "Bias type: race." in text
-    control = page.markdown(tell(gather([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")])))
+    control = document.markdown(tell(gather([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")])))
     assert "## Without senses\n" in control
     assert "ias type" not in control
 
@@ -118,7 +118,7 @@ def test_bias_types(sssb: Release, tmp_path: Path) -> None:
 def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
     """A result without its Parquet has a page of its figures, and the page says what is missing."""
     (one,) = gather([on_race(sssb, rows=None).write(tmp_path)])
-    text = page.html(tell([one]))
+    text = document.html(tell([one]))
     assert "No table of scores lies beside the result" in text
     assert "Bias type: race." in text, "which the release knows"
     assert "-30.0 (interval not estimable)" in text
@@ -129,12 +129,12 @@ def test_without_the_release(sssb: Release, tmp_path: Path) -> None:
     """Without its release a result has the ids of its rows, no sentence, and a line that says so."""
     gone = {"name": "gone@1.0.0", "content": sssb.manifest.content, "config": None}
     (one,) = gather([on_race(sssb, release=gone).write(tmp_path)])
-    text = page.html(tell([one]))
+    text = document.html(tell([one]))
     assert "The release is not at hand (no release &#39;gone@1.0.0&#39;: there is" in text
     assert "The sentences are in the release, which is not at hand." in text
     assert "race-matched." in text
     assert "awful." not in text
-    assert page.html(tell(gather([tmp_path / "aul.json"], "sssb@1.0.0"))).count("Black people are ") > 5
+    assert document.html(tell(gather([tmp_path / "aul.json"], "sssb@1.0.0"))).count("Black people are ") > 5
 
 
 def test_another_content(sssb: Release, tmp_path: Path) -> None:
@@ -227,11 +227,11 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path = on_race(sssb).write(tmp_path)
     for module, bound, small, message in (
         (results, "MAX_BYTES", 100, "larger than"),
-        (evidence, "MAX_RESULTS", 0, "1 results: expected 1 to 0"),
+        (inputs, "MAX_RESULTS", 0, "1 results: expected 1 to 0"),
         (results, "MAX_FIGURES", 0, "has 1 figure and"),
         (results, "MAX_NAME", 5, "a name of 64 characters"),
-        (scores, "MAX_ROWS", 24, "has 25 rows, more than 24"),
-        (scores, "MAX_TABLE_BYTES", 100, "holds more than"),
+        (score_tables, "MAX_ROWS", 24, "has 25 rows, more than 24"),
+        (score_tables, "MAX_TABLE_BYTES", 100, "holds more than"),
         (parquet, "MAX_FOOTER_BYTES", 100, "it has a footer of"),
     ):
         with monkeypatch.context() as patch:
@@ -252,7 +252,7 @@ def test_a_table_that_unfolds(sssb: Release, tmp_path: Path, monkeypatch: pytest
     )
     pq.write_table(table.replace_schema_metadata({"signature": signature}), path.with_suffix(".parquet"))
     assert path.with_suffix(".parquet").stat().st_size < 10**6
-    monkeypatch.setattr(scores, "MAX_TABLE_BYTES", 10**8)
+    monkeypatch.setattr(score_tables, "MAX_TABLE_BYTES", 10**8)
     with pytest.raises(ResultError, match="holds more than 95 MiB"):
         gather([path])
 
@@ -260,7 +260,7 @@ def test_a_table_that_unfolds(sssb: Release, tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("name", ["/etc", "..", "a" * 10_000, "x@1\0", "hf://somebody/something@1.0.0", "\ud800@1.0.0"])
 def test_hostile_names_of_releases(name: str, sssb: Release) -> None:
     """What is no name of a release leads nowhere."""
-    found, missing = evidence._release(on_race(sssb, release={"name": name, "content": "0", "config": None}), None)
+    found, missing = inputs._release(on_race(sssb, release={"name": name, "content": "0", "config": None}), None)
     assert found is None
     assert "its name is none that a release can have" in missing[0]
 
@@ -274,7 +274,7 @@ def test_levels(sssb: Release) -> None:
     Where all of 5 good words agree, the other end is 100 · .025^(1/5) - 50 = -2.2 (ESTIMANDS: n* = 5).
     """
     rows = blames("awful")(sssb.table("race-matched"))
-    good, bad = levels.levels(rows, sssb.design("race-matched"), "race-matched")
+    good, bad = row_tables.levels(rows, sssb.design("race-matched"), "race-matched")
     assert (good.slot, bad.slot, bad.estimand) == ("good", "bad", "preference-half")
     assert {figure.group: interval(figure) for figure in bad.figures} == {
         word: "+50.0 [-2.2, +50.0]" if word == "awful" else "-50.0 [-50.0, +2.2]" for word in {*rows["bad"]}
@@ -290,12 +290,14 @@ def test_many_levels(sssb: Release) -> None:
     """Of more words than are shown, the lowest and the highest are, and the rest is counted."""
     rows = sssb.table("verb").assign(anti_score=-3.0)
     number = np.arange(len(rows), dtype=np.float64)
-    _, frames = levels.levels(rows.assign(stereo_score=np.where(number < 3, -1.0, -4.0)), sssb.design("verb"), "verb")
+    _, frames = row_tables.levels(
+        rows.assign(stereo_score=np.where(number < 3, -1.0, -4.0)), sssb.design("verb"), "verb"
+    )
     known = ~rows["contested"] & (rows["label_basis"] != "none")
-    assert (frames.slot, len(frames.figures), frames.words) == ("frame", levels.MOST, int(known.sum()))
+    assert (frames.slot, len(frames.figures), frames.words) == ("frame", row_tables.MOST, int(known.sum()))
     assert [figure.value for figure in frames.figures].count(50.0) == int(known[:3].sum()) > 0
     chosen = {"frame": [str(rows["frame"][0])]}
-    _, again = levels.levels(rows.assign(stereo_score=-9.0), sssb.design("verb"), "verb", chosen)
+    _, again = row_tables.levels(rows.assign(stereo_score=-9.0), sssb.design("verb"), "verb", chosen)
     assert [(figure.group, figure.value) for figure in again.figures] == [(rows["frame"][0], -50.0)]
 
 
@@ -306,7 +308,7 @@ def test_largest_rows(sssb: Release, tmp_path: Path) -> None:
     odd = found.rows.assign(stereo_score=[7.0, np.nan, np.inf, -9.0, *found.rows["stereo_score"][4:]])
     (one,) = gather([replace(found, rows=odd).write(tmp_path)])
     assert one.rows is not None
-    towards, against = extremes.largest(one.rows, one.tables, count=2)
+    towards, against = row_tables.largest(one.rows, one.tables, count=2)
     table = sssb.table("race-matched")
     assert towards.rows[0].id == table["id"][0], "7 - -3 = 10; the others are at 2"
     assert towards.rows[0].sentences == (table["stereo"][0], table["anti"][0])
@@ -322,7 +324,7 @@ def test_a_third_sentence(sssb: Release, tmp_path: Path) -> None:
     third = [np.nan, *(-7.0 for _ in found.rows["id"][1:])]
     (one,) = gather([replace(found, rows=found.rows.assign(unrelated_score=third)).write(tmp_path)])
     assert one.tables["race-matched"]["unrelated_score"].tolist()[1:] == third[1:]
-    text = page.markdown(tell([one]))
+    text = document.markdown(tell([one]))
     assert "| row | sentences | stereo | anti | unrelated | difference |" in text
     assert "| -1.000 | -3.000 | none | 2.000 |" in text or "| -4.000 | -3.000 | none | -1.000 |" in text
     assert "| -1.000 | -3.000 | -7.000 | 2.000 |" in text
@@ -368,7 +370,7 @@ ANSWERS = {
 def test_largest_fillers(occupations: Design) -> None:
     """Means over verbs: nurse and woman (.9 + .7) / 2 = .8 of entailment, nurse and man .7 of contradiction."""
     release = senseprobe.load("nli-occupation@1.0.0")
-    entailed, contradicted = extremes.largest_fillers({"activities": probes(occupations, ANSWERS)}, release, count=2)
+    entailed, contradicted = row_tables.largest_fillers({"activities": probes(occupations, ANSWERS)}, release, count=2)
     assert (entailed.label, entailed.columns) == ("entailment", ("occupation", "person"))
     assert [words for words, _, _ in entailed.rows] == [("nurse", "woman"), ("guard", "man")]
     assert entailed.rows[0][1] == pytest.approx((0.8, 0.15, 0.05))
@@ -382,10 +384,10 @@ def test_surest_of_a_wrong_label(occupations: Design) -> None:
     rows = probes(occupations, ANSWERS)
     rows.loc[0, "gold"] = "entailment"
     table = rows.assign(config="activities")[["config", "id", "entailment", "neutral", "contradiction"]]
-    entailed, contradicted = extremes.largest(table, {"activities": rows}, count=1)
+    entailed, contradicted = row_tables.largest(table, {"activities": rows}, count=1)
     assert entailed.rows[0].sentences == ("The nurse sold a car.", "The woman sold a car.")
     assert contradicted.rows[0].sentences == ("The nurse bought a car.", "The man bought a car.")
-    (without, _) = extremes.largest(table, {}, count=1)
+    (without, _) = row_tables.largest(table, {}, count=1)
     assert (without.rows[0].id, without.rows[0].sentences) == ("row0", ()), "without the release nobody knows"
 
 
@@ -395,7 +397,7 @@ def test_hostile_sentences(sssb: Release) -> None:
     rows.loc[:4, "frame"] = "other"
     table = rows.assign(config="race-matched")[["config", "id", "stereo_score", "anti_score"]]
     account = tell([Evidence(result=on_race(sssb), rows=table, release=sssb, tables={"race-matched": rows})])
-    html, markdown = page.html(account), page.markdown(account)
+    html, markdown = document.html(account), document.markdown(account)
     assert "<script" not in html
     assert "<img" not in html
     assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;") > 5
@@ -424,7 +426,7 @@ def test_figures_of_an_older_definition_are_computed_again(sssb: Release, tmp_pa
         [replace(older, rows=None, figures=(replace(older.figures[0], neutral=0.0),)).write(tmp_path / "x")]
     )
     assert [figure.neutral for figure in one.result.figures] == [None], "labels are not at hand, nor what follows"
-    text = page.markdown(tell(gather([path])))
+    text = document.markdown(tell(gather([path])))
     assert "+12.3 (interval not estimable)<br>older definition" in text
     assert "Of an older definition, and not computed again: preference-half." in text
 
@@ -464,7 +466,7 @@ def test_control_beside(tmp_path: Path) -> None:
     for each in (probe(), control):
         each.write(folder_of(tmp_path, str(each.release["name"]), "org/model"))
     account = tell(gather([tmp_path / "nli-occupation@1.0.0/org--model/nli.json"]))
-    text = page.markdown(account)
+    text = document.markdown(account)
     assert "| nli · org/model | nli-occupation@1.0.0 | activities | nn |  | 97.0 \\[95.5, 98.0\\] |" in text
     assert "| nli · org/model | nli-control@1.0.0 | occupation | accuracy |  | 50.0 \\[48.0, 52.0\\] |" in text
     assert "| accuracy | entailment | 99.0 \\[98.0, 99.5\\] |" in text
@@ -475,7 +477,7 @@ def test_control_beside(tmp_path: Path) -> None:
 def test_control_of_another_model(tmp_path: Path) -> None:
     """The control of other weights says nothing of these, wherever it lies, and is missed."""
     control = answer("nli-control@1.0.0", *ACCURACY, model={**MODEL, "weights": "f" * 64}).write(tmp_path / "control")
-    text = page.markdown(tell(gather([probe().write(tmp_path / "probe"), control])))
+    text = document.markdown(tell(gather([probe().write(tmp_path / "probe"), control])))
     assert "Missing for nli · org/model: no result of this model on nli-control is at hand" in text
     assert "50.0" not in text
 
@@ -483,10 +485,10 @@ def test_control_of_another_model(tmp_path: Path) -> None:
 def test_control_that_was_named(tmp_path: Path) -> None:
     """A result on the control that is named among others is no second release, but beside that of its model."""
     control = answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")
-    text = page.markdown(tell(gather([control, probe().write(tmp_path / "probe")])))
+    text = document.markdown(tell(gather([control, probe().write(tmp_path / "probe")])))
     assert text.startswith("# nli-occupation@1.0.0\n")
     assert "50.0 \\[48.0, 52.0\\]" in text
-    alone = page.markdown(tell(gather([control])))
+    alone = document.markdown(tell(gather([control])))
     assert alone.startswith("# nli-control@1.0.0\n"), "alone it is the subject"
     assert "Can the model tell" not in alone
 
@@ -499,7 +501,7 @@ def test_near_zero_and_polarity(sssb: Release, tmp_path: Path) -> None:
 
     252 ways to deal 5 of 10 words: 251 others, and the observed one.
     """
-    text = page.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
+    text = document.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
     assert "Not applicable, since no value is known to be neutral: race-matched preference-half." in text
     assert "lies within 5 points of it. Five points of preference" in text
     assert "| race-matched | -30.0, at random \\[" in text
@@ -511,7 +513,7 @@ def test_equivalence(sssb: Release, tmp_path: Path) -> None:
     rows = sssb.table("noun-bare").assign(config="noun-bare", stereo_score=-1.0)
     rows["anti_score"] = np.where(np.arange(len(rows)) % 2 == 0, -2.0, 0.0)
     found = result(sssb, rows[["config", "id", "stereo_score", "anti_score"]], figures=(figures("noun-bare", 0.0),))
-    text = page.markdown(tell(gather([found.write(tmp_path)])))
+    text = document.markdown(tell(gather([found.write(tmp_path)])))
     assert "| noun-bare | pronoun-stereotype |  | not shown<br>90 % " in text
     assert "| noun-bare | preference-half |  | not shown" not in text
     assert "noun-bare preference-half" in text, "among those to which equivalence does not apply"

@@ -21,17 +21,17 @@ from hypothesis import strategies as st
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.fitness import FirstToken, Fitness
-from senseprobe.evaluate.reporting.evidence import Evidence
-from senseprobe.evaluate.reporting.page import html, markdown
-from senseprobe.evaluate.reporting.telling import tell
+from senseprobe.evaluate.reporting.document import html, markdown
+from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.report import tell
 from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result
 from senseprobe.evaluate.run import Job
-from senseprobe.evaluate.scores import read_scores
+from senseprobe.evaluate.score_tables import read_scores
+from senseprobe.evaluate.unit_table import Asked
 from senseprobe.evaluate.units import Unit
 from senseprobe.records import Figure
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
 FIGURE = Figure(

@@ -17,14 +17,14 @@ import senseprobe
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, SenseprobeError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.estimands.plugged import besides
+from senseprobe.evaluate.estimands.plugin_figures import besides
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.scorers.declaring import Answers
+from senseprobe.evaluate.scorers.base import Answers
 from senseprobe.evaluate.units import Unit, units_of
 from senseprobe.records import Figure
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 
 IDENTITY = {"weights": "w" * 64, "config": "c" * 64, "tokenizer": "t" * 64, "dtype": "float32"}
 MATCHED = ("race-colour", "noun-verb")

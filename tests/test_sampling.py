@@ -18,8 +18,8 @@ from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
 from senseprobe.evaluate.run import Job
-from senseprobe.evaluate.sampling import cell_columns
-from senseprobe.evaluate.sampling import sample as sample_parts
+from senseprobe.evaluate.subsample import cell_columns
+from senseprobe.evaluate.subsample import sample as sample_parts
 from senseprobe.records import Design
 
 DESIGN = Design(kind="contrast", sense_type="", bias_type="", slots=("a",), roles={}, factors=())
@@ -56,7 +56,7 @@ def _parts(table: pd.DataFrame, rows: int) -> Iterator[pa.RecordBatch]:
 def drawn_at_once(
     tables: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], limit: int, seed: int
 ) -> dict[str, list[str]]:
-    """The ids that senseprobe 0.1.0 drew, by config: its code, which held all rows (evaluate/sampling.py there)."""
+    """The ids that senseprobe 0.1.0 drew, by config: its code, which held all rows (evaluate/subsample.py there)."""
     keys = []
     for name, rows in tables.items():
         columns = [column for column in cell_columns(designs[name]) if column in rows]
@@ -137,7 +137,7 @@ DRAW = """
 import resource, sys
 from pathlib import Path
 from senseprobe.evaluate.run import Job
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 release = open_release(Path(sys.argv[1]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 rows = Job(release, None, 0, "0", 100).tables("masked")["job"]

@@ -13,12 +13,13 @@ import pytest
 from ruamel.yaml import YAML
 
 from senseprobe import scaffold
+from senseprobe.atomic_files import write_whole
 from senseprobe.cli import main
-from senseprobe.files import write_whole
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.word_lists import WordLists
 from senseprobe.project import Layer, built_in
-from senseprobe.scaffold import template, writing
-from senseprobe.scaffold.yamltext import append
+from senseprobe.scaffold import template
+from senseprobe.scaffold import template as writing
+from senseprobe.scaffold.template import append
 
 Run = Callable[..., str]
 KINDS = ("contrast", "inference", "association")

@@ -19,10 +19,10 @@ import senseprobe
 from senseprobe.evaluate.estimands import contrast_figure
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.scorers.declaring import Answers
+from senseprobe.evaluate.scorers.base import Answers
 from senseprobe.evaluate.units import Unit
 from senseprobe.records import Contrast, Design, Factor
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 
 WORDS = 6
 

@@ -15,8 +15,8 @@ from tests.tiny_release import write_release
 from senseprobe import api
 from senseprobe.errors import ReleaseError
 from senseprobe.release.parquet import ROWS_PER_FILE, file_names
+from senseprobe.release.restore import Size
 from senseprobe.release.shards import dealt, rows_dealt
-from senseprobe.release.space import Size
 
 Usage = namedtuple("Usage", "total used free")
 SLOTS = tuple("abcdefg")
@@ -139,7 +139,7 @@ def test_rows_of_a_shard_are_those_of_its_files(shards: int) -> None:
 
 def test_bytes_are_told_in_units() -> None:
     """By hand; to three digits."""
-    from senseprobe.wording import sized
+    from senseprobe.messages import sized
 
     told = {0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1_000: "1.00 kB", 12_345: "12.3 kB", 4 * 10**15: "4,000 TB"}
     assert {number: sized(number) for number in told} == told

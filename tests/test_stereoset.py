@@ -25,13 +25,13 @@ from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.asking import Asked
 from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows
-from senseprobe.evaluate.estimands.comparing import compare
+from senseprobe.evaluate.estimands.comparison import compare
 from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.unit_table import Asked
 from senseprobe.evaluate.units import Unit
-from senseprobe.importing.plan import read_import
+from senseprobe.importers.plan import read_import
 from senseprobe.records import Design, Figure
 
 NAMES = ("lms", "ss", "icat", "lms-micro", "ss-micro", "icat-micro")

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from senseprobe.evaluate import store as module
+from senseprobe.evaluate import cache as module
+from senseprobe.evaluate.cache import Store, default_folder
 from senseprobe.evaluate.scorers import Scorer, get
-from senseprobe.evaluate.store import Store, default_folder
 from senseprobe.evaluate.units import Unit
 
 IDENTITY = {"weights": "w" * 64, "config": "c" * 64, "tokenizer": "t" * 64, "dtype": "float32"}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.store import Store
 from senseprobe.evaluate.units import Unit
 
 IDENTITY: Mapping[str, str] = dict.fromkeys(("weights", "config", "tokenizer", "dtype"), "x")

@@ -11,13 +11,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from senseprobe.generator.catalogue import Catalogue, lists_of, open_dataset
+from senseprobe.generator.dataset import Catalogue, lists_of, open_dataset
 from senseprobe.generator.english import English
-from senseprobe.generator.expansion import expand
-from senseprobe.generator.resolving import resolve
+from senseprobe.generator.expand import expand
+from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
-from senseprobe.generator.wordlists import WordLists
+from senseprobe.generator.word_lists import WordLists
 from senseprobe.project import built_in
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation_answers.making import answer, item, plan
 
-from senseprobe.annotation.truth import posteriors, truths
+from senseprobe.annotation.rules import posteriors, truths
 from senseprobe.statistics import dawid_skene
 
 Triples = list[tuple[int, int, int]]

@@ -21,11 +21,11 @@ from typer.testing import CliRunner
 from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
-from senseprobe.generator import expansion
-from senseprobe.generator.catalogue import Catalogue
+from senseprobe.generator import expand
+from senseprobe.generator.checks.project_files import kept_and_retired, verdict_of_no_config, verdict_of_no_row
 from senseprobe.generator.checks.registry import Published, Subject
-from senseprobe.generator.checks.verdicts import kept_and_retired, verdict_of_no_config, verdict_of_no_row
-from senseprobe.generator.rejecting import LeftOut, Numbers, without
+from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.exclusions import LeftOut, Numbers, without
 from senseprobe.release import parquet
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import SCHEMA, Manifest
@@ -247,7 +247,7 @@ def test_a_range_of_rows_is_that_range_without_the_rows_left_out(
         numbers = Numbers(config)
         found = sorted(n for name in names if (n := numbers.of(name)) is not None)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(expansion, "BATCH_ROWS", at_once)
+            patch.setattr(expand, "BATCH_ROWS", at_once)
             batches = [*everything.rows(config, start, stop)]
             left = [*without(batches, start, LeftOut(tuple(found)))]
         rows = [row for batch in batches for row in plain(batch).to_pylist()]

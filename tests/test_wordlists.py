@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from senseprobe import api
 from senseprobe.errors import DeclarationError, ReleaseError
-from senseprobe.generator import yamlfile
-from senseprobe.generator.catalogue import lists_of, open_dataset
+from senseprobe.generator import yaml_source
+from senseprobe.generator.dataset import lists_of, open_dataset
 from senseprobe.generator.recipe import open_recipe, recipe_files
-from senseprobe.generator.wordlists import WordLists, slug
+from senseprobe.generator.word_lists import WordLists, slug
 from senseprobe.project import Layer, built_in, find_dataset, layers, user_layer
 
 BASE = Path(__file__).parent / "checks" / "base"
@@ -351,7 +351,7 @@ def test_broken_frames_are_findings(frame: str) -> None:
 
 def test_a_file_that_is_too_large_is_not_read(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A declaration has a limit, and a folder is no file."""
-    monkeypatch.setattr(yamlfile, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(yaml_source, "MAX_BYTES", 2**20)
     (project / "wordlists" / "things.csv").write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(DeclarationError, match=r"things\.csv: E100 file is larger than 1 MiB"):
         lists_of(Layer(project)).get("things")

@@ -20,7 +20,7 @@ from transformers import (
     pipeline,
 )
 
-from senseprobe.evaluate.models.packing import pack
+from senseprobe.evaluate.models.placement import pack
 
 __all__ = ["Ids", "Numbers", "Plain", "Timed", "timed"]
 

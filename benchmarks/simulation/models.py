@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from senseprobe.evaluate.estimands.matched import Side
+from senseprobe.evaluate.estimands.sense_contrast import Side
 from senseprobe.statistics import FloatArray
 
 __all__ = [

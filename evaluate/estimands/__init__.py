@@ -25,8 +25,7 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.catalogue import CATALOGUE, Estimand
-from senseprobe.evaluate.estimands.inference import inference_figures
-from senseprobe.evaluate.estimands.kernels import (
+from senseprobe.evaluate.estimands.kernel_rows import (
     NO_NEUTRAL,
     NOT_ESTIMABLE,
     OF_LABELS,
@@ -36,9 +35,8 @@ from senseprobe.evaluate.estimands.kernels import (
     none_of,
     project,
 )
-from senseprobe.evaluate.estimands.matched import Side, project_difference
-from senseprobe.evaluate.estimands.neutrality import inference_rows
-from senseprobe.evaluate.estimands.plugged import of_plugins, plugged_figures
+from senseprobe.evaluate.estimands.nli import inference_figures, inference_rows
+from senseprobe.evaluate.estimands.plugin_figures import of_plugins, plugged_figures
 from senseprobe.evaluate.estimands.preference import (
     exact_hits,
     neutral_value,
@@ -48,6 +46,7 @@ from senseprobe.evaluate.estimands.preference import (
 )
 from senseprobe.evaluate.estimands.pronoun import SIGNS, has_valence, pronoun_note, pronoun_rows
 from senseprobe.evaluate.estimands.relative import VARIANTS, relative_figures
+from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES, stereoset_figures, stereoset_rows
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import (

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from senseprobe.evaluate.estimands import figures
-from senseprobe.evaluate.estimands.kernels import of_sample
+from senseprobe.evaluate.estimands.kernel_rows import of_sample
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Scale
 

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.kernels import KernelRows, Tally, codes_of, labels
+from senseprobe.evaluate.estimands.kernel_rows import KernelRows, Tally, codes_of, labels
+from senseprobe.messages import offered
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, IntArray
-from senseprobe.wording import offered
 
 LABELS = ("entailment", "neutral", "contradiction")
 """The columns of probabilities."""

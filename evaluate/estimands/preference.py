@@ -7,7 +7,7 @@ balanced over these words. Where the words are of praise or blame it never is: w
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.kernels import KernelRows, labels, select
+from senseprobe.evaluate.estimands.kernel_rows import KernelRows, labels, select
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, Scale, psi_between
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.kernels import KernelRows, select
+from senseprobe.evaluate.estimands.kernel_rows import KernelRows, select
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray, Scale, psi_between
 

@@ -26,8 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.families import RELATIVE, corrected
-from senseprobe.evaluate.estimands.kernels import (
+from senseprobe.evaluate.estimands.kernel_rows import (
     KernelRows,
     Tally,
     codes_of,
@@ -36,10 +35,11 @@ from senseprobe.evaluate.estimands.kernels import (
     labels,
     project,
 )
-from senseprobe.evaluate.estimands.null import ROLES, WordTables, of_test, p_of, word_codes
+from senseprobe.evaluate.estimands.multiple_testing import RELATIVE, corrected
+from senseprobe.evaluate.estimands.permutation_null import ROLES, WordTables, of_test, p_of, word_codes
+from senseprobe.messages import counted
 from senseprobe.records import Design, Factor, Figure
 from senseprobe.statistics import CONFIDENCE, BoolArray, Divisions, FloatArray, IntArray, Scale, divisions, psi
-from senseprobe.wording import counted
 
 Number = TypeVar("Number", np.float64, np.bool_)
 

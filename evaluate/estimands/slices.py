@@ -6,12 +6,19 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.gap import GENDERS, gap_rows, gap_sides
-from senseprobe.evaluate.estimands.inference import Scope, figure_of, mean_figures
-from senseprobe.evaluate.estimands.neutrality import accuracy_rows, compact
+from senseprobe.evaluate.estimands.nli import (
+    GENDERS,
+    Scope,
+    accuracy_rows,
+    compact,
+    figure_of,
+    gap_rows,
+    gap_sides,
+    mean_figures,
+)
+from senseprobe.messages import meant, offered
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE, BoolArray
-from senseprobe.wording import meant, offered
 
 
 class NoRowError(ResultError):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.kernels import (
+from senseprobe.evaluate.estimands.kernel_rows import (
     NO_NEUTRAL,
     KernelRows,
     estimate,

@@ -5,8 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.families import OWN, Family
-from senseprobe.evaluate.models.plugged import admit, claiming, open_plugged
+from senseprobe.evaluate.models.registry import OWN, Family, admit, claiming, open_plugged
 from senseprobe.evaluate.plugins import Catalogue
 
 if TYPE_CHECKING:

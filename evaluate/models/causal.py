@@ -11,14 +11,13 @@ from transformers import AutoModelForCausalLM
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget, Sized, by_length
-from senseprobe.evaluate.models.checkpoint import Pretrained, open_checkpoint, read_config, vocabulary
-from senseprobe.evaluate.models.failures import guarded
-from senseprobe.evaluate.models.growth import tokenized
+from senseprobe.evaluate.models.causal_encoding import LONGEST, ROW, Asked, Reader
+from senseprobe.evaluate.models.checkpoint import Pretrained, TextTokens, open_checkpoint, read_config, vocabulary
+from senseprobe.evaluate.models.errors import guarded
 from senseprobe.evaluate.models.identity import fingerprint
-from senseprobe.evaluate.models.placing import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.models.limits import tokenized
+from senseprobe.evaluate.models.placement import batch_tokens_on, device_of, dtype_of, longest_input, placed
 from senseprobe.evaluate.models.prefixes import Ids, rows_of
-from senseprobe.evaluate.models.reading import LONGEST, ROW, Asked, Reader
-from senseprobe.evaluate.models.tokens import TextTokens
 
 # At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
 _LOGITS = 2**28

@@ -1,10 +1,15 @@
-"""Opens the checkpoints that `transformers` reads, and refuses those that cannot be trusted."""
+"""Files of weights, looked at before any of them is read: only safetensors, unless a pickle is asked for.
+
+Opens the checkpoints that `transformers` reads, and refuses those that cannot be trusted.
+
+What a tokenizer makes of a text by itself, without the special tokens that it puts around it.
+"""
 
 import json
 import logging
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,12 +22,75 @@ from transformers import AutoConfig, AutoTokenizer, PretrainedConfig
 from transformers.utils import logging as transformers_logging
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.failures import explained
-from senseprobe.evaluate.models.growth import check_added, check_steps, check_tokenizer
-from senseprobe.evaluate.models.sizes import CONFIG_MEMORY, Weights, bounded_by, check_config
-from senseprobe.evaluate.models.weights import INDEX, WHOLE, refuse_index, refuse_other_weights
-from senseprobe.release.memory import memory_cap
-from senseprobe.wording import counted
+from senseprobe.evaluate.models.errors import explained
+from senseprobe.evaluate.models.limits import (
+    CONFIG_MEMORY,
+    Weights,
+    bounded_by,
+    check_added,
+    check_config,
+    check_steps,
+    check_tokenizer,
+)
+from senseprobe.messages import counted
+from senseprobe.release.parquet import memory_cap
+
+INDEX = "model.safetensors.index.json"
+"""Says which of several files has which of the weights."""
+WHOLE = "model.safetensors"
+_PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+
+
+def refuse_other_weights(folder: Path, *, allow_pickle: bool) -> None:
+    """Raise ModelError where the weights that transformers would take are not safetensors of this folder."""
+    if (folder / WHOLE).is_file():
+        return
+    if (folder / INDEX).is_file():
+        _refuse_missing(folder, refuse_index(str(folder), folder / INDEX))
+    else:
+        _refuse_pickle(folder, allow_pickle=allow_pickle)
+
+
+def refuse_index(spec: str, path: Path) -> Collection[str]:
+    """The files that an index of safetensors names. ModelError where one could be a pickle, or lie elsewhere.
+
+    Transformers reads by its ending what an index names, wherever it is.
+    """
+    named = _named(path)
+    if not named or not all(isinstance(name, str) for name in named):
+        raise ModelError(f"cannot load the model {spec}: its {INDEX} does not say which files have the weights")
+    for name in sorted(named):
+        if not name.endswith(".safetensors"):
+            raise ModelError(f"cannot load the model {spec}: its {INDEX} names {name!r}, which is no safetensors file")
+        if "/" in name or "\\" in name:
+            raise ModelError(f"cannot load the model {spec}: its {INDEX} names {name!r}, which lies elsewhere")
+    return named
+
+
+def _named(path: Path) -> set[Any]:
+    """What an index of safetensors names as files; empty where it is none."""
+    try:
+        told = json.loads(path.read_bytes())
+        return {*told["weight_map"].values()} if isinstance(told["metadata"], dict) else set()
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return set()
+
+
+def _refuse_missing(folder: Path, names: Collection[str]) -> None:
+    if missing := sorted(name for name in names if not (folder / name).is_file()):
+        raise ModelError(f"cannot load the model {folder}: it lacks {missing[0]!r}, which its {INDEX} names")
+
+
+def _refuse_pickle(folder: Path, *, allow_pickle: bool) -> None:
+    pickled = [name for name in _PICKLED if (folder / name).is_file()]
+    if not pickled:
+        raise ModelError(f"cannot load the model {folder}: the folder has no weights ({WHOLE})")
+    if not allow_pickle:
+        raise ModelError(
+            f"cannot load the model {folder}: its only weights ({pickled[0]}) are a pickle, which can run code when it"
+            " is read; allow_pickle reads it, if you trust where it is from"
+        )
+
 
 # A model, tokenizer or config of transformers, which ships no types that are of use.
 Pretrained: TypeAlias = Any
@@ -215,3 +283,25 @@ def _refuse_useless_tokenizer(spec: str, tokenizer: Pretrained, model: Pretraine
         raise ModelError(
             f"cannot load the model {spec}: its tokenizer has id {largest}, but the model only {size} tokens"
         )
+
+
+Ids: TypeAlias = tuple[int, ...]
+
+
+class TextTokens:
+    """The tokens of texts. `unknown` is the id of the token for what the tokenizer does not know, None without one."""
+
+    def __init__(self, tokenizer: "Pretrained") -> None:
+        self._tokenizer = tokenizer
+        self.unknown: int | None = tokenizer.unk_token_id
+
+    def of(self, texts: Sequence[str]) -> list[Ids]:
+        """Return the ids of each text's own tokens, in order, neither padded nor cut."""
+        if not texts:
+            return []
+        columns = self._tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)
+        return [tuple(ids) for ids in columns["input_ids"]]
+
+    def spelt(self, ids: Sequence[int]) -> str:
+        """Return tokens as the vocabulary spells them: ``<|im_start|>``."""
+        return "".join(map(str, self._tokenizer.convert_ids_to_tokens(list(ids))))

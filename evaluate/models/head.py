@@ -1,4 +1,7 @@
-"""The output head of a language model, computed at the positions that are asked for and nowhere else."""
+"""Whether two ways of computing logits agree, but for rounding.
+
+The output head of a language model, computed at the positions that are asked for and nowhere else.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,8 +12,25 @@ import torch
 from numpy.typing import NDArray
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.agreement import agree
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
+
+# Logits beyond are no scores but marks (the lowest number there is, for a token that cannot be), and no measure.
+_MARK = 1e4
+
+
+def agree(one: torch.Tensor, other: torch.Tensor, part: float) -> bool:
+    """Whether logits are of one shape and apart by at most `part` of the largest of them; a mark by `part` of itself.
+
+    Infinities and NaN agree with themselves. Where nothing is finite, nothing can be told, so they do not agree.
+    """
+    if one.shape != other.shape or not one.isfinite().any():
+        return False
+    one, other = one.detach().cpu().double(), other.detach().cpu().double()
+    usual = (one.abs() <= _MARK) & (other.abs() <= _MARK)
+    bound = part * float(one[usual].abs().max()) if usual.any() else 0.0
+    alike = torch.allclose(one[usual], other[usual], rtol=0, atol=bound)
+    return alike and torch.allclose(one[~usual], other[~usual], rtol=part, atol=0, equal_nan=True)
+
 
 # So far may logits be apart that were computed for some rows and for all, as a part of the largest of them.
 _SAME = {torch.float64: 1e-9, torch.float32: 1e-3}

@@ -8,7 +8,7 @@ from itertools import groupby
 import torch
 
 from senseprobe.evaluate.models.checkpoint import Pretrained
-from senseprobe.evaluate.models.placing import longest_input
+from senseprobe.evaluate.models.placement import longest_input
 
 # What of a config says where and by what it was written, not what the model computes.
 _CIRCUMSTANCES = ("_commit_hash", "_name_or_path", "architectures", "dtype", "transformers_version")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.scorers.declaring import Answers, Score, Scorer, Why
-from senseprobe.evaluate.scorers.planning import answered
+from senseprobe.evaluate.scorers.base import Answers, Score, Scorer, Why, answered
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
 if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch

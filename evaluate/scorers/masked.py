@@ -6,9 +6,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.scorers.declaring import Scorer
-from senseprobe.evaluate.scorers.masking import Ask, Read, score_by, why_by
-from senseprobe.evaluate.scorers.places import inside, rest_of_word
+from senseprobe.evaluate.scorers.base import Scorer
+from senseprobe.evaluate.scorers.masked_queries import Ask, Read, score_by, why_by
+from senseprobe.evaluate.scorers.token_alignment import inside, rest_of_word
 
 Values: TypeAlias = Sequence[NDArray[np.float64]]
 

@@ -9,12 +9,10 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from senseprobe.generator.catalogue import lists_of
-from senseprobe.generator.checks.cache import Memory
-from senseprobe.generator.checks.page import page
-from senseprobe.generator.checks.report import Accepted, Report, joined
-from senseprobe.generator.checks.running import Run
-from senseprobe.generator.checks.targets import Target, targets
+from senseprobe.generator.checks.codes import page
+from senseprobe.generator.checks.lint_report import Accepted, Memory, Report, joined
+from senseprobe.generator.checks.runner import Run, Target, targets
+from senseprobe.generator.dataset import lists_of
 from senseprobe.project import Layer
 
 __all__ = ["Accepted", "Report", "lint", "lint_paths", "page"]

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, product
 
-from senseprobe.generator.blocks import ResolvedBlock
-from senseprobe.generator.checks.reading import MOST_ROWS, finding, labelled
+from senseprobe.generator.checks.context import MOST_ROWS, finding, labelled
 from senseprobe.generator.checks.registry import Subject, on_config
-from senseprobe.generator.declarations import Condition, ContrastFront
+from senseprobe.generator.config import ResolvedBlock
+from senseprobe.generator.schema import Condition, ContrastFront
 from senseprobe.generator.templates import Frame
-from senseprobe.generator.wordlists import Word
+from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
 MOST_TOKENS = 100

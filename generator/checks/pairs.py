@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from senseprobe.generator.blocks import Config, ResolvedBlock, ResolvedFrame
-from senseprobe.generator.checks.reading import columns_of, combinations, finding, said
+from senseprobe.generator.checks.context import columns_of, combinations, finding, said
 from senseprobe.generator.checks.registry import Subject, on_config
+from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.wordlists import Word
+from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
 _AGREEMENT = frozenset(

@@ -6,8 +6,7 @@ from functools import cache, partial
 from itertools import islice
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.cells import Cells
-from senseprobe.generator.checks.reading import TAG, finding, masked
+from senseprobe.generator.checks.context import TAG, finding, masked
 from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.checks.words import (
     NOTHING_NEAR,
@@ -18,8 +17,8 @@ from senseprobe.generator.checks.words import (
     parts,
     vocabulary,
 )
-from senseprobe.generator.english.tables import word_set
-from senseprobe.generator.wordlists import Word, WordList, WordLists
+from senseprobe.generator.english.library import word_set
+from senseprobe.generator.word_lists import Cells, Word, WordList, WordLists
 from senseprobe.lexicon.vocabulary import Vocabulary
 from senseprobe.records import Finding
 

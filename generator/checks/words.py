@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from senseprobe.generator.english.tables import word_set
-from senseprobe.lexicon.folder import wordnet_in
+from senseprobe.generator.english.library import word_set
+from senseprobe.lexicon.install import wordnet_in
 from senseprobe.lexicon.vocabulary import POS, Pos, Vocabulary
 
 WORDNET = "wordnet-3.0"

@@ -12,7 +12,7 @@ import jinja2
 from senseprobe.generator.english.articles import article_of
 from senseprobe.generator.english.nouns import no_article, plural_of
 from senseprobe.generator.english.verbs import past_of, third_of
-from senseprobe.generator.wordlists import Word
+from senseprobe.generator.word_lists import Word
 
 __all__ = ["MARK", "English", "Guess", "no_article"]
 

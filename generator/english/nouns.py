@@ -2,8 +2,7 @@
 
 import re
 
-from senseprobe.generator.english.library import library_plural
-from senseprobe.generator.english.tables import word_set
+from senseprobe.generator.english.library import library_plural, word_set
 
 _AFTER_HEAD = re.compile(r"(?<=\w)\s+(?:of|in|with|without|for|from|at|on|who|whose)\s")
 # The part that takes the ending stands first: passers-by, runners-up, sisters-in-law.

@@ -4,7 +4,7 @@ import re
 
 import jinja2
 
-from senseprobe.generator.english.tables import word_set
+from senseprobe.generator.english.library import word_set
 
 _PAST_PAIRS = word_set(
     """

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.wording import meant, offered
+from senseprobe.messages import meant, offered
 
 MARKER = "senseprobe.toml"
 

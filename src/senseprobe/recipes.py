@@ -8,20 +8,20 @@ from pathlib import Path
 from pyarrow import Schema
 
 from senseprobe.errors import DamagedRelease, DeclarationError
-from senseprobe.generator.blocks import Config
-from senseprobe.generator.catalogue import Catalogue
-from senseprobe.generator.licensing import licence_of, sources_of
+from senseprobe.generator.config import Config
+from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.licence_check import licence_of, sources_of
 from senseprobe.generator.recipe import open_recipe, recipe_files
-from senseprobe.generator.retired import read_retired, refusal
-from senseprobe.importing import again
-from senseprobe.importing.plan import is_import
+from senseprobe.generator.retired_ids import read_retired, refusal
+from senseprobe.importers import plan as again
+from senseprobe.importers.plan import is_import
 from senseprobe.records import Finding
 from senseprobe.release.documents import CardSources
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.parquet import Rows, Told, write_rows
-from senseprobe.release.reading import Release, open_release
-from senseprobe.release.rebuilding import unused, verify_recipe
+from senseprobe.release.rebuild import unused, verify_recipe
+from senseprobe.release.release import Release, open_release
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verify import verify_all_but_rows, verify_release
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from senseprobe.annotation.exports import Received, read
+from senseprobe.annotation.label_studio.exports import Received, read
+from senseprobe.annotation.label_studio.interface import tasks
 from senseprobe.annotation.questions import ROLES
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
-from senseprobe.annotation.tasks import tasks
 
 QUESTIONS = ("sense", "stereotype", "whom", "natural", "withhold", "comment")
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from tests.annotation_answers.making import answer, item, plan
 
-from senseprobe.annotation.agreement import Agreement, agreement, write_agreement
-from senseprobe.annotation.figures import BY, Figure
+from senseprobe.annotation.agreement import BY, Agreement, Figure, agreement, write_agreement
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.statistics import agreement_within, clopper_pearson

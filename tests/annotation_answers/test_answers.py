@@ -13,8 +13,8 @@ from tests.annotation_answers.making import JUDGED, answer
 
 from senseprobe.annotation.answers import changes, read_answers, write_answers
 from senseprobe.annotation.records import Annotation
+from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError
-from senseprobe.files import write_whole
 
 TIME = "2026-11-21T20:00:05.123456Z"
 TOLD = [

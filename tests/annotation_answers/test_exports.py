@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.annotation_answers.making import JUDGED, exported, faults, item, judged, marked, plan, received, result
 
-from senseprobe.annotation.exports import read
-from senseprobe.annotation.faults import KINDS
+from senseprobe.annotation.findings import KINDS
+from senseprobe.annotation.label_studio.exports import read
 from senseprobe.errors import AnnotationError
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.annotation_answers.making import JUDGED, exported, judged, marked, plan, received
 
 from senseprobe.annotation.answers import read_answers, write_answers
-from senseprobe.annotation.exports import Received, read
+from senseprobe.annotation.label_studio.exports import Received, read
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.errors import AnnotationError
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.annotation.serving import install
+from senseprobe.annotation.label_studio.local_server import install
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,7 +10,7 @@ from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.records import Plan
 from senseprobe.records import Design
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.reading import Release
+from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
 ROOT = Path(__file__).parents[2]

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.annotation_asking.given import SSSB, Given, contrast
 
 from senseprobe import api
-from senseprobe.annotation.sampling import Drawn, allot, draw
+from senseprobe.annotation.sample import Drawn, allot, draw
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Design
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 
 LEVELS = st.lists(st.tuples(st.sampled_from(["nice", "rude", "odd"]), st.sampled_from(["x", "y", None])), min_size=1)
 
@@ -166,7 +166,7 @@ def test_rows_of_two_kinds_are_not_mixed() -> None:
 
 
 def test_too_many_rows_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("senseprobe.annotation.sampling.MAX_ITEMS", 2)
+    monkeypatch.setattr("senseprobe.annotation.sample.MAX_ITEMS", 2)
     with pytest.raises(AnnotationError, match="3 rows, at most 2 can be asked about"):
         draw(Given({"a": _rows([("nice", "x")] * 3, "a")}), n=3)
 
@@ -175,8 +175,8 @@ def test_too_many_rows_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> N
 PROGRAM = """
 import resource, sys
 from pathlib import Path
-from senseprobe.annotation.sampling import draw
-from senseprobe.release.reading import open_release
+from senseprobe.annotation.sample import draw
+from senseprobe.release.release import open_release
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 release = open_release(Path(sys.argv[1]))
 assert len(draw(release, n=500, strata=["occupation", "gender"])) == 500

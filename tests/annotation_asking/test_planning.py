@@ -18,17 +18,17 @@ from tests.annotation_asking.given import ROOT, SSSB, Given, contrast, gloss, in
 
 from senseprobe import api
 from senseprobe.annotation.plan import make_plan, write_plan
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Sentence
 from senseprobe.errors import AnnotationError
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 
 # One program, run with another hash seed, locale, time zone and folder: a digest of all that a plan is made into.
 PROGRAM = """
 import hashlib, json, sys
 from pathlib import Path
 from senseprobe.annotation import interface, plan, sheets, tasks
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 made = plan.make_plan(open_release(Path(sys.argv[1])), project="a test", n=40, seed=3, strata=["config", "target"],
                       groups=True, gloss=lambda lexicon, key: key)
 plan.write_plan(Path("made"), made)
@@ -236,7 +236,7 @@ def test_a_plan_that_is_not_there_or_no_file_is_told(tmp_path: Path, monkeypatch
         read_plan(tmp_path)
     (tmp_path / "plan.json").unlink()
     write_plan(tmp_path, plan(2))
-    monkeypatch.setattr("senseprobe.annotation.planfile.MAX_BYTES", 100)
+    monkeypatch.setattr("senseprobe.annotation.plan_file.MAX_BYTES", 100)
     with pytest.raises(AnnotationError, match="larger than"):
         read_plan(tmp_path)
 

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation_asking.given import ROOT, Given, contrast, gloss, plan
 
-from senseprobe.annotation.interface import interface, what_differs
+from senseprobe.annotation.label_studio.interface import html_of, interface, tasks, what_differs
 from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.questions import controls, question_of
 from senseprobe.annotation.records import Plan, Sentence
-from senseprobe.annotation.tasks import html_of, tasks
-from senseprobe.release.reading import open_release
+from senseprobe.release.release import open_release
 
 # What the platform's own client says of an interface and its tasks; the results are answers to take or to refuse.
 CHECK = """

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senseprobe.annotation.deciding import Decision, decide, states, verdicts_of
+from senseprobe.annotation.adjudication import Claim, Decision, decide, states, verdicts_of
+from senseprobe.annotation.decisions import round_of
 from senseprobe.annotation.harm import belongs, unmatched
-from senseprobe.annotation.objections import Claim
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.annotation.rules import Rule, by_majority, by_posterior
-from senseprobe.annotation.summary import round_of
 from senseprobe.errors import AnnotationError
 
 CLAIM = Claim(targets=("Japanese",))

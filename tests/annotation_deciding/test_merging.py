@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from senseprobe.annotation.merging import differing, merged
+from senseprobe.annotation.decisions import differing, merged
 from senseprobe.errors import DeclarationError
 from senseprobe.release.verdicts import Verdict
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.annotation.publishing import publish
+from senseprobe.annotation.decisions import group_counts
+from senseprobe.annotation.publication import publish
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
-from senseprobe.annotation.summary import group_counts
 from senseprobe.errors import AnnotationError
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from tests.tiny import DATASET
 
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.label_studio.client import Project, Task
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.questions import controls, keys
 from senseprobe.annotation.records import Item, Plan
-from senseprobe.annotation.server import Project, Task
 
 TEMPLATE = """---
 kind: contrast
@@ -124,7 +124,7 @@ def _annotation(number: int, person: int, plan: Plan, item: Item, said: Said) ->
 
 
 class Studio:
-    """Stands for a Label Studio server, as `senseprobe.annotation.server.Server` asks one: projects, tasks, answers."""
+    """Stands for a Label Studio server, as `label_studio.client.Server` asks one: projects, tasks, answers."""
 
     url = "http://127.0.0.1:1/"
 

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from tests.annotation_server.studio import Studio
 
+from senseprobe.annotation.label_studio.local_server import Login
 from senseprobe.annotation.records import Plan
-from senseprobe.annotation.serving import Login
 
 
 def answers_of(plan: Plan, number: int, answers: Mapping[str, str]) -> list[dict[str, Any]]:

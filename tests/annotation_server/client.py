@@ -9,7 +9,7 @@ from typing import Any
 
 def answer(do: str, url: str, key: str, seconds: dict[str, float], **asked: Any) -> dict[str, Any]:  # noqa: ANN401
     """What came of it, or the error that was raised."""
-    from senseprobe.annotation.server import connect
+    from senseprobe.annotation.label_studio.client import connect
     from senseprobe.errors import SenseprobeError
 
     try:
@@ -23,10 +23,9 @@ def answer(do: str, url: str, key: str, seconds: dict[str, float], **asked: Any)
 
 def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - Server
     """What pushing, pulling or asking for the status of a folder's plan gave."""
-    from senseprobe.annotation.planfile import read_plan
-    from senseprobe.annotation.pulling import pull
-    from senseprobe.annotation.pushing import push
-    from senseprobe.annotation.status import status
+    from senseprobe.annotation.label_studio.pull import pull, status
+    from senseprobe.annotation.label_studio.push import push
+    from senseprobe.annotation.plan_file import read_plan
 
     plan = read_plan(folder)
     if do == "push":

@@ -10,10 +10,10 @@ import pytest
 from tests.annotation_server.proxy import Proxy
 from tests.annotation_server.studio import ROOT, Client, Studio, Template, set_up
 
+from senseprobe.annotation.label_studio.local_server import install
 from senseprobe.annotation.plan import write_plan
-from senseprobe.annotation.planfile import shown_hash
+from senseprobe.annotation.plan_file import shown_hash
 from senseprobe.annotation.records import Item, Plan, Sentence
-from senseprobe.annotation.serving import install
 
 QUESTIONS = ("sense", "stereotype", "natural", "withhold", "comment")
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from senseprobe.annotation.serving import Login, Running, start
+from senseprobe.annotation.label_studio.local_server import Login, Running, start
 
 ROOT = Path(__file__).parents[2]
 ADMIN = Login(email="admin@example.com", password="correct-horse-1", token="ad" * 20)  # noqa: S106 - of a server that lives for a test
@@ -86,7 +86,13 @@ def set_up(environment: Path, folder: Path) -> Template:
     """Make a data folder as newcomers do, with an administrator who is known to us; then add three raters."""
     folder.mkdir()
     (folder / "login.json").write_text(json.dumps(asdict(ADMIN)))
-    command = [sys.executable, "-P", "-m", "senseprobe.annotation.local", f"--environment={environment}"]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "senseprobe.annotation.label_studio.local_server",
+        f"--environment={environment}",
+    ]
     command += [f"--data={folder}", f"--port={_port()}"]
     ours = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PORT": "1", "USERNAME": "mallory", "DATABASE_NAME": "wrong"}
     with subprocess.Popen(command, env=ours, stdout=subprocess.PIPE, text=True) as process:

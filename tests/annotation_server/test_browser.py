@@ -8,11 +8,11 @@ import pytest
 from tests.annotation_server.browser import Browser
 from tests.annotation_server.studio import RATERS, Client, Studio
 
-from senseprobe.annotation.exports import read
-from senseprobe.annotation.interface import interface
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.label_studio.interface import interface
+from senseprobe.annotation.label_studio.local_server import Login
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Plan
-from senseprobe.annotation.serving import Login
 
 pytestmark = pytest.mark.system
 Planned = Callable[..., Path]

@@ -13,7 +13,7 @@ from tests.annotation_server.answering import answer
 from tests.annotation_server.proxy import Held, Proxy
 from tests.annotation_server.studio import ADMIN, RATERS, ROOT, Studio
 
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.plan_file import read_plan
 
 pytestmark = pytest.mark.system
 Start = Callable[..., "subprocess.Popen[str]"]

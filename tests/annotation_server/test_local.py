@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.annotation_server.studio import ADMIN, ROOT, Studio, Template
 
-from senseprobe.annotation.serving import start
+from senseprobe.annotation.label_studio.local_server import start
 
 pytestmark = pytest.mark.system
 
@@ -77,5 +77,5 @@ def test_make_starts_it() -> None:
     """`make label-studio` is the command that these tests call."""
     told = subprocess.run(["make", "-n", "label-studio"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
-    assert "-m senseprobe.annotation.local" in told
+    assert "-m senseprobe.annotation.label_studio.local_server" in told
     assert os.fspath("constraints-label-studio.txt") in told

@@ -9,8 +9,8 @@ import pytest
 from tests.annotation_server.answering import answer, answers_of
 from tests.annotation_server.studio import ADMIN, RATERS, Client, Studio
 
-from senseprobe.annotation.exports import read
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.plan_file import read_plan
 
 pytestmark = pytest.mark.system
 Planned = Callable[..., Path]

@@ -12,10 +12,10 @@ import pytest
 from tests.annotation_server.answering import answer, answers_of
 from tests.annotation_server.studio import RATERS, Client, Studio
 
-from senseprobe.annotation.exports import read
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.label_studio.interface import tasks
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Plan
-from senseprobe.annotation.tasks import tasks
 
 pytestmark = pytest.mark.system
 Planned = Callable[..., Path]

@@ -17,7 +17,7 @@ from tests.annotation_server.answering import answers_of
 from tests.annotation_server.studio import ADMIN, RATERS, ROOT, Studio, Template
 
 from senseprobe import api
-from senseprobe.annotation.planfile import read_plan
+from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Plan
 
 pytestmark = pytest.mark.system

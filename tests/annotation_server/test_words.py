@@ -11,9 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senseprobe.annotation import server as asking
-from senseprobe.annotation.refusals import address, checked_key, clean, kind_of, refused, unreachable
-from senseprobe.annotation.server import NoProject, Server, Unanswered, Unreachable, connect
+from senseprobe.annotation.label_studio import client as asking
+from senseprobe.annotation.label_studio.client import (
+    NoProject,
+    Server,
+    Unanswered,
+    Unreachable,
+    address,
+    checked_key,
+    clean,
+    connect,
+    kind_of,
+    refused,
+    unreachable,
+)
 from senseprobe.errors import AnnotationError
 
 URL = "http://127.0.0.1:8080/"

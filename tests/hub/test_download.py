@@ -231,9 +231,9 @@ def test_two_pulls_at_once_do_not_mix(
     hub: Hub, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While another process holds the folder of what was begun, this one has its own."""
-    from senseprobe.hub import pulling
+    from senseprobe.hub import pull
 
-    monkeypatch.setattr(pulling, "_lock", lambda folder: None)
+    monkeypatch.setattr(pull, "_lock", lambda folder: None)
     assert api.verify(str(api.pull(f"{REPO}@0.1.0", tmp_path / "out")[0].folder)) == []
 
 

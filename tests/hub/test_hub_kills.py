@@ -15,8 +15,7 @@ from tests.hub.server import Hub
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
-from senseprobe.hub.noting import noted
-from senseprobe.hub.publishing import publish
+from senseprobe.hub.publish import noted, publish
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

@@ -8,8 +8,8 @@ from tests.hub.client import REPO, refusal
 from tests.hub.server import Hub
 
 from senseprobe import api
-from senseprobe.hub.naming import parse
-from senseprobe.hub.noting import note, noted
+from senseprobe.hub.client import parse
+from senseprobe.hub.publish import note, noted
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

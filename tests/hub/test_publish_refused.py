@@ -15,7 +15,7 @@ from tests.hub.state import ONLY_READS, OWNER_TOKEN, Blob, Repo
 
 from senseprobe import api
 from senseprobe.errors import DamagedRelease
-from senseprobe.hub.sharing import why_not_shared, why_not_taken
+from senseprobe.hub.publish import why_not_shared, why_not_taken
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import Manifest, read_manifest
 

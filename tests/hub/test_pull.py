@@ -15,8 +15,8 @@ from tests.hub.state import READER_TOKEN, Answer, Blob
 
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError
-from senseprobe.hub.naming import parse
-from senseprobe.hub.pulling import kept
+from senseprobe.hub.client import parse
+from senseprobe.hub.pull import kept
 from senseprobe.release.manifest import Manifest, read_manifest
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.

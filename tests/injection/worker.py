@@ -35,10 +35,10 @@ import ruamel.yaml  # noqa: F401 - the same
 import senseprobe.release.freeze  # noqa: F401 - the same
 from senseprobe import api, cli
 from senseprobe.errors import SenseprobeError
-from senseprobe.generator import catalogue
+from senseprobe.generator import dataset
 from senseprobe.generator.checks import lint
-from senseprobe.generator.counting import count
-from senseprobe.generator.previewing import preview
+from senseprobe.generator.count import count
+from senseprobe.generator.preview import preview
 from senseprobe.project import Layer
 
 PROJECT = Path(__file__).parent / "project"
@@ -93,7 +93,7 @@ def _warm(folder: Path) -> None:
     """Do once what each process would: import, and read our own code, whose hash `lint` keeps."""
     os.environ["SENSEPROBE_WORDNET"] = str(folder / "wordnet")
     os.environ["COLUMNS"] = "200"
-    catalogue.built_in = lambda: Layer(PROJECT)  # type: ignore[attr-defined]
+    dataset.built_in = lambda: Layer(PROJECT)  # type: ignore[attr-defined]
     lint(Layer(PROJECT))
     gc.freeze()  # what children only read stays shared
 
@@ -184,10 +184,10 @@ class _Case:
 
     def __init__(self, root: Path, trace: io.TextIOWrapper, *, thorough: bool) -> None:
         self.root, self.trace, self.thorough, self.told = root, trace, thorough, Told()
-        self.found: catalogue.Catalogue | None = None
+        self.found: dataset.Catalogue | None = None
         self.places: set[tuple[str, int, int]] = set()
         # Only the project's own lists, as if nothing were built in: reading those takes most of the time.
-        catalogue.built_in = lambda: Layer(root)  # type: ignore[attr-defined]
+        dataset.built_in = lambda: Layer(root)  # type: ignore[attr-defined]
 
     def run(self) -> Told:
         """Call everything, whatever the calls before it said."""
@@ -266,14 +266,14 @@ class _Case:
         for config in found.configs:
             assert count(config).rows == config.size
 
-    def _preview(self, found: catalogue.Catalogue) -> None:
+    def _preview(self, found: dataset.Catalogue) -> None:
         for config in found.configs:
             shown = [*preview(found, config, n=20, seed=0)]
             assert len(shown) == min(20, config.size)
             sentences = [pieces for row in shown for pieces in row.sentences.values()]
             self.told.sentences += ["".join(piece.text for piece in pieces) for pieces in sentences]
 
-    def _build(self, found: catalogue.Catalogue) -> None:
+    def _build(self, found: dataset.Catalogue) -> None:
         """Where it is not too large."""
         if sum(config.size for config in found.configs) <= MOST_ROWS:
             release = api.build(DATASET, "1.0.0", out=self.root / "releases")

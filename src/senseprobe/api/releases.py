@@ -12,18 +12,17 @@ from unicodedata import category
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
-from senseprobe.wording import offered
+from senseprobe.messages import offered
 
 if TYPE_CHECKING:
-    from senseprobe.generator.catalogue import Catalogue
-    from senseprobe.hub.repository import Gate
-    from senseprobe.hub.sending import Published
-    from senseprobe.importing.sources import Notes
+    from senseprobe.generator.dataset import Catalogue
+    from senseprobe.hub.upload import Gate, Published
+    from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.freeze import Plan
-    from senseprobe.release.reading import Release
-    from senseprobe.release.space import Say
+    from senseprobe.release.release import Release
+    from senseprobe.release.restore import Say
 
 
 Progress = Callable[[int], None]
@@ -34,7 +33,7 @@ def open_catalogue(name: str) -> Catalogue:
 
     Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
     """
-    from senseprobe.generator.catalogue import lists_of, open_dataset
+    from senseprobe.generator.dataset import lists_of, open_dataset
 
     dataset, _, config = name.partition("/")
     layer = project.find_dataset(dataset)
@@ -60,7 +59,7 @@ def _find(spec: str) -> tuple[Path, str | None]:
     """The folder and config that ``[hf://USER/]NAME@VERSION[:CONFIG]`` or a path names; fetched once from the Hub."""
     if not spec.startswith("hf://"):
         return project.find_release(spec)
-    from senseprobe.hub.pulling import cached
+    from senseprobe.hub.pull import cached
     from senseprobe.recipes import verify_with_card
 
     return cached(spec, verify_with_card)
@@ -95,7 +94,7 @@ def _check_size(
 ) -> None:
     """State the size of what a plan writes, `sizes` rows by config; ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
-    from senseprobe.release.space import Size, estimate_bytes
+    from senseprobe.release.restore import Size, estimate_bytes
 
     if folder.exists():
         return  # it is not overwritten, which is told by what writes
@@ -108,10 +107,10 @@ def _check_size(
 
 def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
     """The release that is made by a plan, if its number is high enough for what changed since the one before it."""
-    from senseprobe.generator.succession import approve
+    from senseprobe.generator.version_check import approve
     from senseprobe.recipes import rows_of
     from senseprobe.release.freeze import freeze
-    from senseprobe.release.reading import Release
+    from senseprobe.release.release import Release
 
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
@@ -133,8 +132,7 @@ def import_release(
     release is not published. Raises ReleaseError where a file is of another format or the version exists, and
     SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.importing.plan import read_import, release_plan
-    from senseprobe.importing.told import check_name, known_license
+    from senseprobe.importers.plan import check_name, known_license, read_import, release_plan
 
     check_name(name, version)
     folder = (out or _own_releases()) / name / version
@@ -212,8 +210,8 @@ def restore(
     more than 10^9 rows or they would not fit, unless `force`, or nothing can be written there.
     """
     from senseprobe.recipes import rows_of
-    from senseprobe.release.reading import open_release
-    from senseprobe.release.restoring import restore_rows
+    from senseprobe.release.release import open_release
+    from senseprobe.release.restore import restore_rows
 
     folder, _ = _find(release)
     frozen = open_release(folder)
@@ -235,7 +233,7 @@ def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catal
 
 
 def _check_version(version: str) -> None:
-    from senseprobe.release.form import VERSION
+    from senseprobe.release.manifest import VERSION
 
     if not VERSION.fullmatch(version):
         raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
@@ -254,9 +252,9 @@ def diff(a: str, b: str) -> ReleaseDiff:
     Not verified, but rows that are read are held against their content hash. Raises ReleaseError where there is no such
     release or config, and DamagedRelease where rows are not those of the manifest.
     """
-    from senseprobe.generator.succession import changes
+    from senseprobe.generator.version_check import changes
     from senseprobe.recipes import rows_of
-    from senseprobe.release.reading import open_release
+    from senseprobe.release.release import open_release
 
     (old, first), (new, second) = _find(a), _find(b)
     if first and second and first != second:
@@ -297,7 +295,7 @@ def verify(
 
 def verified(spec: str) -> tuple[Release, str | None]:
     """The release and config that `spec` names, after verification; DamagedRelease where it is not as it was frozen."""
-    from senseprobe.release.reading import open_release
+    from senseprobe.release.release import open_release
 
     folder, config = _find(spec)
     # What was found on the Hub was verified when it was found, so that it is not read twice.
@@ -318,8 +316,8 @@ def publish(
     one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
     has it no more, or the Hub refuses.
     """
-    from senseprobe.hub.noting import commits_of, note
-    from senseprobe.hub.publishing import publish as send
+    from senseprobe.hub.publish import commits_of, note
+    from senseprobe.hub.publish import publish as send
     from senseprobe.recipes import verify_with_card
     from senseprobe.release.manifest import read_manifest
 
@@ -350,7 +348,7 @@ def pull(
     `progress` hears how many bytes there are, of how many. Raises ReleaseError where the Hub does not give it, sends
     more than it has, or another release has its place, and DamagedRelease where it is not as it was frozen.
     """
-    from senseprobe.hub.pulling import pull as fetch
+    from senseprobe.hub.pull import pull as fetch
     from senseprobe.recipes import verify_with_card
 
     return fetch(release, out or _own_releases(), verify_with_card, timeout=timeout, progress=progress)

@@ -81,7 +81,7 @@ def replay(
     `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
-    from senseprobe.evaluate.estimands.plugged import besides
+    from senseprobe.evaluate.estimands.plugin_figures import besides
     from senseprobe.evaluate.replay import again, opening_of
     from senseprobe.evaluate.result import read_result
 

@@ -7,20 +7,7 @@ import sys
 
 import typer
 
-from senseprobe.cli import (
-    annotate,
-    author,
-    bring,
-    compare,
-    export,
-    hub,
-    look,
-    project,
-    release,
-    reporting,
-    score,
-    slicing,
-)
+from senseprobe.cli import annotate, author, hub, release, report, score
 from senseprobe.cli.console import complain
 from senseprobe.errors import SenseprobeError
 
@@ -36,23 +23,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _room, _names in (
-    (project, "init new"),
-    (author, "lint lists"),
-    (look, "count preview"),
-    (author, "wordnet"),
-    (release, "build join restore verify"),
-    (compare, "diff"),
-    (hub, "publish pull"),
-    (score, "score replay plant"),
-    (reporting, "report compare metrics"),
-    (export, "export"),
+for _panel, _room, _names in (
+    ("Author", author, "init new lint lists count preview wordnet"),
+    ("Release", release, "build verify diff restore join"),
+    ("Score", score, "score plant replay"),
+    ("Score", report, "report compare metrics"),
+    ("Share", hub, "publish pull"),
+    ("Share", score, "export"),
 ):
     for _name in _names.split():
-        app.command()(getattr(_room, _name))
-app.command("import")(bring.import_files)  # names that Python keeps for itself
-app.command("slice")(slicing.slice_result)
-app.add_typer(annotate.annotate, name="annotate")
+        app.command(rich_help_panel=_panel)(getattr(_room, _name))
+# Names that Python keeps for itself.
+app.command("import", rich_help_panel="Release")(release.import_files)
+app.command("slice", rich_help_panel="Score")(report.slice_result)
+app.add_typer(annotate.annotate, name="annotate", rich_help_panel="Annotate")
 
 
 def main() -> None:

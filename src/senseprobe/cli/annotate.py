@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli import judge
+from senseprobe.cli import adjudicate
+from senseprobe.cli.adjudicate import Folder, Project
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, print_table, progress
-from senseprobe.cli.judge import Folder, Project
-from senseprobe.wording import counted, listed
+from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.importing import Taken
+    from senseprobe.annotation.ingest import Taken
     from senseprobe.annotation.records import Plan
-    from senseprobe.api.annotating import Asked
+    from senseprobe.api.annotation import Asked
 
 
 annotate = typer.Typer(
@@ -49,7 +49,7 @@ def _asked(
     n: int | None, overlap: int, seed: int, strata: str, where: list[str] | None, gold: Path | None, config: str | None,
     questions: str, *, prefill: bool, groups: bool,
 ) -> "Asked":  # fmt: skip
-    from senseprobe.api.annotating import Asked
+    from senseprobe.api.annotation import Asked
 
     return Asked(
         n=n if n or where else 500,
@@ -87,11 +87,11 @@ def push(
     as_json: AsJson = False,
 ) -> None:
     """Draw rows of a release and put them to Label Studio; what is there already is not sent again."""
-    from senseprobe.api import annotating
+    from senseprobe.api import annotation
 
     asked = _asked(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
     with progress(f"pushing {project}", None) as step:
-        plan, done = annotating.push(release, project, asked, folder, step.at)
+        plan, done = annotation.push(release, project, asked, folder, step.at)
     if as_json:
         print_json({**_facts(plan), **done.as_dict()})
         return
@@ -122,12 +122,12 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """The same without a server: plan, interface and tasks as files, and a CSV for each annotator to fill in."""
-    from senseprobe.annotation.folders import READ_FIRST
-    from senseprobe.api import annotating
+    from senseprobe.annotation.project_folder import READ_FIRST
+    from senseprobe.api import annotation
 
     asked = _asked(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
     with progress(f"drawing {project}", None):
-        plan, files = annotating.export(release, project, asked, annotators, folder)
+        plan, files = annotation.export(release, project, asked, annotators, folder)
     if as_json:
         print_json({**_facts(plan), "files": list(map(str, files))})
         return
@@ -165,10 +165,10 @@ def _tell_plan(plan: "Plan", asked: "Asked") -> None:
 @annotate.command()
 def status(project: Project, folder: Folder = None, as_json: AsJson = False) -> None:
     """Say how many rows have how many answers on Label Studio, and from whom."""
-    from senseprobe.api import annotating
+    from senseprobe.api import annotation
 
     with progress(f"asking about {project}", None):
-        found = annotating.status(project, folder)
+        found = annotation.status(project, folder)
     if as_json:
         print_json(found.as_dict())
         return
@@ -189,10 +189,10 @@ def _tell_counts(heading: Mapping[str, str], counts: Mapping[int, int] | Mapping
 @annotate.command()
 def pull(project: Project, names: Names = False, folder: Folder = None, as_json: AsJson = False) -> None:
     """Fetch all answers from Label Studio, under pseudonyms; the raw export is kept."""
-    from senseprobe.api import annotating
+    from senseprobe.api import annotation
 
     with progress(f"pulling {project}", None):
-        pulled, taken = annotating.pull(project, folder, names=names)
+        pulled, taken = annotation.pull(project, folder, names=names)
     if as_json:
         print_json({"tasks": pulled.tasks, "file": str(pulled.path), "new": pulled.new, **taken.as_dict()})
     else:
@@ -214,10 +214,10 @@ def import_answers(
     as_json: AsJson = False,
 ) -> None:
     """Take answers that come as files; a CSV is of the annotator after whom it is named."""
-    from senseprobe.api import annotating
+    from senseprobe.api import annotation
 
     with progress(f"importing answers to {project}", None):
-        taken = annotating.import_answers(project, files, folder, names=names)
+        taken = annotation.import_answers(project, files, folder, names=names)
     print_json(taken.as_dict()) if as_json else _tell_taken(taken)
     raise typer.Exit(0 if taken.usual else 1)
 
@@ -226,12 +226,12 @@ def _tell_taken(taken: "Taken") -> None:
     told = taken.as_dict()
     people = counted(told["annotators"], "annotator")
     print_line(f"{counted(told['submitted'], 'annotation')} by {people}, {told['skipped']:,} skipped: {taken.changes}")
-    for fault in taken.faults[: judge.SHOWN]:
+    for fault in taken.faults[: adjudicate.SHOWN]:
         print_line(str(fault))
-    if more := len(taken.faults) - judge.SHOWN:
+    if more := len(taken.faults) - adjudicate.SHOWN:
         print_line(f"… and {more} more (--json lists all)") if more > 0 else None
 
 
-annotate.command()(judge.agree)
-annotate.command()(judge.apply)
-annotate.command()(judge.release)
+annotate.command()(adjudicate.agree)
+annotate.command()(adjudicate.apply)
+annotate.command()(adjudicate.release)

@@ -9,7 +9,7 @@ from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, progress
 
 if TYPE_CHECKING:
-    from senseprobe.hub.sending import Published
+    from senseprobe.hub.upload import Published
 
 
 def publish(

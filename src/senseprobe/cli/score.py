@@ -1,19 +1,23 @@
-"""Commands of those who score models."""
+"""Commands of those who score models.
+
+The command of those who score with another program.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import complain, named_last, print_json, print_line, print_table, progress
 from senseprobe.errors import FindingsError, SenseprobeError
-from senseprobe.wording import counted
+from senseprobe.messages import counted
 
 if TYPE_CHECKING:
     from senseprobe.cli.console import Step
+    from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
 
@@ -117,7 +121,7 @@ def score(
             say=complain,
             progress=step.at,
         )
-    _tell(results, out, as_json)
+    _print_results(results, out, as_json)
 
 
 @contextmanager
@@ -202,11 +206,11 @@ def plant(
 
     with progress("training", None) as step:
         result = api.plant(release, folder, share=share, out=out, seed=seed, progress=step)
-    _tell([result], out, as_json)
+    _print_results([result], out, as_json)
 
 
-def _tell(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate.reporting.words import interval, neutral, p_value
+def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
+    from senseprobe.evaluate.reporting.notation import interval, neutral, p_value
 
     if as_json:
         print_json([result.as_dict() for result in results])
@@ -259,3 +263,32 @@ def _fitness(result: "Result", results: "list[Result]") -> Iterator[str]:
         yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
     other = counterpart(result.scorer)
     yield from told(result.fitness, "" if other in {each.scorer for each in results} else other)
+
+
+def export(
+    program: Annotated[Literal["lm-eval"], typer.Argument(metavar="PROGRAM", help="lm-eval.")],
+    release: Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")],
+    out: Annotated[Path, typer.Option(help="The folder to write, which must not exist.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a release as tasks of another program, pinned, for the same figures: EleutherAI's lm-evaluation-harness."""
+    from senseprobe import api
+    from senseprobe.evaluate.lm_eval_tasks import export as write
+
+    with progress(f"exporting {release} for {program}", None):
+        exported = write(*api.verified(release), out)
+    if as_json:
+        print_json(exported.as_dict())
+    else:
+        _print_tasks(exported)
+
+
+def _print_tasks(exported: "Exported") -> None:
+    for name, reason in exported.skipped.items():
+        complain(f"{name} is left out: {reason}")
+    for task in exported.tasks:
+        left_out = ", ".join(f"{count} {reason}" for reason, count in task.left_out.items())
+        print_line(f"{task.name}: {task.rows} pairs{f'; left out: {left_out}' if left_out else ''}")
+    print_line(f"written to {exported.folder}; to be run there, by")
+    model = "--model hf --model_args pretrained=MODEL,dtype=float32"
+    print_line(f"lm_eval run --include_path . --tasks {exported.name} {model}")

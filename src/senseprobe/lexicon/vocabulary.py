@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon.folder import VERSION, damage, wordnet_in
+from senseprobe.lexicon.install import VERSION, damage, wordnet_in
 
 Pos = Literal["noun", "verb", "adj", "adv"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon.folder import DATA_FILES
+from senseprobe.lexicon.install import DATA_FILES
 from senseprobe.lexicon.vocabulary import Pos, Vocabulary
 
 LEXICONS = ("wordnet-3.0",)

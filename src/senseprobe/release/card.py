@@ -10,12 +10,12 @@ import jinja2
 import pyarrow as pa
 
 from senseprobe.records import Design
-from senseprobe.release import rounds, yamltext
-from senseprobe.release.about import About
+from senseprobe.release import annotation_record, markup
 from senseprobe.release.citation import bibtex, paper
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.manifest import CARDS
-from senseprobe.release.markdown import code, prose
+from senseprobe.release.markup import code, prose
+from senseprobe.release.metadata import About
 from senseprobe.release.schema import design_schema, meanings
 from senseprobe.release.verdicts import Verdict
 
@@ -81,7 +81,7 @@ def front(about: About, form: int = CARDS) -> str:
     if form == 1:
         told = {key: value for key, value in told.items() if key not in _SINCE_CROISSANT}
         told["tags"] = [tag for tag in told["tags"] if tag != "croissant"]
-    return yamltext.dump(told)
+    return markup.dump(told)
 
 
 def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
@@ -107,7 +107,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     env.filters.update(cell=_cell, quoted=_quoted, code=code, prose=prose)
-    env.globals.update(rounds=rounds, most=MOST_LEFT_OUT)
+    env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT)
     return env.from_string(source)
 
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from senseprobe.messages import counted, listed, shortened
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
-from senseprobe.release.markdown import code, prose
-from senseprobe.wording import counted, listed, shortened
+from senseprobe.release.markup import code, prose
 
 _HEADINGS = ("### Added", "### Changed", "### Removed")
 _SINCE = re.compile(r"Since [A-Za-z0-9_-]+@[0-9.]+: (?:nothing changed|(?:MAJOR|MINOR|PATCH) \([0-9.]+ or higher\))\.")

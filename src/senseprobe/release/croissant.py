@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from senseprobe.records import Design
-from senseprobe.release.about import About, Author
+from senseprobe.release.annotation_record import croissant_fields
 from senseprobe.release.citation import bibtex
 from senseprobe.release.licences import spdx_url
-from senseprobe.release.rounds import croissant_fields
+from senseprobe.release.metadata import About, Author
 from senseprobe.release.schema import design_schema, meanings
 
 NAME = "croissant.json"

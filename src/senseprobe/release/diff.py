@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError
+from senseprobe.messages import counted, listed
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.matching import LabelChange, Mask, Pairs, Rows, Table, Values, Words, match, spread, turned
+from senseprobe.release.row_diff import LabelChange, Mask, Pairs, Rows, Table, Values, Words, match, spread, turned
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import REJECT, Judged, Verdict, grouped
 from senseprobe.release.versions import Bump, Reason, lowest, numbers
-from senseprobe.wording import counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,16 +16,16 @@ from typing import Any, TypeAlias
 import jinja2
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from senseprobe.atomic_files import read_plain
 from senseprobe.errors import DeclarationError, SenseprobeError
-from senseprobe.files import read_plain
+from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.about import About, Source
-from senseprobe.release.annotated import ANNOTATION, read_annotation
+from senseprobe.release.annotation_record import ANNOTATION, read_annotation
 from senseprobe.release.changelog import is_entry
 from senseprobe.release.manifest import CARDS, NAME, Manifest
+from senseprobe.release.metadata import About, Source
 from senseprobe.release.verdicts import VERDICTS, read_verdicts
-from senseprobe.wording import printable
 
 MAX_BYTES = 32 * 2**20
 """Croissant names every file twice or three times, the manifest once in at most 8 MiB."""

@@ -8,18 +8,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ReleaseError
-from senseprobe.files import whole_folder
 from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.about import About, Source
-from senseprobe.release.annotated import ANNOTATION, read_annotation
+from senseprobe.release.annotation_record import ANNOTATION, read_annotation
 from senseprobe.release.documents import bibliography
-from senseprobe.release.hashing import ContentHash, combine, file_sha256
+from senseprobe.release.hashing import ContentHash, combine, file_sha256, held_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, record
+from senseprobe.release.metadata import About, Source
 from senseprobe.release.parquet import Told
-from senseprobe.release.reading import Release
-from senseprobe.release.sizes import held_bytes
+from senseprobe.release.release import Release
 from senseprobe.release.verdicts import VERDICTS, read_verdicts
 
 Write = Callable[[Path, pa.Schema, Told], None]

@@ -6,7 +6,7 @@ from itertools import combinations, islice, product
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.wording import printable
+from senseprobe.messages import printable
 
 MAX_CHOICES = 1_000
 """Ways to choose one licence of each `OR`; more than these are a mistake."""

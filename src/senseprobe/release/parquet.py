@@ -1,4 +1,7 @@
-"""How rows lie in Parquet: small files, small dictionaries, ids that share their beginnings."""
+"""A cap on memory, for reading what others wrote: a small file can be made to unfold into more than there is.
+
+How rows lie in Parquet: small files, small dictionaries, ids that share their beginnings.
+"""
 
 import os
 import sys
@@ -8,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +19,42 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from senseprobe.errors import DamagedRelease
+from senseprobe.messages import printable
 from senseprobe.records import Finding
-from senseprobe.release.memory import memory_cap
 from senseprobe.release.schema import loose, plain
-from senseprobe.wording import printable
+
+_ONE_AT_A_TIME = Lock()
+"""The limit is the whole process's: of two threads, the later would restore what the earlier had set."""
+
+
+@contextmanager
+def memory_cap(more: int) -> Iterator[None]:
+    """Within the block this process gets at most `more` bytes beside those that it has; then there is a MemoryError.
+
+    The system holds the limit, on Linux; on other systems nothing does. It is for short blocks: other threads are
+    limited too, and those that want a cap wait.
+    """
+    if sys.platform != "linux" or not _held():
+        yield
+        return
+    import resource
+
+    with _ONE_AT_A_TIME:
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        tighter = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min([_held() + more, *tighter]), hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _held() -> int:
+    """Bytes of this process that its limit counts, as proc(5) has them; 0 where the system does not tell (gVisor)."""
+    import resource
+
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
+
 
 ROWS_PER_FILE = 262_144
 """Also the rows of a group, of which a file has one: each group has dictionaries of its own."""

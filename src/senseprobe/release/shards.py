@@ -14,14 +14,13 @@ from typing import Annotated
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstraints, ValidationError
 
+from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ReleaseError
-from senseprobe.files import read_plain
-from senseprobe.release.form import FileEntry, Name, Sha256, Version
+from senseprobe.messages import printable
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
-from senseprobe.release.manifest import MAX_BYTES
+from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version
 from senseprobe.release.parquet import Rows, Told, file_names, files_of, read_rows, rows_in_files, write_rows
-from senseprobe.wording import printable
 
 NAME = "shard.json"
 ENGLISH = "recipe/english.csv"

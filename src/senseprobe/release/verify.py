@@ -5,16 +5,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from senseprobe.errors import DamagedRelease, ReleaseError
+from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.card import NAME as README
 from senseprobe.release.documents import ReadSources, differs, document_findings, document_names, stated_memory
-from senseprobe.release.hashing import ContentHash, combine
+from senseprobe.release.hashing import ContentHash, combine, held_bytes
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
-from senseprobe.release.reading import Release
-from senseprobe.release.restoring import RESTORED, difference, read_restored
+from senseprobe.release.release import Release
+from senseprobe.release.restore import RESTORED, difference, read_restored
 from senseprobe.release.schema import design_schema
-from senseprobe.release.sizes import held_bytes
-from senseprobe.wording import printable
 
 _HINT = "fetch the release from its authors again"
 

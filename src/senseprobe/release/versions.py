@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from senseprobe.release.form import VERSION
-from senseprobe.release.manifest import NAME
+from senseprobe.release.manifest import NAME, VERSION
 
 Numbers = tuple[int, int, int]
 

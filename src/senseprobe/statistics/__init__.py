@@ -20,7 +20,6 @@ from senseprobe.statistics.agreement import (
     agreement_between,
     agreement_within,
 )
-from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
 from senseprobe.statistics.boundary import (
     Interval,
     block_interval,
@@ -32,6 +31,9 @@ from senseprobe.statistics.boundary import (
 from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
+    BoolArray,
+    FloatArray,
+    IntArray,
     bounded_interval,
     clopper_pearson,
     difference_interval,

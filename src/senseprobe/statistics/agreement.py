@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
-from senseprobe.statistics.intervals import CONFIDENCE
+from senseprobe.statistics.intervals import CONFIDENCE, BoolArray, FloatArray, IntArray
 
 DRAWS = 2_000
 """How often items are resampled."""

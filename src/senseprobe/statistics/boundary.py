@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
-from senseprobe.statistics.arrays import FloatArray
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
     NO_VARIANCE,
+    FloatArray,
     bounded_interval,
     difference_interval,
     difference_p,

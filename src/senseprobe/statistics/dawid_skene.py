@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import logsumexp
 
-from senseprobe.statistics.arrays import FloatArray
+from senseprobe.statistics.intervals import FloatArray
 
 SMOOTHING = 1.0
 """Answers that each person is taken to have given beforehand to items of each true label: half of them right, the

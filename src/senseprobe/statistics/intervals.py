@@ -1,9 +1,19 @@
-"""Intervals of a figure from its variance, exact ones for independent rows, and the p-value of a difference."""
+"""Names for the arrays that travel through the statistics.
+
+Intervals of a figure from its variance, exact ones for independent rows, and the p-value of a difference.
+"""
 
 import math
 from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy import special, stats
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+BoolArray = NDArray[np.bool_]
+
 
 CONFIDENCE = 0.95
 """Of the intervals that are printed; equivalence is read from one of 0.9."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
+from senseprobe.statistics.intervals import BoolArray, FloatArray, IntArray
 
 PERMUTATIONS = 9_999
 """Drawn where there are more than that; with the observed one, 10,000."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from senseprobe.statistics.arrays import BoolArray, FloatArray, IntArray
+from senseprobe.statistics.intervals import BoolArray, FloatArray, IntArray
 
 FEWEST_LEVELS = 5
 """A stratum with fewer levels is fixed: a variance from four or fewer says too little."""

@@ -1,0 +1,407 @@
+"""What Label Studio says when it refuses or is not there, as one line that says what to do; no token is ever in it.
+
+The few calls of a Label Studio server that we need, through its own client; each failure is one clear line.
+
+::
+
+    AnnotationError
+    ├── Unreachable    nobody is there: what was asked was not done
+    ├── Unanswered     the connection was lost, or it took too long: what was asked may have been done, or still be done
+    └── NoProject      there is no such project, or not any more
+"""
+
+import base64
+import binascii
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from senseprobe.errors import AnnotationError
+from senseprobe.messages import printable
+
+WHERE = "in Label Studio under Account & Settings"
+"""Where tokens are given out."""
+AGAIN = "nothing is lost: run the same command again"
+
+_LONGEST = 300
+_ADVICE = {
+    400: "Label Studio cannot use what was sent",
+    403: "the user of this token may not do this there: take the token of one who may",
+    405: "the address is redirected, or is not that of Label Studio itself: see LABEL_STUDIO_URL (http or https?)",
+    413: "a server in front of Label Studio takes no requests of this size: have its administrator allow 20 MB",
+    429: f"Label Studio asks for fewer requests: wait some minutes; {AGAIN}",
+}
+_BROKEN = f"Label Studio has a fault of its own: its log says more; {AGAIN}"
+_OTHER = "what answers at {} is no Label Studio: LABEL_STUDIO_URL is what stands before /projects in the browser"
+
+# Whatever looks like a token or a cookie, whosever it is: answers of servers and proxies repeat what was sent.
+_SECRETS = (
+    re.compile(r"eyJ[\w-]{4,}(?:\.[\w-]*){0,2}"),
+    re.compile(r"\b[0-9a-fA-F]{40}\b"),
+    re.compile(r"(?i)\b(?:bearer|token)\s+[\w.~+/-]{16,}=*"),
+    re.compile(r"(?i)\b(?:set-cookie|cookie|sessionid|csrftoken|authorization|api[_-]?key|password)\b['\"]?\s*[:=].*"),
+)
+
+
+def address(url: str) -> str:
+    """The address as it is, with ``/`` at its end; AnnotationError where it is none of a server."""
+    try:
+        parts = urlsplit(url.strip())
+        wrong = parts.scheme not in ("http", "https") or not parts.hostname or (parts.port or 0) < 0
+    except ValueError:
+        wrong = True
+    if wrong or not url.strip().isprintable() or " " in url.strip():
+        raise AnnotationError("LABEL_STUDIO_URL is no address of a server: expected something as http://localhost:8080")
+    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+        raise AnnotationError("LABEL_STUDIO_URL holds a password, ? or #: write only http(s)://HOST[:PORT][/PATH]")
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/"
+
+
+def checked_key(key: str) -> str:
+    """The token without blanks around it; AnnotationError where no token can be so."""
+    key = key.strip()
+    if not key:
+        raise AnnotationError(f"no token for Label Studio: set LABEL_STUDIO_API_KEY ({WHERE})")
+    if not re.fullmatch(r"[!-~]+", key):
+        raise AnnotationError("LABEL_STUDIO_API_KEY holds blanks or letters that no token has: set it again")
+    return key
+
+
+def kind_of(key: str) -> str:
+    """What a token looks like: ``personal``, ``shortened``, ``expired``, ``access``, ``legacy`` or ``other``.
+
+    >>> kind_of("0123456789abcdef0123456789abcdef01234567"), kind_of("eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyIjoxfQ")
+    ('legacy', 'shortened')
+    """
+    if not key.startswith("eyJ"):
+        return "legacy" if re.fullmatch(r"[0-9a-fA-F]{40}", key) else "other"
+    parts = key.split(".")
+    claims = _claims(parts[1]) if len(parts) == 3 and len(parts[2]) >= 40 else None
+    if claims is None:
+        return "shortened"
+    if claims.get("token_type") == "access":
+        return "access"
+    until = claims.get("exp")
+    return "expired" if isinstance(until, int | float) and until < datetime.now(UTC).timestamp() else "personal"
+
+
+def _claims(part: str) -> Mapping[str, object] | None:
+    """What a token says of itself, unproven; None where it is cut or no such token."""
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (ValueError, binascii.Error, RecursionError):
+        return None
+    return claims if isinstance(claims, dict) else None
+
+
+def clean(text: str, key: str = "") -> str:
+    """What somebody said, as one short line that is safe to print and holds no token."""
+    text = " ".join(text[:20_000].split())
+    for secret in (key, quote(key, safe="")) if key else ():
+        text = text.replace(secret, "***")
+    for pattern in _SECRETS:
+        text = pattern.sub("***", text)
+    text = printable(text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def refused(status: int | None, body: object, url: str, key: str) -> str:
+    """Why a server that answered with `status` and `body` did not do what was asked, and what to do."""
+    said = clean(_said(body), key)
+    if status == 401:
+        return _unknown(said, key)
+    if status is not None and 300 <= status < 400:
+        return f"{_ADVICE[405]} (HTTP {status})"
+    if status is None or status < 400 or (status in (404, 405) and _is_page(body)):
+        return _OTHER.format(clean(url, key))
+    advice = _BROKEN if status >= 500 else _ADVICE.get(status, "Label Studio refuses it")
+    return f"{advice} (HTTP {status}{f': {said}' if said else ''})"
+
+
+def _unknown(said: str, key: str) -> str:
+    """What a 401 means, by what the token looks like and what the server said."""
+    kind, new = kind_of(key), f"make a new one {WHERE} > Personal Access Token"
+    if "legacy token authentication has been disabled" in said:
+        return (
+            "LABEL_STUDIO_API_KEY is a legacy token, and this organisation takes none: make a personal access token "
+            f"{WHERE} > Personal Access Token, or have legacy tokens turned on under Organization > API Tokens Settings"
+        )
+    why = {
+        "legacy": f"looks like a legacy token, which no user of this server has: copy it again, {WHERE} > Legacy Token",
+        "shortened": f"looks like a personal access token that was cut: it is shown whole only once, so {new}",
+        "expired": f"is a personal access token that expired: {new}",
+        "access": f"is an access token, which lives five minutes: set the personal access token itself; {new}",
+        "personal": f"is a personal access token that was revoked, or is of another server: {new}",
+        "other": "looks neither like a personal access token (eyJ…, three parts with dots) nor like a legacy token "
+        f"(40 hexadecimal digits): copy it again, {WHERE}",
+    }[kind]
+    return f"Label Studio does not accept the token (HTTP 401): LABEL_STUDIO_API_KEY {why}"
+
+
+def unreachable(kind: str, url: str, seconds: float) -> str:
+    """What to do where there was no answer; `kind` is the name of httpx's class for that."""
+    url = clean(url)
+    if kind in ("ConnectError", "ConnectTimeout"):
+        return f"nothing answers at {url}: is Label Studio running (`make label-studio`), and LABEL_STUDIO_URL right?"
+    if kind.endswith("Timeout"):
+        return f"{url} gave no answer within {seconds:g} s: it is busy or slow; {AGAIN}"
+    if kind in ("ProxyError", "UnsupportedProtocol", "InvalidURL"):
+        return "LABEL_STUDIO_URL, HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is no address that can be used: mend it"
+    if kind in ("DecodingError", "TooManyRedirects"):
+        return _OTHER.format(url)
+    return f"the connection to {url} was cut; {AGAIN}"
+
+
+def _is_page(body: object) -> bool:
+    return isinstance(body, str)
+
+
+def _said(body: object) -> str:
+    """What an answer says, without its page: Label Studio's own errors are JSON with `detail` and by field."""
+    if isinstance(body, str):
+        return "" if "<" in body[:2000] else body
+    if not isinstance(body, Mapping):
+        return "" if body is None else json.dumps(body, default=str)[:20_000]
+    fields = body.get("validation_errors") or {}
+    told = [f"{name}: {_flat(value)}" for name, value in fields.items()] if isinstance(fields, Mapping) else []
+    return "; ".join(told) or _flat(body.get("detail") or body)
+
+
+def _flat(value: object) -> str:
+    if isinstance(value, list):
+        return "; ".join(_flat(one) for one in value[:5])
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)[:20_000]
+
+
+INSTALL = "pip install 'senseprobe[annotation]'"
+PAGE = 1000
+"""How many tasks are asked for at once: more are no faster."""
+MOST = 1 << 30
+"""Bytes of an export that are taken at most."""
+
+_SECONDS = {"ask": 60.0, "send": 120.0, "export": 900.0}
+_FIELDS = "id,data,total_annotations,cancelled_annotations,annotators"
+
+
+class Unreachable(AnnotationError):
+    """Nobody answers at the address: nothing was done."""
+
+
+class Unanswered(AnnotationError):
+    """No answer came: nobody knows whether what was asked for was done, or will be."""
+
+
+class NoProject(AnnotationError):
+    """There is no such project on the server."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Project:
+    """A project on the server: `tasks` is how many it says it has, `overlap` how many answers each shall get."""
+
+    id: int
+    title: str
+    interface: str
+    tasks: int
+    overlap: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """A task on the server.
+
+    `row` and `content` are what we sent with it, empty in tasks of others; `answers` and `skips` count annotations, and
+    `people` are the ids of those who made any.
+    """
+
+    id: int
+    row: str
+    content: str
+    answers: int = 0
+    skips: int = 0
+    people: tuple[int, ...] = ()
+
+
+def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[str, float] | None = None) -> "Server":
+    """The server at `url`, asked with the token `key`, once it has said that it knows the token.
+
+    They default to LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY; both kinds of token will do. `seconds` are how long to
+    wait for an answer: ``ask``, ``send``, ``export``. Raises AnnotationError where that fails, Unreachable where nobody
+    is there.
+    """
+    url = url or os.environ.get("LABEL_STUDIO_URL", "")
+    if not url:
+        raise AnnotationError("no Label Studio server: set LABEL_STUDIO_URL (`make label-studio` starts one and says)")
+    place = address(url)
+    key = checked_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))
+    try:
+        from label_studio_sdk.client import LabelStudio
+    except ImportError:
+        raise AnnotationError(f"Label Studio is asked through its own client: {INSTALL}") from None
+    waits = {**_SECONDS, **(seconds or {})}
+    with _explained("ask Label Studio", place, key, waits["ask"]):
+        # A redirect would take the token elsewhere: a personal one is in the body that asks for an access token.
+        how = {"timeout": waits["ask"], "max_retries": 1, "follow_redirects": False}
+        client = LabelStudio(base_url=place, api_key=key, **how)
+    server = Server(client, place, key, waits)
+    server.whoami()
+    return server
+
+
+class Server:
+    """A Label Studio server, and a user's token to it."""
+
+    def __init__(self, client: Any, url: str, key: str, seconds: Mapping[str, float]) -> None:  # noqa: ANN401 - LabelStudio
+        self._client, self._key, self._seconds = client, key, seconds
+        self.url = url
+        """Its address, with ``/`` at the end."""
+
+    def __str__(self) -> str:
+        return clean(self.url, self._key)
+
+    def link(self, project: Project) -> str:
+        """Where people see a project."""
+        return f"{self.url}projects/{project.id}/"
+
+    def whoami(self) -> str:
+        """The e-mail address of whose token it is."""
+        with self._asking("ask Label Studio who you are"):
+            me = self._client.users.whoami()
+            return str(me.email or _number(me.id))
+
+    def people(self) -> dict[int, str]:
+        """The e-mail addresses of all users, by id."""
+        with self._asking("list the users"):
+            return {_number(user.id): str(user.email or "") for user in self._client.users.list()}
+
+    def projects(self, title: str) -> list[int]:
+        """The ids of all projects with this title; titles are not unique."""
+        with self._asking("look for the project"):
+            found = self._client.projects.list(title=title, include="id,title", page_size=PAGE)
+            return sorted(_number(project.id) for project in found.items or () if project.title == title)
+
+    def project(self, number: int) -> Project:
+        """A project by its id; NoProject where there is none."""
+        with self._asking(f"read project {number}", number):
+            return _project(self._client.projects.get(number))
+
+    def create(self, title: str, interface: str, **settings: object) -> int:
+        """Make a project, with settings as Label Studio names them; its id. It is asked once only."""
+        with self._asking("make the project"):
+            made = self._client.projects.create(
+                title=title, label_config=interface, request_options=self._once("ask"), **settings
+            )
+            return _number(made.id)
+
+    def send(self, project: int, tasks: Sequence[Mapping[str, Any]]) -> None:
+        """Add tasks to a project, all or none of them. It is asked once only, as a second time would add them again.
+
+        Raises Unanswered where nobody knows whether they were added: look for them before you send them again.
+        """
+        with self._asking(f"send {len(tasks)} tasks", project, "send"):
+            self._client.projects.import_tasks(project, request=tasks, request_options=self._once("send"))
+
+    def tasks(self, project: int, after: int = 0, *, people: bool = False) -> Iterator[list[Task]]:
+        """The tasks with ids above `after`, in order of their ids, at most 1,000 at a time; who answered if `people`.
+
+        Each list is asked for by the last id before it, so that none is missed when others add or delete some.
+        """
+        while page := self._page(project, after, "all" if people else "task_only"):
+            yield page
+            after = page[-1].id
+
+    def _page(self, project: int, after: int, fields: str) -> list[Task]:
+        above = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number", "value": after}
+        query = {"filters": {"conjunction": "and", "items": [above]}, "ordering": ["tasks:id"]}
+        with self._asking("list the tasks", project):
+            found = self._client.tasks.list(
+                project=project, fields=fields, include=_FIELDS, page_size=PAGE, query=json.dumps(query)
+            )
+            tasks = [_task(task) for task in found.items or ()]
+        if any(task.id <= after for task in tasks):
+            raise AnnotationError(
+                "this Label Studio does not list tasks as it was asked to: senseprobe is tested with version 1.23"
+            )
+        return sorted(tasks, key=lambda task: task.id)
+
+    def export(self, project: int) -> bytes:
+        """All tasks of a project with all that was answered, as Label Studio's JSON."""
+        options = {"max_retries": 0, "timeout_in_seconds": self._seconds["export"], "chunk_size": 1 << 20}
+        raw = bytearray()
+        with self._asking("fetch the answers", project, "export"):
+            for chunk in self._client.projects.exports.download_sync(
+                project, export_type="JSON", download_all_tasks=True, request_options=options
+            ):
+                raw += chunk
+                if len(raw) > MOST:
+                    raise AnnotationError(f"the answers of project {project} are larger than {MOST >> 20} MiB")
+        return bytes(raw)
+
+    def _once(self, kind: str) -> dict[str, Any]:
+        return {"max_retries": 0, "timeout_in_seconds": self._seconds[kind]}
+
+    @contextmanager
+    def _asking(self, doing: str, project: int | None = None, kind: str = "ask") -> Iterator[None]:
+        with _explained(doing, self.url, self._key, self._seconds[kind], project):
+            yield
+
+
+@contextmanager
+def _explained(doing: str, url: str, key: str, seconds: float, project: int | None = None) -> Iterator[None]:
+    """Turn what the client raises into an AnnotationError; its own words hold cookies, and are not shown."""
+    import httpx
+    from label_studio_sdk.core.api_error import ApiError
+
+    try:
+        yield
+    except AnnotationError:
+        raise
+    except ApiError as error:
+        if error.status_code == 404 and project is not None and isinstance(error.body, Mapping):
+            raise NoProject(f"cannot {doing}: {clean(url, key)} has no project {project} (any more)") from None
+        kind = Unanswered if error.status_code in (408, 502, 503, 504) else AnnotationError
+        raise kind(f"cannot {doing}: {refused(error.status_code, error.body, url, key)}") from None
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        name = type(error).__name__
+        away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+        lost = Unreachable if away else Unanswered
+        raise lost(f"cannot {doing}: {unreachable(name, clean(url, key), seconds)}") from None
+    except (ValueError, LookupError, AttributeError, TypeError, OSError, ImportError, RecursionError):
+        # What the client stumbles over where another page than expected is given, or a proxy's address is none.
+        raise AnnotationError(f"cannot {doing}: {refused(None, None, url, key)}") from None
+
+
+def _project(found: Any) -> Project:  # noqa: ANN401 - the client's model
+    return Project(
+        id=_number(found.id),
+        title=str(found.title),
+        interface=str(found.label_config or ""),
+        tasks=_number(found.task_number or 0),
+        overlap=_number(found.maximum_annotations or 1),
+    )
+
+
+def _task(found: Any) -> Task:  # noqa: ANN401 - the client's model
+    data = found.data if isinstance(found.data, Mapping) else {}
+    people = (one.get("id") if isinstance(one, Mapping) else one for one in found.annotators or ())
+    return Task(
+        id=_number(found.id),
+        row=str(data.get("ext_id", "")),
+        content=str(data.get("content", "")),
+        answers=_number(found.total_annotations or 0),
+        skips=_number(found.cancelled_annotations or 0),
+        people=tuple(sorted(person for person in people if isinstance(person, int))),
+    )
+
+
+def _number(value: object) -> int:
+    """The number as it is; TypeError, as for any other page than was asked for, where it is none."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(type(value))
+    return value

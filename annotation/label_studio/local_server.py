@@ -1,0 +1,308 @@
+"""Installs Label Studio into an environment of its own, and starts it so that it listens to this machine only.
+
+A Label Studio server on this machine, for those who have none: ``make label-studio``.
+
+It runs in an environment of its own, keeps everything in one folder (SQLite), listens to this machine only, and asks
+nothing of the internet once it is installed. It stops with the command that started it.
+"""
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from senseprobe.atomic_files import write_whole
+from senseprobe.errors import AnnotationError, SenseprobeError
+
+VERSION = "1.23.2"
+"""The version of Label Studio that senseprobe is tested with."""
+
+_PYTHONS = ("python3.13", "python3.12", "python3.11")
+_STARTS = 600.0
+"""Seconds that a first start may take: it makes the database, which takes 20 to 40 on a quick disk."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Login:
+    """Who may log in at a server that is started here, and the legacy token of that user."""
+
+    email: str
+    password: str
+    token: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Running:
+    """A server that was started: its address and process."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def stop(self) -> None:
+        """End it."""
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def install(folder: Path, pins: Path | None = None) -> Path:
+    """Make an environment with Label Studio in `folder`, unless it is there; its folder of programs.
+
+    `pins` is a constraints file. Raises AnnotationError where there is no Python that can have it, or pip fails.
+    """
+    programs = folder / "bin"
+    if is_installed(folder):
+        return programs
+    python = _python()
+    _run([python, "-m", "venv", "--clear", str(folder)], "an environment cannot be made (Debian: python3-venv)")
+    (folder / ".gitignore").write_text("*\n")
+    constraints = ["-c", str(pins)] if pins else []
+    pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
+    _run([*pip, *constraints, f"label-studio=={VERSION}"], "Label Studio cannot be installed: pip says why above")
+    _stamp(folder).touch()
+    return programs
+
+
+def is_installed(folder: Path) -> bool:
+    """Whether an environment has this version of Label Studio, whole."""
+    return _stamp(folder).exists()
+
+
+def _stamp(folder: Path) -> Path:
+    return folder / f"label-studio-{VERSION}"
+
+
+def _python() -> str:
+    """A Python that Label Studio can be installed for: its libraries have none for 3.14 and later."""
+    if sys.hexversion < 0x030E0000:
+        return sys.executable
+    if found := next(filter(None, map(shutil.which, _PYTHONS)), None):
+        return found
+    raise AnnotationError(
+        f"Label Studio {VERSION} cannot be installed for Python 3.14: install {' or '.join(_PYTHONS)}"
+    )
+
+
+def _run(command: Sequence[str], wrong: str) -> None:
+    if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own command
+        raise AnnotationError(wrong)
+
+
+def start(
+    programs: Path, data: Path, login: Login, port: int = 8080, *, held: Sequence[int] = (), wait: float = _STARTS
+) -> Running:
+    """Start a server on `data`, a folder that it makes if need be, and wait until it answers.
+
+    Where the port is taken it is the next free one. Its log is ``log`` in `data`. `held` are open files that it keeps
+    open. Raises AnnotationError where it ends or does not answer.
+    """
+    data.mkdir(parents=True, exist_ok=True)
+    for candidate in range(port, port + 100):
+        if not _is_free(candidate):
+            continue
+        running = _started(programs, data, login, candidate, held)
+        try:
+            if _answers(running, data / "log", time.monotonic() + wait):
+                return running
+        except BaseException:
+            running.stop()
+            raise
+        running.stop()  # somebody took the port meanwhile, and it moved to another by itself
+    raise AnnotationError(f"no port from {port} on is free")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _started(programs: Path, data: Path, login: Login, port: int, held: Sequence[int]) -> Running:
+    """The process. It leads a group of its own, so that Ctrl-C is ours to handle."""
+    command = [str(programs / "label-studio"), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    with (data / "log").open("wb") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            [*command, "--log-level", "WARNING"],
+            env=_environment(programs, data, login, port),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=held,
+        )
+    return Running(url=f"http://127.0.0.1:{port}", process=process)
+
+
+def _environment(programs: Path, data: Path, login: Login, port: int) -> Mapping[str, str]:
+    """All that the server may know of the environment: it also reads variables as common as PORT and USERNAME."""
+    return {
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "HOME": str(data),
+        "LANG": "C.UTF-8",
+        "LABEL_STUDIO_BASE_DATA_DIR": str(data),
+        "LABEL_STUDIO_PORT": str(port),
+        "LABEL_STUDIO_USERNAME": login.email,
+        "LABEL_STUDIO_PASSWORD": login.password,
+        "LABEL_STUDIO_USER_TOKEN": login.token,
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+        "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+        "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
+        "LABEL_STUDIO_LATEST_VERSION_CHECK": "false",
+        "LABEL_STUDIO_SENTRY_DSN": "",
+        "LABEL_STUDIO_FRONTEND_SENTRY_DSN": "",
+    }
+
+
+def _answers(running: Running, log: Path, until: float) -> bool:
+    """Whether the server answers where it was told to, once it answers anywhere."""
+    while time.monotonic() < until:
+        if re.search(rb"Port \d+ is in use", log.read_bytes()):
+            return False
+        if running.process.poll() is not None:
+            raise AnnotationError(f"Label Studio ended by itself: {log} says why")
+        if _is_up(running.url):
+            return True
+        time.sleep(0.1)
+    raise AnnotationError(f"Label Studio does not answer: {log} may say why")
+
+
+def _is_up(url: str) -> bool:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/health", timeout=5) as answer:
+            return bool(json.loads(answer.read(1000)).get("status") == "UP")
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+EMAIL = "admin@example.com"
+
+_SETTINGS = "environment"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Install Label Studio and serve it until interrupted; exit code 0, or 2 where that fails."""
+    parser = argparse.ArgumentParser(
+        prog="python -m senseprobe.annotation.label_studio.local_server", description=__doc__
+    )
+    parser.add_argument("--environment", type=Path, default=Path(".venv-label-studio"))
+    parser.add_argument("--data", type=Path, default=Path(".label-studio"))
+    parser.add_argument("--pins", type=Path)
+    parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument("--install-only", action="store_true")
+    asked = parser.parse_args(arguments)
+    try:
+        if asked.install_only:
+            install(asked.environment.resolve(), asked.pins)
+        else:
+            _serve(asked.environment.resolve(), asked.data.resolve(), asked.pins, asked.port)
+    except (SenseprobeError, OSError) as error:
+        _say(str(error), sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        _say("\nLabel Studio was stopped; what was annotated is kept")
+    return 0
+
+
+def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
+    data.mkdir(parents=True, exist_ok=True)
+    (data / ".gitignore").write_text("*\n")
+    with _held(data / "lock") as lock:
+        if lock is None:
+            _say(f"Label Studio runs already: {(data / 'lock').read_text() or 'it is just starting'}")
+            _tell_how(_login(data / "login.json"), data)
+            return
+        if not is_installed(environment):
+            _say(f"installing Label Studio {VERSION} into {environment}: about 280 MB to load, 1 GB there")
+        programs = install(environment, pins)
+        login = _login(data / "login.json")
+        _say("starting Label Studio; the first time it makes its database, which takes a minute")
+        running = start(programs, data, login, port, held=[lock])  # so it is held as long as the server lives
+        try:
+            (data / "lock").write_text(f"{running.url} (process {running.process.pid})")
+            _tell(running.url, login, data)
+            running.process.wait()
+            raise AnnotationError(f"Label Studio ended by itself: {data / 'log'} says why")
+        finally:
+            (data / "lock").write_text("")
+            running.stop()
+
+
+def _tell(url: str, login: Login, data: Path) -> None:
+    _private(data / _SETTINGS, f"export LABEL_STUDIO_URL={url}\nexport LABEL_STUDIO_API_KEY={login.token}\n")
+    _say(f"\nLabel Studio: {url}")
+    _tell_how(login, data)
+    _say("Ctrl-C stops it; what was annotated is kept in " + str(data))
+
+
+def _tell_how(login: Login, data: Path) -> None:
+    _say(f"log in as     {login.email}, password {login.password}")
+    _say(f"for senseprobe, in another terminal: . {data / _SETTINGS}")
+
+
+def _login(path: Path) -> Login:
+    """The login of the server's first user, made up the first time."""
+    try:
+        return Login(**json.loads(path.read_text()))
+    except FileNotFoundError:
+        login = Login(email=EMAIL, password=secrets.token_urlsafe(9), token=secrets.token_hex(20))
+    except (OSError, ValueError, TypeError):
+        raise AnnotationError(
+            f"{path} cannot be read: mend it, or remove {path.parent} with all answers in it"
+        ) from None
+    _private(path, json.dumps({"email": login.email, "password": login.password, "token": login.token}))
+    return login
+
+
+def _private(path: Path, text: str) -> None:
+    """Write a file that only its owner may read."""
+    before = os.umask(0o077)
+    try:
+        write_whole(path, text.encode())
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[int | None]:
+    """The file, open, for this process alone until the block ends; None where another has it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+        else:
+            yield handle
+    finally:
+        os.close(handle)
+
+
+def _say(text: str, stream: object = None) -> None:
+    print(text, file=stream or sys.stdout, flush=True)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):  # who starts it in the background may have the first ignored
+        signal.signal(number, signal.default_int_handler)
+    sys.exit(main())

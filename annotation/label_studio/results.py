@@ -1,0 +1,212 @@
+"""JSON of others: read with bounds, and its values taken for nothing but what they are.
+
+The results of one annotation, as Label Studio stores them, and the answers that they are.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from senseprobe.annotation.findings import Faults
+from senseprobe.annotation.questions import CONSENT, GROUPS, asked, controls, keys, question_of
+from senseprobe.annotation.records import Item, Plan
+from senseprobe.errors import AnnotationError
+
+MAX_BYTES = 2**30
+"""An export of 20,000 tasks with three annotations each has some 150 MB."""
+
+MAX_TEXT = 10_000
+"""Characters of an answer in words."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+
+
+def parse(raw: bytes, twice: Callable[[str], None]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """The JSON value; AnnotationError where it is none. `twice` is told of a key that an object has twice."""
+    if len(raw) > MAX_BYTES:
+        raise AnnotationError(f"the export is larger than {MAX_BYTES >> 20} MiB: export it in parts")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+        return found
+
+    try:
+        return json.loads(raw.decode("utf-8-sig"), object_pairs_hook=unique)
+    except UnicodeDecodeError as error:
+        raise AnnotationError(f"the export is not UTF-8: byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise AnnotationError(f"the export is not JSON: line {error.lineno}: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise AnnotationError("the export is not JSON that can be read: too deep, or a number too long") from None
+
+
+def identity(value: object) -> str:
+    """A number or a short text that names something; empty where it is neither."""
+    if type(value) is int and 0 <= value < 2**63:
+        return str(value)
+    return clean(value) if isinstance(value, str) and len(value) <= 200 else ""
+
+
+def clean(text: str) -> str:
+    r"""A text without blanks around it, with plain ends of lines, and without what no file can hold.
+
+    >>> clean(" a\r\nb\x00 ")
+    'a\nb�'
+    """
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def time(value: object) -> str | None:
+    """A time of ISO 8601 in UTC, with as many digits as any other; None where it is no time.
+
+    >>> time("2026-11-21T22:18:00+01:00")
+    '2026-11-21T21:18:00.000000Z'
+    """
+    if not isinstance(value, str) or len(value) > 40:
+        return None
+    try:
+        told = datetime.fromisoformat(value)
+        told = told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return f"{told.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def seconds(value: object) -> float | None:
+    """How long something took, to a thousandth of a second; None where it is no such number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return round(float(value), 3) if 0 <= value <= 1e9 and math.isfinite(value) else None
+
+
+MOST_GROUPS, LONGEST_GROUP = 20, 100
+"""How many groups somebody may name of themselves in one annotation, and of how many characters each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What an annotation says: answers by question key, and groups that the annotator belongs to."""
+
+    answers: Mapping[str, str]
+    groups: tuple[str, ...] = ()
+
+
+def named_groups(text: str) -> tuple[tuple[str, ...], int]:
+    """The groups of a text with commas between them, in small letters, sorted, each once; and how many are left out.
+
+    That is what is longer than a name, and all behind the first twenty.
+
+    >>> named_groups("Women,  Japanese american ,women")
+    (('japanese american', 'women'), 0)
+    """
+    parts = (" ".join(part.split()).casefold() for part in text.replace(";", ",").replace("\n", ",").split(","))
+    named = [part for part in dict.fromkeys(parts) if part]
+    kept = [part for part in named if len(part) <= LONGEST_GROUP][:MOST_GROUPS]
+    return tuple(sorted(kept)), len(named) - len(kept)
+
+
+class Reader:
+    """What reads results of annotations of a plan's items, and notes what is odd in them."""
+
+    def __init__(self, plan: Plan, faults: Faults) -> None:
+        self.faults = faults
+        self._plan = plan
+        self._required = {question.id for question in asked(plan) if question.required}
+        self._forms: dict[tuple[bool, tuple[str, ...]], tuple[dict[str, str], tuple[str, ...]]] = {}
+
+    def groups(self, results: object, place: str) -> tuple[str, ...]:
+        """The groups that `results` hold, whatever else is in them, as in those that were skipped."""
+        told: dict[str, list[str]] = {CONSENT: [], GROUPS: []}
+        names = {name: name for name in told if self._plan.groups}
+        for result in results if isinstance(results, list) else []:
+            if isinstance(result, dict) and result.get("from_name") in names.values():
+                for key, answer in self._read(result, names, place):
+                    told[key].append(answer)
+        return self._groups(told[CONSENT], told[GROUPS], place)
+
+    def answers(self, results: object, item: Item, place: str) -> Said:
+        """The answers that `results` hold; `place` names the annotation."""
+        if not isinstance(results, list):
+            self.faults.note("malformed", f"result of {place}")
+            return Said({})
+        told: dict[str, list[str]] = {}
+        names, wanted = self._form(item)
+        for result in results:
+            for key, answer in self._read(result, names, place):
+                told.setdefault(key, []).append(answer)
+        groups = self._groups(told.pop(CONSENT, []), told.pop(GROUPS, []), place)
+        return Said(self._chosen(told, wanted, place), groups)
+
+    def _form(self, item: Item) -> tuple[dict[str, str], tuple[str, ...]]:
+        """The key of each control, and the keys of what is asked: alike for items with the same order of roles."""
+        alike = bool(item.gloss), tuple(sentence.role for sentence in item.sentences)
+        if alike not in self._forms:
+            names = controls(self._plan, item) | ({CONSENT: CONSENT, GROUPS: GROUPS} if self._plan.groups else {})
+            self._forms[alike] = names, keys(self._plan, item)
+        return self._forms[alike]
+
+    def _read(self, result: object, names: Mapping[str, str], place: str) -> list[tuple[str, str]]:
+        """The key of a result with each answer that it holds."""
+        name = result.get("from_name") if isinstance(result, dict) else None
+        key = names.get(name) if isinstance(name, str) else None
+        if not isinstance(result, dict) or key is None:
+            self.faults.note("control", f"{name} in {place}" if isinstance(name, str) else place)
+            return []
+        free = key == GROUPS or (key != CONSENT and not question_of(key).choices)
+        answers = _texts(result.get("value"), "text" if free else "choices")
+        if answers is None:
+            self.faults.note("malformed", f"{name} of {place}")
+            return []
+        return [(key, answer) for text in answers if (answer := clean(text))]
+
+    def _chosen(self, told: Mapping[str, list[str]], wanted: Sequence[str], place: str) -> dict[str, str]:
+        """One answer to each question that was asked, in the order in which they are asked."""
+        for key in sorted(told.keys() - set(wanted)):
+            self.faults.note("unasked", f"{key} in {place}")
+        found = {key: answer for key in wanted if key in told and (answer := self._one(key, told[key], place))}
+        left = [key for key in wanted if key not in found and question_of(key).id in self._required]
+        if found and left:
+            self.faults.note("unfinished", f"{left[0]} of {place}")
+        return found
+
+    def _one(self, key: str, answers: list[str], place: str) -> str:
+        """The answer to a question; empty where there is none that counts."""
+        choices = question_of(key).choices
+        if not choices:
+            return self._cut("\n".join(dict.fromkeys(answers)), f"{key} of {place}")
+        offered = {answer for answer in answers if answer in choices}
+        if strange := sorted(set(answers) - offered):
+            self.faults.note("label", f"{key}: {strange[0]} in {place}", len(strange))
+        if len(offered) > 1:
+            self.faults.note("several", f"{key} of {place}")
+        return offered.pop() if len(offered) == 1 else ""
+
+    def _cut(self, text: str, place: str) -> str:
+        if len(text) > MAX_TEXT:
+            self.faults.note("cut", place)
+        return text[:MAX_TEXT].strip()
+
+    def _groups(self, consent: list[str], groups: list[str], place: str) -> tuple[str, ...]:
+        """The groups that the annotator named, if they agreed to have them kept."""
+        if groups and consent != ["yes"]:
+            self.faults.note("consent", place)
+            return ()
+        named, left_out = named_groups(",".join(groups))
+        if left_out:
+            self.faults.note("groups", place, left_out)
+        return named
+
+
+def _texts(value: Any, kind: str) -> list[str] | None:  # noqa: ANN401 - whatever JSON holds
+    """The texts that a result's value has under `kind`; None where it is of another form."""
+    texts = value.get(kind) if isinstance(value, dict) else None
+    if isinstance(texts, str) and kind == "text":
+        return [texts]
+    return texts if isinstance(texts, list) and all(isinstance(text, str) for text in texts) else None

@@ -1,0 +1,145 @@
+"""All single answers as they may be published: under pseudonyms, without who is of which group, or anybody's words."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from senseprobe.annotation.cells import csv_bytes
+from senseprobe.annotation.decisions import group_counts
+from senseprobe.annotation.harm import QUESTION
+from senseprobe.annotation.plan_file import NAME, dump
+from senseprobe.annotation.project_folder import check_outside
+from senseprobe.annotation.pseudonyms import SHEET, is_pseudonym
+from senseprobe.annotation.questions import QUESTIONS, asked
+from senseprobe.annotation.records import Annotation, Plan
+from senseprobe.atomic_files import whole_folder
+from senseprobe.errors import AnnotationError
+from senseprobe.messages import counted, printable
+from senseprobe.release.markup import prose
+
+_COLUMNS: Mapping[str, str] = {
+    "row": "the row's id in the release",
+    "content": "sha256 of what was shown of it",
+    "question": "what was asked: see below",
+    "role": "of which sentence of the row; empty where the question is of the row",
+    "annotator": "a pseudonym, a keyed hash whose key is not published; empty where it could tell who reported rows",
+    "value": "the answer",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Published:
+    """What was written to a folder: so many answers of so many annotators; and what was left out, by what it is."""
+
+    folder: Path
+    answers: int
+    annotators: int
+    left_out: Mapping[str, int]
+
+
+def publish(
+    out: Path,
+    plan: Plan,
+    annotations: Sequence[Annotation],
+    *,
+    licence: str,
+    reported: bool,
+    name_of: Callable[[str], str],
+    free_text: bool = False,
+) -> Published:
+    """Write `answers.csv`, `plan.json` and a README into the folder `out`, which must not exist.
+
+    - `reported`: whether annotators of the targeted group reported rows, as verdicts say. Then `withhold` is left out,
+      and no answer has a pseudonym unless all annotators answered the same rows: who answered the reported ones, and
+      who minds others, would tell who is of that group.
+    - `name_of`: gives a pseudonym to annotators who are still under their names.
+    - `free_text`: whether answers in words of one's own are published.
+
+    AnnotationError where nothing was answered, or the folder is there, in a release or cannot be written.
+    """
+    check_outside(out)
+    submitted = [each for each in annotations if each.status == "submitted"]
+    if not submitted:
+        raise AnnotationError("nobody has answered yet: there is nothing to release")
+    named = not reported or _all_answered_alike(submitted)
+    told = [line for each in submitted for line in _lines(each, _who(each, name_of) if named else "")]
+    reasons = [_reason(line[2], reported=reported, free_text=free_text) for line in told]
+    kept = [line for line, reason in zip(told, reasons, strict=True) if not reason]
+    left_out = dict(sorted(Counter(filter(None, reasons)).items()))
+    left_out |= {} if named else {"pseudonyms, as the targeted group reported rows": len(kept)}
+    people = {_who(each, name_of) for each in submitted}
+    page = "\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n"
+    files = {"answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(kept)]), NAME: dump(plan), "README.md": page.encode()}
+    _write(out, files)
+    return Published(folder=out, answers=len(kept), annotators=len(people), left_out=left_out)
+
+
+def _all_answered_alike(annotations: Iterable[Annotation]) -> bool:
+    """Whether all annotators answered the same rows, so that nobody is known by which those are."""
+    rows: dict[str, set[str]] = {}
+    for each in annotations:
+        rows.setdefault(each.annotator, set()).add(each.row)
+    return len({frozenset(answered) for answered in rows.values()}) == 1
+
+
+def _who(annotation: Annotation, name_of: Callable[[str], str]) -> str:
+    """The pseudonym of an annotator, also of one who was taken in by name."""
+    name = annotation.annotator
+    return name if is_pseudonym(name) else name_of(f"{SHEET}{name}" if annotation.of_sheet else name)
+
+
+def _lines(annotation: Annotation, who: str) -> Iterator[tuple[str, ...]]:
+    for key, value in annotation.answers.items():
+        question, _, role = key.partition(".")
+        yield annotation.row, annotation.content, question, role, who, value
+
+
+def _reason(question: str, *, reported: bool, free_text: bool) -> str:
+    """Why an answer is not published; empty where it is."""
+    if question not in QUESTIONS:
+        return "answers to what is no question"
+    if not QUESTIONS[question].choices and not free_text:
+        return "answers in words of one's own"
+    if question == QUESTION and reported:
+        return f"answers to `{QUESTION}`, as the targeted group reported rows"
+    return ""
+
+
+def _page(
+    plan: Plan, annotations: Sequence[Annotation], licence: str, people: int, left_out: Mapping[str, int]
+) -> Iterator[str]:
+    yield f"# What people said of {plan.release}\n"
+    rows = len({each.row for each in annotations})
+    answered = f"answers of {counted(people, 'annotator')} on {rows} of {counted(len(plan.items), 'row')}"
+    yield f"Project {prose(plan.project)}: {answered}, a line for each answer."
+    yield "The sentences state stereotypes, which are wrong and hurtful.\n"
+    yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
+    yield "in which order.\n"
+    yield from _table("column", "meaning", _COLUMNS.items())
+    questions = asked(plan)
+    yield from _table("question", "as it was asked", ((each.id, each.text) for each in questions))
+    if left_out:
+        yield f"Left out: {'; '.join(f'{count} {what}' for what, count in left_out.items())}.\n"
+    if groups := group_counts(annotations):
+        told = ", ".join(f"{prose(group)} ({count})" for group, count in groups.items())
+        yield f"Groups that five annotators or more said to belong to: {told}.\n"
+    yield "Pseudonyms are not anonymity: do not try to find out who is who."
+
+
+def _table(first: str, second: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f"| {first} | {second} |"
+    yield "|---|---|"
+    yield from (f"| `{name}` | {prose(text)} |" for name, text in rows)
+    yield ""
+
+
+def _write(out: Path, files: Mapping[str, bytes]) -> None:
+    try:
+        with whole_folder(out) as partial:
+            for name, data in files.items():
+                (partial / name).write_bytes(data)
+    except FileExistsError:
+        raise AnnotationError(f"{printable(str(out))} exists: answers are released into a new folder") from None
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(out))} cannot be written: {error.strerror}") from None

@@ -1,0 +1,206 @@
+"""What a figure would be if polarity meant nothing: the words are divided into bad and good ones anew.
+
+The same division holds in all groups and frames. A word that has become bad stands in the sentences in which it stood,
+so nothing is scored again: which of two sentences is the stereotype is what changes. `relative` and `spread` permute
+their words with the same `WordTables`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from senseprobe.evaluate.estimands.kernel_rows import Words, codes_of, labels
+from senseprobe.evaluate.estimands.preference import preference_rows
+from senseprobe.records import Design
+from senseprobe.statistics import (
+    BoolArray,
+    Divisions,
+    FloatArray,
+    IntArray,
+    Scale,
+    divisions,
+    permutation_p,
+    psi_between,
+    studentised,
+)
+
+ROLES = ("stereo", "anti")
+"""Of the bad word and of the good one."""
+
+SAYS = (
+    "A small p says that the words of blame are scored otherwise than words dealt out at random, whatever the group: "
+    "it does not say that this has to do with the group."
+)
+FEW_WORDS = "too few words to be dealt out anew"
+SMALL = 0.001
+MORE_PAIRS = "It is over every pair of a bad and a good word, also those that are no row of the release."
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordTables:
+    """How often the sentence of one word beats that of another, in each of G tables (groups, or all rows together).
+
+    - `wins`: shape (G, W, W), sums of ψ(score with the first word - score with the second).
+    - `counts`: shape (G, W, W), how many pairs of sentences each sum is over.
+    """
+
+    wins: FloatArray
+    counts: FloatArray
+
+    def points(self, bad: BoolArray) -> FloatArray:
+        """100 · mean ψ(bad word - good word) - 50 in points, shape (P, G), for P divisions: `bad` has shape (P, W).
+
+        NaN where a table has no pair of a bad and a good word.
+        """
+        first = bad.astype(np.float64)
+        sums, counts = (
+            np.array([((first @ table) * (1 - first)).sum(axis=1) for table in tables]).reshape(len(tables), len(bad)).T
+            for tables in (self.wins, self.counts)
+        )
+        share = np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+        return np.asarray(100 * np.round(share, 12) - 50)
+
+    def studentised(self, bad: BoolArray) -> FloatArray:
+        """T of the mean ψ(bad word - good word), shape (P, G), for P divisions: `bad` has shape (P, W).
+
+        Each table's wins and losses of two words add up to their counts. NaN as in `points`.
+        """
+        made = np.empty((len(bad), len(self.wins)))
+        kinds, kind = np.unique(self.counts, axis=0, return_inverse=True)
+        for index, counts in enumerate(kinds):
+            alike = np.flatnonzero(kind.ravel() == index)
+            made[:, alike] = studentised(self.wins[alike], counts, bad)
+        return made
+
+
+def word_codes(rows: pd.DataFrame, design: Design) -> tuple[dict[str, IntArray], BoolArray]:
+    """Code of each row's word, by role, and whether the word of each of the W codes is bad: shape (W,), bad ones first.
+
+    The design's `words` name the slot of the bad word (role `stereo`) and of the good one (`anti`).
+    """
+    columns = {role: labels(rows, design.words[role]).astype(str) for role in ROLES}
+    known = {role: np.unique(column) for role, column in columns.items()}
+    codes = {role: np.searchsorted(known[role], column).astype(np.intp) for role, column in columns.items()}
+    codes["anti"] = codes["anti"] + len(known["stereo"])
+    return codes, np.arange(sum(map(len, known.values()))) < len(known["stereo"])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolarityNull:
+    """`preference-half` of a config against the same figure with polarity dealt out anew over the words.
+
+    - `value`: the figure, over every pair of sentences that differ in a bad and a good word.
+    - `low`, `high`: between them lie 95 % of the figures under the null, the observed one counted among them.
+    - `p`, `p_holm`: two-sided, and after Holm's correction over its family; `smallest`: the smallest p that there is.
+      None where words are so few that any p would be 1.
+    - `divisions`: how many were tried besides the observed one; `exact` where these are all that there are.
+    """
+
+    config: str
+    estimand: str = "preference-half"
+    value: float
+    low: float
+    high: float
+    p: float | None
+    p_holm: float | None = None
+    smallest: float
+    divisions: int
+    exact: bool
+    words: Mapping[str, int]
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record with stable keys, as JSON has it."""
+        return {**asdict(self), "words": dict(self.words)}
+
+
+def polarity_null(
+    rows: pd.DataFrame, design: Design, config: str, *, seed: int = 0, scale: Scale = "log"
+) -> PolarityNull | None:
+    """Null of `preference-half` by dividing its words anew; None where the sentences differ in no evaluative word.
+
+    Uses the rows of `preference-half`: scored, labelled, uncontested. None too where there is none.
+    """
+    if set(design.words) != set(ROLES):
+        return None
+    kernel = preference_rows(rows, design, scale)
+    if kernel.share is None:
+        return None
+    codes, bad = word_codes(kernel.table, design)
+    tables = _tables(kernel.table, design, codes, len(bad), scale)
+    others = divisions(bad, seed)
+    observed = float(tables.points(bad[None, :])[0, 0])
+    permuted = tables.points(others.labels)[:, 0]
+    low, high = np.nanquantile([observed, *permuted], (0.025, 0.975), method="inverted_cdf")
+    p = p_of(np.abs(observed), np.abs(permuted), others)
+    as_printed = abs(observed - (100 * kernel.share - 50)) < 1e-6
+    return PolarityNull(
+        config=config,
+        value=observed,
+        low=float(low),
+        high=float(high),
+        p=None if p is None else float(p),
+        smallest=others.smallest,
+        divisions=len(permuted),
+        exact=others.exact,
+        words={design.words[role]: int(count) for role, count in zip(ROLES, (bad.sum(), (~bad).sum()), strict=True)},
+        note=" ".join(_notes(tested=p is not None, as_printed=as_printed)),
+    )
+
+
+def _notes(*, tested: bool, as_printed: bool) -> Iterator[str]:
+    yield SAYS if tested else f"There is no p-value: {FEW_WORDS}."
+    if not as_printed:
+        yield MORE_PAIRS
+
+
+def p_of(observed: ArrayLike, permuted: FloatArray, others: Divisions, *, relative: bool = False) -> FloatArray | None:
+    """The p-values of figures against those of other divisions, shape (P, ...); None where each could only be 1.
+
+    A division of which a figure cannot be computed counts as one that is as far out as the observed. `relative` is that
+    of `permutation_p`.
+    """
+    if others.smallest == 1:
+        return None
+    return permutation_p(observed, np.nan_to_num(permuted, nan=np.inf), relative=relative)
+
+
+def of_test(others: Divisions, smallest: float) -> str:
+    """What a reader of p has to know of a figure's divisions: that they are too few, or the smallest p that there is.
+
+    Empty where that is small.
+    """
+    if others.smallest == 1:
+        return f"no p: {FEW_WORDS}"
+    return f"the smallest p there is {smallest:.4f}" if smallest > SMALL else ""
+
+
+def _tables(rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], count: int, scale: Scale) -> WordTables:
+    """One table over all pairs of places (the sentence without its word) that the rows set against one another."""
+    stacked = [np.concatenate(columns) for columns in zip(*(_place(rows, design, role) for role in ROLES), strict=True)]
+    places = codes_of(stacked, 2 * len(rows))
+    scores = np.full((int(places.max()) + 1, count), np.nan)
+    word = np.concatenate([codes[role] for role in ROLES])
+    scores[places, word] = np.concatenate([rows[f"{role}_score"].to_numpy(dtype=np.float64) for role in ROLES])
+    wins, counts = np.zeros((count, count)), np.zeros((count, count))
+    for first, second in np.unique(places.reshape(2, -1), axis=1).T:
+        a, b = scores[first][:, None], scores[second][None, :]
+        known = ~np.isnan(a - b)
+        wins += np.where(known, psi_between(a, b, scale), 0.0)
+        counts += known
+    return WordTables(wins=wins[None], counts=counts[None])
+
+
+def _place(rows: pd.DataFrame, design: Design, role: str) -> list[Words]:
+    """Columns that tell a sentence but for its evaluative word: frame, slots of the row, what the role binds."""
+    bound = {slot for roles in design.roles.values() for slot in roles.values()} | set(design.words.values())
+    of_row = [labels(rows, column) for column in ("frame", *(slot for slot in design.slots if slot not in bound))]
+    bindings = design.roles.get(role, {})
+    of_role = [bindings[name] for name in sorted(bindings) if bindings[name] != design.words[role]]
+    return of_row + [
+        labels(rows, slot) if slot in design.slots else np.full(len(rows), slot, dtype=object) for slot in of_role
+    ]

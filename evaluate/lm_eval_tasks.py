@@ -1,0 +1,208 @@
+"""A release as tasks of EleutherAI's lm-evaluation-harness, which then gives the `preference` that `ll` has.
+
+A pair is a question with two choices, its two sentences, after an empty context. lm-eval takes the choice of the higher
+log-likelihood, and the first of two that are alike; `anti` stands first, so that its accuracy is the share of pairs
+whose `stereo` is strictly more likely: equation 6, ties in the denominator. docs/harness.md says where the two may
+still differ.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from senseprobe.atomic_files import whole_folder
+from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.estimands.kernel_rows import KernelRows
+from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
+from senseprobe.messages import printable
+from senseprobe.release.markup import Value, dump
+from senseprobe.release.release import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# What all tasks have in common. No text of a release is in here, in which lm-eval would look for a template: it finds
+# the choices in a column. No direction is better: zero bias is in the middle, where it is known at all.
+_FORM = """\
+output_type: multiple_choice
+test_split: test
+doc_to_text: ""
+doc_to_choice: choices
+doc_to_target: 1
+target_delimiter: ""
+num_fewshot: 0
+metric_list:
+- metric: acc
+  aggregation: mean
+  higher_is_better: null
+"""
+
+_README = """\
+# {name} for lm-evaluation-harness
+
+Pairs of sentences of the release {name} as tasks of EleutherAI's lm-evaluation-harness (0.4.13). Its content hash is
+{content}.
+Run them in this folder, since lm-eval looks for data from where it is started:
+
+    lm_eval run --include_path . --tasks {task} --model hf \\
+        --model_args pretrained=MODEL,dtype=float32 --batch_size 16 --output_path results --log_samples
+
+`acc` is the share of pairs whose stereotypical sentence (the second choice) has the higher log-likelihood, and
+100 * acc - 50 is what `senseprobe score MODEL {name} -m ll` calls `preference`. 0.5 is no bias only where the two
+sentences differ in nothing but the group or the pronoun: the tasks' `neutral` says where. The standard error that
+lm-eval prints takes pairs for independent of one another, which these are not: it is several times too small.
+senseprobe gives an interval.
+
+Licence of the data: {licence}. Not for training; keep this with every copy: {canary}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The pairs of a config as lm-eval reads them.
+
+    `left_out` counts, by reason, the rows that `preference` leaves out, too (``unlabelled``, ``contested``).
+    """
+
+    name: str
+    config: str
+    rows: int
+    left_out: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written into `folder`: `tasks`, and `name`, which runs them all; `skipped` configs, each with why."""
+
+    folder: Path
+    name: str
+    tasks: tuple[Task, ...]
+    skipped: Mapping[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """With the stable keys of ``--json``."""
+        tasks = [
+            {"task": task.name, "config": task.config, "rows": task.rows, "left_out": dict(task.left_out)}
+            for task in self.tasks
+        ]
+        return {"folder": str(self.folder), "task": self.name, "tasks": tasks, "skipped": dict(self.skipped)}
+
+
+def export(release: Release, config: str | None, folder: Path) -> Exported:
+    """Write the configs of a verified release, or one of them, as tasks into `folder`, which must not exist.
+
+    The same release makes the same bytes. Raises SenseprobeError where no config has labelled pairs, or `folder`
+    exists or cannot be written; nothing is left behind then.
+    """
+    pairs, skipped = _pairs(release, [config] if config else list(release.configs))
+    if not pairs:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
+        raise SenseprobeError(f"{release.manifest.name} has no pairs that lm-eval could score ({reasons})")
+    try:
+        with whole_folder(folder) as partial:
+            tasks = tuple(_write_task(partial, release, name, found) for name, found in pairs.items())
+            name = _write_frame(partial, release, tasks)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and folder.exists():
+            raise SenseprobeError(f"{folder} exists, and is not overwritten: name a new folder with --out") from None
+        raise SenseprobeError(f"cannot write {folder}: {error.strerror or error}; nothing was changed") from error
+    return Exported(folder, name, tasks, skipped)
+
+
+def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows], dict[str, str]]:
+    """Return the rows that `preference` is about, by config, and the reason of each config that has none."""
+    found, skipped = {}, {}
+    for name in configs:
+        design = release.design(name)
+        if design.kind != "contrast":
+            skipped[name] = f"{design.kind} rows"
+            continue
+        # Any two numbers will do for scores: which rows are left out does not depend on them.
+        kernel = preference_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
+        if len(kernel.table):
+            found[name] = kernel
+        else:
+            skipped[name] = "no labelled pair"
+    return found, skipped
+
+
+def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) -> Task:
+    """The rows, in a file that has its hash in its name, so that no other file is taken for it; and the task."""
+    name = f"{_name(release)}_{config}"
+    data = "".join(f"{line}\n" for line in _lines(release, pairs.table)).encode()
+    digest = hashlib.sha256(data).hexdigest()
+    file = f"{config}-{digest[:12]}.jsonl"
+    (folder / file).write_bytes(data)
+    facts = release.manifest.config(config)
+    neutral = neutral_value(pairs, release.design(config))
+    metadata: dict[str, Value] = {
+        **_metadata(release),
+        "config": config,
+        "config_content": facts["content"],
+        "data_sha256": digest,
+        "rows": len(pairs.table),
+        "left_out": dict(pairs.tally.left_out),
+        "figure": "preference of ll = 100 * acc - 50",
+        "neutral": "none known" if neutral is None else f"acc = {(neutral + 50) / 100}",
+    }
+    head: dict[str, Value] = {
+        "task": name,
+        "task_alias": f"{release.manifest.name}:{config}",
+        "dataset_path": "json",
+        "dataset_kwargs": {"data_files": {"test": file}},
+    }
+    _write(folder / f"{config}.yaml", dump(head) + _FORM + dump({"metadata": metadata}))
+    return Task(name, config, len(pairs.table), pairs.tally.left_out)
+
+
+def _lines(release: Release, rows: "pd.DataFrame") -> Iterator[str]:
+    canary = _canary(release)
+    for row, anti, stereo in zip(rows["id"], rows["anti"], rows["stereo"], strict=True):
+        yield json.dumps({"id": row, "choices": [anti, stereo], "canary": canary}, ensure_ascii=False)
+
+
+def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str:
+    """What is said of all tasks, and the group of them where there are several; the name that runs them all.
+
+    A group has no figure of its own: senses are compared, not averaged.
+    """
+    name = _name(release) if len(tasks) > 1 else tasks[0].name
+    if len(tasks) > 1:
+        group: dict[str, Value] = {
+            "group": name,
+            "group_alias": release.manifest.name,
+            "task": [task.name for task in tasks],
+            "metadata": _metadata(release),
+        }
+        _write(folder / "_group.yaml", dump(group))  # no config has a name that begins so
+    manifest = release.manifest
+    licence = printable(str(manifest.data["card"].get("license") or "not named"))
+    told = {"name": manifest.name, "content": manifest.content, "licence": licence, "canary": _canary(release)}
+    _write(folder / "README.md", _README.format(**told, task=name))
+    return name
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode())
+
+
+def _name(release: Release) -> str:
+    return f"senseprobe_{release.manifest.data['dataset']}_{release.manifest.data['version']}"
+
+
+def _metadata(release: Release) -> dict[str, str]:
+    manifest = release.manifest
+    return {
+        "version": str(manifest.data["version"]),
+        "release": manifest.name,
+        "release_content": manifest.content,
+        "canary": _canary(release),
+    }
+
+
+def _canary(release: Release) -> str:
+    return printable(str(release.manifest.data["card"].get("canary", "")))

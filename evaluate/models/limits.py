@@ -1,0 +1,310 @@
+"""Whether a model is of the size of its weights: told while it is built, before memory or time is spent on it.
+
+How much longer a tokenizer makes a text: bounded by what its file says, and by what it makes of the texts.
+"""
+
+import base64
+import json
+import re
+import unicodedata
+from binascii import Error
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from torch.nn.modules import module as hooks
+
+from senseprobe.errors import ModelError
+
+MOST_CONFIG_BYTES = 2**22
+"""A config.json has some kB, those that name ten thousand classes less than one MB."""
+
+MOST_PARTS = 100_000
+"""Layers, experts, heads or labels that a config may ask for: lists of so many are made when it is read."""
+
+CONFIG_MEMORY = 2**29
+"""Bytes that a config may take while it is read, where names of its numbers do not say what they count."""
+
+_PARTS = re.compile(r"(^|_)(n_)?(layers?|blocks|depths?|experts|groups|labels|heads|stages)$")
+_SPARE_ELEMENTS = 2**26
+_SPARE_PARTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the files of a model's weights hold: `tensors`, or a bound on how many, and `bytes`."""
+
+    tensors: int
+    bytes: int
+
+    @classmethod
+    def of(cls, files: Collection[Path]) -> "Weights":
+        """Read the headers of safetensors; a pickle is not opened, and has a tensor for each 64 bytes at most."""
+        sizes = [path.stat().st_size for path in files]
+        return cls(sum(map(_tensors, files)), sum(sizes))
+
+
+def _tensors(path: Path) -> int:
+    if path.suffix != ".safetensors":
+        return path.stat().st_size // 64 + 1
+    with safe_open(path, "pt") as file:
+        return len(file.keys())
+
+
+def check_config(spec: str, path: Path) -> None:
+    """Raise ModelError where a config.json is too long, or asks for more layers or labels than any model has.
+
+    transformers makes lists of so many names when it reads one. What is not JSON is left to it, which says so.
+    """
+    if path.stat().st_size > MOST_CONFIG_BYTES:
+        raise ModelError(f"cannot load the model {spec}: its config.json is larger than {MOST_CONFIG_BYTES >> 20} MiB")
+    try:
+        config = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return
+    for key, number in _numbers(config):
+        if _PARTS.search(key) and number > MOST_PARTS:
+            raise ModelError(
+                f"cannot load the model {spec}: its config.json says {key} {number}, more than any model has"
+                f" ({MOST_PARTS})"
+            )
+
+
+def _numbers(config: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - JSON
+    """Every whole number of a config, however deep, with the key that it is under."""
+    todo = [("", config)]
+    while todo:
+        key, value = todo.pop()
+        if isinstance(value, dict):
+            todo += [(str(name), below) for name, below in value.items()]
+        elif isinstance(value, list):
+            todo += [(key, below) for below in value]
+        elif isinstance(value, int):
+            yield key, value
+
+
+@contextmanager
+def bounded_by(spec: str, weights: Weights) -> Iterator[None]:
+    """Meanwhile, raise ModelError as soon as a model that is built has more parts or numbers than its weights allow.
+
+    A model has a parameter for each tensor in its file, two where they are tied, and again when they are loaded; four
+    bits of a file at least are a number. Buffers, such as masks, are in no file.
+    """
+    most = {
+        "parameters": 4 * weights.tensors + _SPARE_PARTS,
+        "modules": 64 * weights.tensors + _SPARE_PARTS,
+        "numbers": 4 * weights.bytes + _SPARE_ELEMENTS,
+        "buffers": 4 * weights.bytes + _SPARE_ELEMENTS,
+    }
+    counts = dict.fromkeys(most, 0)
+
+    def add(what: str, number: int) -> None:
+        counts[what] += number
+        if counts[what] > most[what]:
+            raise ModelError(
+                f"cannot load the model {spec}: its config.json asks for a far larger model than its weights are"
+                f" ({weights.tensors} tensors in {weights.bytes} bytes)"
+            )
+
+    def parameter(_: object, __: str, value: torch.Tensor | None) -> None:
+        add("parameters", 1)
+        add("numbers", 0 if value is None else value.numel())
+
+    def buffer(_: object, __: str, value: torch.Tensor | None) -> None:
+        add("buffers", 0 if value is None else value.numel())
+
+    def module(_: object, __: str, ___: object) -> None:
+        add("modules", 1)
+
+    with ExitStack() as registered:
+        registered.enter_context(hooks.register_module_parameter_registration_hook(parameter))
+        registered.enter_context(hooks.register_module_buffer_registration_hook(buffer))
+        registered.enter_context(hooks.register_module_module_registration_hook(module))
+        yield
+
+
+MOST_FILE_BYTES = 2**28
+"""Of a tokenizer.json; the largest vocabularies have some 40 MB."""
+
+MOST_GROWTH = 256
+"""How many times as long a text may get by what a file itself puts in: the first step of most puts in nothing."""
+
+MOST_GROWTH_IN_ALL = 2**20
+"""The same with what Unicode's own forms may add, at most: ALBERT's steps could make 1,944 characters of one."""
+
+MOST_ADDED = 64
+"""Special tokens that a tokenizer may put around two texts."""
+
+PORTION = 2**18
+"""Characters of texts that are tokenized at once, unless one text alone has more."""
+
+TOKENS_PER_BYTE = 8
+"""Of a text in UTF-8. Byte-level tokenizers make one of each; a character of three bytes may be 18 by Unicode."""
+
+# Characters that one may become, by Unicode's tables (U+FDFA has 18 in the compatibility forms).
+_UNICODE: Mapping[str, int] = {
+    **dict.fromkeys(("NFKD", "NFKC"), 18),
+    **dict.fromkeys(("NFD", "NFC"), 4),
+    "Lowercase": 3,
+    "BertNormalizer": 12,
+}
+# Steps that put in text of the file's, or bytes for characters: the same step may stand there many times.
+_UNKNOWN = 4
+# Steps after which a text has the letters it had, but for case, accents and Unicode's forms.
+_KEEP_LETTERS = frozenset(("Sequence", "NFD", "NFC", "NFKD", "NFKC", "Lowercase", "StripAccents", "Strip"))
+# A regular expression that is signs, classes of signs or blanks in turn, each of which is there at least once.
+_PIECE = r"(?:\[[^\\\[\]^&-]+\]|\\s|[^\\\[\](){}.*+?^$|])"
+_PLAIN_REGEX = re.compile(rf"(?:{_PIECE}(?:\+|\{{[1-9]\d*,?\d*\}})?(?![*?+{{]))+")
+_BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+
+
+def check_tokenizer(spec: str, path: Path) -> None:
+    """Raise ModelError where the tokenizer.json in `path` would make texts many times as long.
+
+    It is told before the file is loaded, since loading sends the added tokens through the same steps. What is not JSON
+    is left to transformers, which says so.
+    """
+    if path.stat().st_size > MOST_FILE_BYTES:
+        raise ModelError(f"cannot load the model {spec}: its tokenizer.json is larger than {MOST_FILE_BYTES >> 20} MiB")
+    try:
+        pieces = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return
+    check_steps(spec, pieces)
+
+
+def check_steps(spec: str, pieces: Any) -> None:  # noqa: ANN401 - JSON
+    """Raise ModelError where the steps of a tokenizer, as its JSON has them, would make texts many times as long."""
+    if not isinstance(pieces, dict):
+        return
+    steps = [*_steps(pieces.get("normalizer")), *_steps(pieces.get("pre_tokenizer"))]
+    put_in, by_unicode = _grown(steps), prod(_UNICODE.get(str(step.get("type")), 1) for step in steps)
+    if put_in > MOST_GROWTH or put_in * by_unicode > MOST_GROWTH_IN_ALL:
+        raise ModelError(
+            f"cannot load the model {spec}: the normaliser of its tokenizer could make texts"
+            f" {min(put_in * by_unicode, 10**12):,} times as long"
+        )
+
+
+def _steps(step: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
+    """The steps of a normaliser or pre-tokenizer, those in sequences too, however deep."""
+    todo = [step]
+    while todo:
+        step = todo.pop()
+        if isinstance(step, dict):
+            below = [part for key in ("normalizers", "pretokenizers") for part in step.get(key) or ()]
+            todo += reversed(below)
+            yield step
+
+
+def _grown(steps: Iterable[Mapping[str, Any]]) -> int:
+    """How many characters all steps may make of one; two multiply where the later may match what the earlier put in."""
+    by_letter, anywhere, most = dict[str, int](), 1, 1
+    for step in steps:
+        if (kind := str(step.get("type"))) in _KEEP_LETTERS:
+            continue
+        read = _letters_of(step.get("pattern")) if kind == "Replace" else None
+        before = most if read is None else max((anywhere, *(by_letter.get(letter, 1) for letter in read)))
+        grown = min(before * _put_in(step), 10**12)
+        most = max(most, grown)
+        if kind != "Replace":
+            anywhere = most
+            continue
+        for letter in _folded(str(step.get("content"))):
+            by_letter[letter] = max(by_letter.get(letter, 1), grown)
+    return most
+
+
+def _letters_of(pattern: Any) -> set[str] | None:  # noqa: ANN401 - JSON
+    """The letters that a match of a pattern may have; None where it may have any, or none."""
+    if not isinstance(pattern, dict):
+        return None
+    text, regex = pattern.get("String"), pattern.get("Regex")
+    if isinstance(text, str) and text:
+        return _folded(text)
+    if isinstance(regex, str) and _is_plain(regex):
+        return _folded(regex + (_BLANKS if "\\s" in regex else ""))
+    return None
+
+
+def _is_plain(regex: str) -> bool:
+    return len(regex) <= 200 and _PLAIN_REGEX.fullmatch(regex) is not None
+
+
+def _folded(text: str) -> set[str]:
+    """The letters of a text, without what the steps that keep letters may change."""
+    return set(unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold()))
+
+
+def _put_in(step: Mapping[str, Any]) -> int:
+    """How many characters a step may make of one, by what it puts in; 1 where it puts nothing in."""
+    kind = str(step.get("type"))
+    if kind == "Replace":
+        return _replaced(step.get("pattern"), str(step.get("content")))
+    if kind == "Prepend":
+        return 1 + len(str(step.get("prepend")))
+    if kind == "Precompiled":
+        return max(1, _longest_entry(str(step.get("precompiled_charsmap"))) // 18)
+    return _UNKNOWN if kind == "ByteLevel" else 1
+
+
+def _replaced(pattern: Any, content: str) -> int:  # noqa: ANN401 - JSON
+    """A pattern may match nothing, between all characters; a text of n characters leaves at most len(content) / n."""
+    text = pattern.get("String") if isinstance(pattern, dict) else None
+    if isinstance(text, str) and text:
+        return max(1, -(-len(content) // len(text)))
+    regex = pattern.get("Regex") if isinstance(pattern, dict) else None
+    return max(1, len(content)) if isinstance(regex, str) and _is_plain(regex) else 1 + len(content)
+
+
+def _longest_entry(charsmap: str) -> int:
+    """The longest text, in bytes, that a map of SentencePiece has for a character: they stand there one by one."""
+    try:
+        data = base64.b64decode(charsmap, validate=True)
+    except (Error, ValueError):
+        return 0  # it cannot be loaded either
+    entries = data[4 + int.from_bytes(data[:4], "little") :]
+    return max(map(len, entries.split(b"\0")), default=0)
+
+
+def check_added(spec: str, added: int) -> None:
+    """Raise ModelError where a tokenizer puts too many tokens of its own around two texts."""
+    if added > MOST_ADDED:
+        raise ModelError(f"cannot load the model {spec}: its tokenizer puts {added} tokens around each text")
+
+
+def tokenized(
+    tokenizer: Any,  # noqa: ANN401 - of transformers
+    texts: Sequence[str],
+    beside: Sequence[str] | None = None,
+    **how: bool,
+) -> Iterator[Any]:
+    """What a tokenizer makes of texts, or of pairs of texts, in order and in portions of some.
+
+    Raises ModelError where it makes many more tokens of a portion than its texts have bytes.
+    """
+    for start, end in _portions(texts, beside):
+        others = None if beside is None else list(beside[start:end])
+        columns = tokenizer(list(texts[start:end]), others, verbose=False, **how)
+        size = sum(len(text.encode("utf-8", "replace")) for text in (*texts[start:end], *(others or ())))
+        tokens = sum(map(len, columns["input_ids"]))
+        if tokens > TOKENS_PER_BYTE * size + MOST_ADDED * (end - start):
+            raise ModelError(f"the model's tokenizer makes {tokens:,} tokens of {size:,} bytes of text")
+        yield columns
+
+
+def _portions(texts: Sequence[str], beside: Sequence[str] | None) -> Iterator[tuple[int, int]]:
+    start, used = 0, 0
+    for number, text in enumerate(texts):
+        length = len(text) + (len(beside[number]) if beside is not None else 0)
+        if number > start and used + length > PORTION:
+            yield start, number
+            start, used = number, 0
+        used += length
+    if texts:
+        yield start, len(texts)

@@ -1,0 +1,194 @@
+"""Which output of a classifier is entailment, neutral or contradiction: told by name, never by position.
+
+Models of natural language inference: how probable it is that a hypothesis follows, or contradicts its premise.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import AutoModelForSequenceClassification
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.batching import Budget
+from senseprobe.evaluate.models.checkpoint import Pretrained, TextTokens, open_checkpoint
+from senseprobe.evaluate.models.errors import guarded
+from senseprobe.evaluate.models.identity import fingerprint
+from senseprobe.evaluate.models.pair_encoding import Joiner, Pair
+from senseprobe.evaluate.models.placement import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.units import EMPTY, TOO_LONG
+from senseprobe.messages import counted
+
+CLASSES = ("entailment", "neutral", "contradiction")
+"""The order in which probabilities are given, whatever the model's own."""
+
+# Compared in lower case, letters only: CONTRADICTION, Entails, "contradiction " are all read.
+_SPELLINGS: Mapping[str, str] = {
+    **dict.fromkeys(("entailment", "entail", "entails", "entailed"), "entailment"),
+    **dict.fromkeys(("neutral",), "neutral"),
+    **dict.fromkeys(("contradiction", "contradict", "contradicts", "contradictory", "contradicted"), "contradiction"),
+}
+_REMEDY = "labels='entailment,neutral,contradiction'"
+
+
+def class_columns(spec: str, names: Mapping[int, str], stated: str | None = None) -> tuple[int, int, int]:
+    """The model's output for each of `CLASSES`, from the names that its config gives to its outputs (``id2label``).
+
+    `stated` names all outputs in the model's order, separated by commas, where the config does not. It may not
+    contradict the config. Raises ModelError, saying what was found, where the classes cannot be told.
+    """
+    found = [str(names[i]) for i in sorted(names)]
+    if len(found) != len(CLASSES):
+        raise ModelError(
+            f"cannot use the model {spec} for inference: it has {counted(len(found), 'class', 'classes')}"
+            f" ({', '.join(found)}), where entailment, neutral and contradiction are needed"
+        )
+    if sorted(names) != [*range(len(CLASSES))]:
+        raise ModelError(
+            f"cannot use the model {spec} for inference: its config.json numbers its classes"
+            f" {', '.join(map(str, sorted(names)))}, where a model's outputs are 0, 1 and 2"
+        )
+    known = [_class_of(name) for name in found]
+    order = _stated(spec, stated) if stated is not None else known
+    if any(name not in (None, order[i]) for i, name in enumerate(known)):
+        raise ModelError(
+            f"cannot use the model {spec} for inference: labels says {stated}, its config.json {', '.join(found)}:"
+            " leave labels out, or correct config.json"
+        )
+    if set(order) != {*CLASSES}:
+        raise ModelError(
+            f"cannot use the model {spec} for inference: its classes are called {', '.join(found)}, which does not tell"
+            f" entailment, neutral and contradiction apart: state them in the model's order, as in {_REMEDY}"
+        )
+    first, second, third = (order.index(name) for name in CLASSES)
+    return first, second, third
+
+
+def _class_of(name: str) -> str | None:
+    return _SPELLINGS.get("".join(filter(str.isalpha, name.casefold())))
+
+
+def _stated(spec: str, stated: str) -> Sequence[str | None]:
+    order = [_class_of(name) for name in stated.split(",")]
+    if sorted(map(str, order)) != sorted(CLASSES):
+        raise ModelError(
+            f"cannot use the model {spec} for inference: labels must name entailment, neutral and contradiction once"
+            f" each, in the order of the model, as in {_REMEDY}; it says {stated}"
+        )
+    return order
+
+
+class Classifier:
+    """A model with the ability of inference: it tells entailment, neutral and contradiction apart.
+
+    `columns` are its outputs for these three, in this order; `budget` bounds the tokens of a forward pass;
+    `tokens` are those of texts by themselves.
+    """
+
+    ability = "inference"
+
+    def __init__(
+        self, name: str, model: Pretrained, tokenizer: Pretrained, *, columns: Sequence[int], batch_tokens: int
+    ) -> None:
+        self.name = name
+        self.budget = Budget(batch_tokens)
+        self.max_length = longest_input(model, tokenizer)
+        self.tokens = TextTokens(tokenizer)
+        self._model, self._tokenizer, self._columns = model, tokenizer, list(columns)
+        self._joiner = Joiner(tokenizer, typed="token_type_ids" in inspect.signature(model.forward).parameters)
+
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """What scores depend on: sha256 of ``weights``, ``config`` (it names the classes), ``tokenizer``; ``dtype``."""
+        return fingerprint(self._model, self._tokenizer)
+
+    def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
+        """Return pairs of premise and hypothesis as the model reads them, in order, neither padded nor cut."""
+        return self._joiner.join(pairs)
+
+    def can_score(self, pair: Pair) -> bool:
+        """Whether both texts have a token of their own and the pair is not too long for the model."""
+        return not self.obstacle(pair)
+
+    def obstacle(self, pair: Pair) -> str:
+        """Why the pair cannot be scored, in a few words; empty where it can."""
+        if not pair.whole:
+            return EMPTY
+        return TOO_LONG if len(pair.ids) > self.max_length else ""
+
+    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """The probabilities of entailment, neutral and contradiction: float64 of shape (pairs, 3), in order.
+
+        The pairs are of one length: nothing is ever padded. They share a forward pass as far as the budget allows.
+        """
+        answers = self.budget.spend(pairs, len(pairs[0].ids), self._answer) if pairs else []
+        return np.array(answers, dtype=np.float64).reshape(len(pairs), len(CLASSES))
+
+    @torch.inference_mode()
+    def _answer(self, batch: Sequence[Pair]) -> list[NDArray[np.float64]]:
+        """Answer pairs of one length in one forward pass."""
+        inputs = {"input_ids": self._tensor([pair.ids for pair in batch])}
+        inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
+        if batch[0].types is not None:
+            inputs["token_type_ids"] = self._tensor([pair.types for pair in batch])
+        logits = getattr(self._model(**inputs), "logits", None)
+        if logits is None:
+            raise ModelError(f"the model {self.name} gives no logits")
+        if tuple(logits.shape) != (len(batch), len(CLASSES)):
+            raise ModelError(
+                f"the model {self.name} gives logits of shape {tuple(logits.shape)} for {counted(len(batch), 'pair')}"
+            )
+        return list(logits.cpu().double().softmax(1)[:, self._columns].numpy())  # not every device has float64
+
+    def _tensor(self, values: object) -> torch.Tensor:
+        return torch.from_numpy(np.array(values, dtype=np.int64)).to(self._model.device)
+
+
+@guarded
+def load(
+    spec: str,
+    *,
+    device: str = "auto",
+    dtype: str = "float32",
+    allow_pickle: bool = False,
+    batch_tokens: int | None = None,
+    labels: str | None = None,
+) -> Classifier:
+    """Load the model of inference in the folder, or under the Hub name, `spec`.
+
+    Its three classes are found by the names in its config. `labels` states them, in the model's order, where the
+    config has none: ``"contradiction,entailment,neutral"``; it is part of the model's identity. `device` is ``auto``
+    (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64, bfloat16 or float16;
+    `batch_tokens` the tokens of a forward pass, None for what suits the device. Code from a checkpoint never runs;
+    only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
+    """
+    place, number = device_of(device), dtype_of(dtype)
+    model, tokenizer = open_checkpoint(
+        AutoModelForSequenceClassification, spec, dtype=number, allow_pickle=allow_pickle
+    )
+    if getattr(model.config, "problem_type", None) not in (None, "single_label_classification"):
+        raise ModelError(
+            f"cannot use the model {spec} for inference: its classes do not exclude one another"
+            f" ({model.config.problem_type})"
+        )
+    columns = class_columns(spec, model.config.id2label, labels)
+    # The identity covers what was stated.
+    model.config.id2label = {column: name for name, column in zip(CLASSES, columns, strict=True)}
+    _let_decoders_batch(model)
+    return Classifier(
+        spec, placed(model, place), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(place)
+    )
+
+
+def _let_decoders_batch(model: Pretrained) -> None:
+    """Name as padding a token that does not exist, where there is none.
+
+    Models that read from left to right classify by their last token that is not padding, and refuse several rows where
+    they have no name for it. Here nothing is padded.
+    """
+    config = model.config.get_text_config()
+    if getattr(config, "pad_token_id", None) is None:
+        config.pad_token_id = -1

@@ -1,0 +1,106 @@
+"""The table of scores beside a result, read with bounds: a small file can be made to unfold into more than there is."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.comparison import SCORES
+from senseprobe.evaluate.result import Result
+from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.units import OF_UNRELATED
+from senseprobe.release.parquet import bounded_parquet, memory_cap
+
+MAX_ROWS = 2**24
+MAX_PART_BYTES = 2**29
+"""That a part of the table may take while it is read."""
+
+MAX_TABLE_BYTES = 2**31
+"""Two million rows have 200 MB."""
+
+LARGEST = 1e100
+"""Score, far beyond any: of 1e308, a difference is infinite."""
+
+ROWS_AT_ONCE = 8_192
+_TEXTS = ("config", "id")
+OF_THIRD = "unrelated_score"
+"""The score of the third sentence that StereoSet has."""
+
+
+def columns_of(result: Result) -> tuple[str, ...]:
+    """The columns of numbers that the table of a result has."""
+    # Where a figure is about unrelated sentences, they are scored, too.
+    third = (OF_THIRD,) if any(figure.estimand in OF_UNRELATED for figure in result.figures) else ()
+    return (*SCORES[kind_of(result)], *third)
+
+
+def kind_of(result: Result) -> str:
+    """The kind of rows that the scorer of a result takes: ``inference`` or ``contrast``, as a planted truth does."""
+    scorer = SCORERS.get(result.scorer)
+    return "inference" if scorer is not None and scorer.ability == "inference" else "contrast"
+
+
+def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
+    """The table of scores beside the result in the file `path`: ``config``, ``id`` and numbers; None where none is.
+
+    ResultError where it is not the table with that signature, or holds more than a table of scores does.
+    """
+    beside = path.with_suffix(".parquet")
+    return _read(beside, columns_of(result), result.signature) if beside.exists() else None
+
+
+def _read(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFrame:
+    if path.is_symlink() or not path.is_file():
+        raise ResultError(f"{path} is no plain file")
+    try:
+        with bounded_parquet(path, MAX_PART_BYTES) as file:
+            _check(file, path, numbers)
+            if (file.metadata.metadata or {}).get(b"signature") != signature.encode("utf-8", "surrogatepass"):
+                raise ResultError(f"{path} is not the table of its result: its signature is another")
+            schema = file.schema_arrow.remove_metadata()
+            table: pd.DataFrame = pa.Table.from_batches(_batches(file, path), schema).to_pandas()
+            _check_size(table[[*schema.names[len(_TEXTS) :]]], path)
+    except MemoryError:
+        raise ResultError(f"{path} takes more memory to read than a table of scores does") from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ResultError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None
+    return table
+
+
+def _check(file: pq.ParquetFile, path: Path, numbers: Sequence[str]) -> None:
+    """ResultError where columns, or how many rows there are, are not those of a table of scores."""
+    expected = [*_TEXTS, *numbers]
+    names = [field.name for field in file.schema_arrow]
+    if names != expected and names != [*expected, OF_THIRD]:
+        raise ResultError(f"{path} is no table of scores: expected the columns {', '.join(expected)}")
+    for field in file.schema_arrow:
+        is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        if not (is_text if field.name in _TEXTS else field.type == pa.float64()):
+            raise ResultError(f"{path} is no table of scores: its column {field.name} is of the kind {field.type}")
+    if file.metadata.num_rows > MAX_ROWS:
+        raise ResultError(f"{path} has {file.metadata.num_rows} rows, more than {MAX_ROWS}")
+
+
+def _check_size(numbers: pd.DataFrame, path: Path) -> None:
+    """ResultError where differences of numbers could not be held: nothing that is scored is so large."""
+    sizes = np.abs(numbers.to_numpy(dtype=np.float64))
+    if (np.isfinite(sizes) & (sizes > LARGEST)).any():
+        raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
+
+
+def _batches(file: pq.ParquetFile, path: Path) -> Iterator[pa.RecordBatch]:
+    parts, size = file.iter_batches(ROWS_AT_ONCE, use_threads=False), 0
+    while True:
+        with memory_cap(MAX_PART_BYTES):
+            batch = next(parts, None)
+        if batch is None:
+            return
+        batch.validate(full=True)  # a column of text may hold what is no UTF-8
+        size += batch.nbytes
+        if size > MAX_TABLE_BYTES:
+            raise ResultError(f"{path} holds more than {MAX_TABLE_BYTES >> 20} MiB")
+        yield batch

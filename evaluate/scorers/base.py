@@ -1,0 +1,118 @@
+"""What a scorer declares of itself.
+
+From units to forward passes and back, whatever the model.
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from senseprobe.evaluate.units import Unit
+from senseprobe.statistics import Scale
+
+Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
+"""Units that are done, each with its numbers: NaN where it is unscored."""
+
+Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Answers]]
+Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scorer:
+    """A named way from a model to numbers per sentence (or pair).
+
+    - `ability`: what it asks of a model: ``masked``, ``causal`` or ``inference``.
+    - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
+      or ``order`` (which of the two is sentence 1).
+    - `columns`: the names of its numbers, one for most.
+    - `scale`: whether they are logarithms (or sums and means of them) or probabilities: by it ties are told.
+    - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
+    - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
+    - `origin`: the distribution of the plug-in that brings it; empty for ours.
+    - `basis`, `parts`: what several scorers are made of, so that it is computed and kept once: its name, and those of
+      its numbers, with which `score` then answers; `made` makes of them the number. None of these: numbers are kept.
+    - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
+    - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
+    - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
+      nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
+      unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
+    - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: nobody says.
+    """
+
+    id: str
+    title: str
+    ability: str
+    reads: tuple[str, ...] = ("text",)
+    columns: tuple[str, ...] = ("score",)
+    range: tuple[float, float]
+    direction: str
+    measure: str
+    scale: Scale = "log"
+    paper: str
+    equation: str
+    description: str
+    cannot_say: str = ""
+    basis: str = ""
+    parts: tuple[str, ...] = ()
+    made: Callable[..., float] | None = None
+    without_start: str = ""
+    version: int = 1
+    origin: str = ""
+    score: Score
+    why: Why | None = None
+
+    def finished(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> Answers:
+        """The numbers of units, of what `score` answered or was kept of it."""
+        made = self.made
+        return [*answers] if made is None else [(unit, (made(*parts),)) for unit, parts in answers]
+
+    def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:
+        """The numbers of units, computed once each: float64 of shape (units, columns), in order."""
+        asked = list(units)
+        found = {unit: value for answers in self.score(model, {*asked}, ()) for unit, value in self.finished(answers)}
+        return np.array([found[unit] for unit in asked], dtype=np.float64).reshape(len(asked), len(self.columns))
+
+
+# So many texts are looked at together: enough to find others of the same length, few enough to be held in memory.
+_WINDOW = 65_536
+
+
+class Work(Protocol):
+    """What a unit asks of a model."""
+
+    @property
+    def unit(self) -> Unit:
+        """Whose work it is."""
+
+
+W = TypeVar("W", bound=Work)
+
+
+def answered(
+    units: Iterable[Unit],
+    done: Container[Unit],
+    plan: Callable[[Sequence[Unit]], Iterable[W]],
+    pack: Callable[[Sequence[W]], Iterable[Sequence[W]]],
+    answer: Callable[[Sequence[W]], Iterable[tuple[float, ...]]],
+    unscored: tuple[float, ...] = (float("nan"),),
+) -> Iterator[Answers]:
+    """The answers to distinct units, a forward pass at a time.
+
+    `plan` says what units ask of the model, leaving out those that cannot be scored; `pack` puts their work into
+    batches; `answer` makes numbers of a batch. Units are taken in the order of their texts, so that neither the order
+    of rows nor what is `done` already decides which share a batch: that could change the last bit of a number.
+    """
+    ordered = iter(sorted(units))
+    while window := list(islice(ordered, _WINDOW)):
+        if all(unit in done for unit in window):
+            continue
+        works = list(plan(window))
+        planned = {work.unit for work in works}
+        yield [(unit, unscored) for unit in window if unit not in planned and unit not in done]
+        for batch in pack(works):
+            if left := [work for work in batch if work.unit not in done]:
+                yield [(work.unit, numbers) for work, numbers in zip(left, answer(left), strict=True)]

@@ -1,0 +1,72 @@
+"""The scorer on models of inference."""
+
+import math
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.units import NOT_FINITE, Unit
+
+if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
+    from senseprobe.evaluate.models.nli import Classifier
+    from senseprobe.evaluate.models.pair_encoding import Pair
+
+
+_COLUMNS = ("entailment", "neutral", "contradiction")
+_UNSCORED = (math.nan,) * len(_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A unit and its premise and hypothesis as the model reads them."""
+
+    unit: Unit
+    pair: "Pair"
+    rows: int = 1
+
+    @property
+    def length(self) -> int:
+        """Tokens of the pair, special ones included."""
+        return len(self.pair.ids)
+
+
+def nli(model: "Classifier", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
+    """Softmax of the model's logits for (premise, hypothesis), in the order entailment, neutral, contradiction."""
+    from senseprobe.evaluate.models.batching import by_length
+
+    def plan(window: Sequence[Unit]) -> Iterator[Asked]:
+        pairs = model.encode([(unit.text, unit.beside) for unit in window])
+        return (Asked(unit, pair) for unit, pair in zip(window, pairs, strict=True) if model.can_score(pair))
+
+    def answer(batch: Sequence[Asked]) -> Iterator[tuple[float, ...]]:
+        # Where a logit is no number, or infinite, all three are NaN already.
+        return map(tuple, model.probabilities([asked.pair for asked in batch]).tolist())
+
+    return answered(units, done, plan, lambda works: by_length(works, model.budget.tokens), answer, _UNSCORED)
+
+
+def _why(model: "Classifier", units: Sequence[Unit]) -> Iterator[str]:
+    for pair in model.encode([(unit.text, unit.beside) for unit in units]):
+        yield model.obstacle(pair) or NOT_FINITE
+
+
+SCORERS = (
+    Scorer(
+        id="nli",
+        title="probabilities of inference",
+        ability="inference",
+        reads=("text", "beside"),
+        columns=_COLUMNS,
+        measure="probability",
+        range=(0.0, 1.0),
+        direction="higher: the model holds the label for more probable",
+        paper="Dev, Li, Phillips & Srikumar 2020",
+        equation="Dev et al. 2020, section 'Measuring Bias via Invalid Inferences': e, n, c",
+        description="P(label | premise, hypothesis) for entailment, neutral and contradiction, found by their names.",
+        cannot_say="It is what this model concludes, not what people do, and not why: the length of the sentences, "
+        "single words or the hypothesis alone may decide. Probabilities of such models are often too sure.",
+        score=nli,
+        why=_why,
+    ),
+)

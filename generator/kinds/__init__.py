@@ -1,1 +1,0 @@
-"""What a row is, by kind: the columns that follow id, frame and slots."""

@@ -1,0 +1,120 @@
+"""One release after another: what changed, whether the later one's number says so, and ids that never come back."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.generator.retired_ids import RETIRED, read_retired
+from senseprobe.messages import printable
+from senseprobe.records import Finding
+from senseprobe.release.changelog import entry
+from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
+from senseprobe.release.hashing import ContentHash
+from senseprobe.release.parquet import Rows
+from senseprobe.release.rebuild import remade
+from senseprobe.release.release import Release, open_release
+from senseprobe.release.restore import difference, recipe_damage
+from senseprobe.release.schema import design_schema
+from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
+from senseprobe.release.versions import lower
+
+RowsOf = Callable[[Path, str], Mapping[str, Rows]]
+"""What makes the rows of each config, from a recipe's folder and the name of its dataset."""
+
+
+def changes(old: Release, new: Release, rows_of: RowsOf, only: str | None = None) -> ReleaseDiff:
+    """What changed from one release to another, or in the config `only`.
+
+    Rows that a release does not keep are made again from its recipe. Raises DamagedRelease where rows are not those of
+    the manifest, and ReleaseError where they cannot be had.
+    """
+    return diff_releases(_side(old, rows_of), _side(new, rows_of), only)
+
+
+def _side(release: Release, rows_of: RowsOf) -> Side:
+    return Side(release.manifest, partial(_checked, release, rows_of), partial(_verdicts, release))
+
+
+def _verdicts(release: Release) -> Mapping[str, Verdict]:
+    """The verdicts that a release's rows were filtered by; DamagedRelease where they are not those that were frozen."""
+    name = f"recipe/templates/{release.manifest.data['dataset']}/{VERDICTS}"
+    entry = release.manifest.files.get(name)
+    if entry is None or not any("expanded" in release.manifest.config(config) for config in release.configs):
+        return {}
+    if found := difference(release.folder, name, *entry):
+        raise DamagedRelease([Finding(path=name, code=found[0], message=found[1])])
+    return read_verdicts(release.folder / name, name)
+
+
+def _checked(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:
+    """The rows of a config, held against the content hash when the last was taken."""
+    content, kept = ContentHash(design_schema(release.design(config))), release.keeps(config)
+    for batch in release.batches(config) if kept else _remade(release, rows_of, config):
+        content.update(batch)
+        yield batch
+    if content.hexdigest() != release.manifest.config(config)["content"]:
+        place, code = (config, "E405") if kept else (f"recipe of {config}", "E408")
+        message = f"of {release.manifest.name}: rows are not those that the manifest tells of"
+        raise DamagedRelease([Finding(path=place, code=code, message=message, hint="`senseprobe verify` says more")])
+
+
+def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:
+    name, data = release.manifest.name, release.manifest.data
+    if findings := recipe_damage(release):
+        raise DamagedRelease(findings)
+    try:
+        rows = rows_of(release.folder / "recipe", str(data["dataset"])).get(config)
+    except SenseprobeError as error:
+        message = f"{name} does not keep its rows, and its recipe cannot be used ({printable(str(error))[:200]})"
+        hint = f"`senseprobe restore {name}` with senseprobe {data['senseprobe']} makes them again"
+        raise ReleaseError(f"{message}: {hint}") from None
+    if rows is None:
+        raise ReleaseError(f"{name} keeps neither the rows of {config} nor a recipe of them")
+    yield from remade(release.manifest, config, rows)
+
+
+def approve(made: Release, places: Iterable[Path], rows_of: RowsOf) -> str | None:
+    """What changed since the newest lower release in these folders of a dataset, in Markdown; None where there is none.
+
+    Raises ReleaseError where the release just made may not follow it: its number is too low for what changed, or an id
+    that was retired is no longer listed.
+    """
+    earlier = lower(places, str(made.manifest.data["version"]))
+    if not earlier:
+        return None
+    before = earlier[-1]
+    try:
+        older = open_release(before)
+        _approve_retired(made, older, [open_release(path) for path in earlier], rows_of)
+        found = changes(older, made, rows_of)
+    except DamagedRelease as error:
+        raise ReleaseError(f"cannot tell what changed since {before}: {error.findings[0]}") from error
+    if found.enough is False:
+        first = found.reasons[0]
+        message = f"{found.new} is too low a number: since {found.old}, {printable(first.text)} ({first.bump.upper()})"
+        raise ReleaseError(f"{message}: {found.version} or higher; nothing was written")
+    return entry(found)
+
+
+def _approve_retired(made: Release, older: Release, earlier: Iterable[Release], rows_of: RowsOf) -> None:
+    """ReleaseError where an id was taken out of the retired ones; one that no release ever had may be."""
+    was, now = (
+        read_retired(release.folder / "recipe" / "templates" / str(release.manifest.data["dataset"]))
+        for release in (older, made)
+    )
+    lost = [name for name in was if name not in now]
+    if had := [name for release in earlier if lost for name in _had(release, rows_of, lost)]:
+        message = f"{printable(had[0])} is in the {RETIRED} of {older.manifest.name} and no longer in yours"
+        raise ReleaseError(f"{message}: put it back, as a retired id never comes back")
+
+
+def _had(release: Release, rows_of: RowsOf, names: Sequence[str]) -> Iterator[str]:
+    """Those of the ids that the release has."""
+    wanted = pa.array(names, pa.string())
+    for config in release.configs:
+        for batch in _checked(release, rows_of, config):
+            yield from batch["id"].filter(pc.is_in(batch["id"], value_set=wanted)).to_pylist()

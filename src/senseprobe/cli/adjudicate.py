@@ -1,0 +1,232 @@
+"""Commands of those who weigh what annotators said: how far they agree, what follows, what is published of it."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from senseprobe.cli.author import AsJson
+from senseprobe.cli.console import print_json, print_line, print_table, progress
+from senseprobe.errors import SenseprobeError
+from senseprobe.messages import counted
+
+if TYPE_CHECKING:
+    from senseprobe.annotation.adjudication import Decision
+    from senseprobe.annotation.agreement import Agreement, Figure
+    from senseprobe.api.annotation import Applied
+
+
+SHOWN = 20
+"""How many of many things are printed; --json has all."""
+
+Project = Annotated[str, typer.Argument(metavar="PROJECT", help="What the annotation project is called.")]
+Folder = Annotated[
+    Path | None,
+    typer.Option(help="The folder of the annotation project.", show_default="annotations/PROJECT in your project"),
+]
+Place = Annotated[str | None, typer.Option("--release", help="Where the release is, if not in your project.")]
+
+_PARTS = {
+    "sentence": "one sentence of the rows",
+    "stratum": "rows of a stratum",
+    "annotator": "one annotator against the others",
+    "word": "rows about a word",
+    "group": "annotators of a group among themselves",
+    "groups": "annotators of one group against another",
+}
+
+
+def agree(project: Project, folder: Folder = None, as_json: AsJson = False) -> None:
+    """Say how far annotators agree, on each question, with intervals; also by stratum, annotator, word and group."""
+    from senseprobe.api import annotation
+
+    with progress(f"comparing answers to {project}", None):
+        told = annotation.agree(project, folder)
+    if as_json:
+        print_json(told.as_dict())
+        return
+    _tell_figures("all answers", told.by("all"))
+    for part in _PARTS:
+        _tell_part(part, told.by(part))
+    _tell_people(told)
+    if told.withheld:
+        groups = counted(told.withheld, "group")
+        print_line(f"no figures are told of {groups} with fewer than {told.smallest_group} annotators")
+
+
+def _tell_part(part: str, figures: Sequence["Figure"]) -> None:
+    """A table of figures of a part of the answers, without those that rest on too few rows to have an interval."""
+    from senseprobe.statistics import FEWEST_ITEMS
+
+    told = [figure for figure in figures if figure.items >= FEWEST_ITEMS]
+    _tell_figures(_PARTS[part], told)
+    if few := len(figures) - len(told):
+        print_line(f"\n{part}: {counted(few, 'figure')} of fewer than {FEWEST_ITEMS} rows: see agreement.json")
+
+
+def _tell_figures(title: str, figures: Sequence["Figure"]) -> None:
+    """A table of figures; of many, those with the least agreement."""
+    if not figures:
+        return
+    lowest = sorted(figures, key=lambda figure: (figure.value is None, figure.value or 0.0))[:SHOWN]
+    told = figures if len(figures) <= SHOWN else lowest
+    columns = {
+        "question": "left",
+        "of": "left",
+        "measure": "left",
+        "value [95 %]": "left",
+        "same": "right",
+        "rows": "right",
+    }
+    rows = [(f.question, f.level, f.measure, _value(f), _percent(f.same), f.items, f.answers, f.why) for f in told]
+    print_table({**columns, "answers": "right", "": "left"}, rows, title=f"\n{title}")
+    if len(figures) > len(told):
+        print_line(f"… and {len(figures) - len(told)} with more agreement: --json lists all")
+
+
+def _value(figure: "Figure") -> str:
+    if figure.value is None:
+        return "none"
+    between = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
+    return f"{figure.value:.2f}{between}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.1f} %"
+
+
+def _tell_people(told: "Agreement") -> None:
+    """Accuracy where the answer is known, and who differs from whom most often."""
+    gold = [(g.question, g.annotator, f"{g.right} of {g.answered}", f"[{g.low:.0%}, {g.high:.0%}]") for g in told.gold]
+    if gold:
+        print_table(dict.fromkeys(("question", "annotator", "right", "95 %"), "left"), gold[:SHOWN], "\nknown answers")
+    pairs = sorted((p for p in told.pairs if p.different), key=lambda p: (-p.share, -p.units, p.question))[:SHOWN]
+    rows = [
+        (p.question, p.first, p.second, f"{p.different} of {p.units}", f"{p.most[0]} / {p.most[1]}" if p.most else "")
+        for p in pairs
+    ]
+    if rows:
+        columns = dict.fromkeys(("question", "annotator", "and", "differ on", "most often"), "left")
+        print_table(columns, rows, "\nwho disagrees with whom")
+
+
+def apply(
+    project: Project,
+    rule: Annotated[
+        Literal["majority", "dawid-skene"], typer.Option(help="How answers become decisions; see docs/annotation.md.")
+    ] = "majority",
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[QUESTION=]SHARE",
+            help="Share of answers (majority) or probability that a choice needs; may be repeated, for one question.",
+            show_default="0.5 and more than half; dawid-skene 0.8",
+        ),
+    ] = None,
+    least: Annotated[int, typer.Option(min=1, help="How many answers a question needs.")] = 2,
+    keep_reported: Annotated[
+        bool, typer.Option("--keep-reported", help="Let rows stay that annotators of the targeted group report.")
+    ] = False,
+    place: Place = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make verdicts of answers: the next build leaves out the rows that people reject."""
+    from senseprobe.annotation.rules import Rule
+    from senseprobe.api import annotation
+
+    common, single = _thresholds(threshold or [])
+    chosen = Rule.of(rule, least=least, threshold=common, thresholds=single, keep_reported=keep_reported)
+    with progress(f"deciding on {project}", None):
+        done = annotation.apply(project, chosen, folder, place)
+    if as_json:
+        rows = [each.as_dict() for each in done.decisions]
+        facts = done.facts.model_dump(mode="json")
+        told = {"verdicts": str(done.verdicts), "changed": dict(done.changed), "notes": list(done.notes)}
+        print_json({"facts": facts, **told, "rows": rows})
+    else:
+        _tell_applied(done)
+    raise typer.Exit(1 if any(each.state == "changed" for each in done.decisions) else 0)
+
+
+def _thresholds(texts: Iterable[str]) -> tuple[float | None, dict[str, float]]:
+    """The threshold of all questions, and those of single ones."""
+    from senseprobe.annotation.questions import QUESTIONS
+
+    common: float | None = None
+    single: dict[str, float] = {}
+    for text in texts:
+        question, equals, share = text.rpartition("=")
+        try:
+            value = float(share)
+        except ValueError:
+            raise SenseprobeError(
+                f"{text!r} is no threshold: expected SHARE or QUESTION=SHARE, as natural=0.7"
+            ) from None
+        if equals and not (question in QUESTIONS and QUESTIONS[question].choices):
+            known = ", ".join(name for name, each in QUESTIONS.items() if each.choices)
+            raise SenseprobeError(f"no question {question!r} is decided on: there is {known}")
+        if equals:
+            single[question] = value
+        else:
+            common = value
+    return common, single
+
+
+_LISTED = {
+    "reject": "rejected",
+    "undecided": "undecided: they stay, and have no verdict",
+    "changed": "not decided, since people saw other words",
+}
+
+
+def _tell_applied(done: "Applied") -> None:
+    from senseprobe.release.annotation_record import decided
+
+    numbers = ", ".join(f"{name} {value:g}" for name, value in done.facts.protocol.thresholds.items())
+    print_line(f"{done.facts.protocol.rule} ({numbers})")
+    print_line(decided(done.facts))
+    for note in done.notes:
+        print_line(f"note: {note}")
+    for state, title in _LISTED.items():
+        _list(title, [each for each in done.decisions if each.state == state])
+    _list("reported by annotators of the targeted group", [each for each in done.decisions if each.reported])
+    changed = ", ".join(f"{count} {what}" for what, count in done.changed.items() if count) or "as before"
+    print_line(f"\n{counted(done.total, 'verdict')} in {done.verdicts} ({changed}), annotation.json beside it")
+    print_line(done.why_here or "`senseprobe build` leaves out what is rejected")
+
+
+def _list(title: str, decisions: Sequence["Decision"]) -> None:
+    if decisions:
+        print_line(f"\n{title}")
+    for each in decisions[:SHOWN]:
+        print_line(f"  {each.row}: {each.reason}")
+    if len(decisions) > SHOWN:
+        print_line(f"  … and {len(decisions) - SHOWN} more: decisions.csv lists all")
+
+
+def release(
+    project: Project,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to write, which must not exist.")],
+    free_text: Annotated[
+        bool, typer.Option("--free-text", help="Also what annotators wrote in their own words: read it first.")
+    ] = False,
+    place: Place = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write all single answers under pseudonyms, as they may be published beside the release."""
+    from senseprobe.api import annotation
+
+    with progress(f"releasing answers to {project}", None):
+        done = annotation.release_answers(project, out, folder, place, free_text=free_text)
+    if as_json:
+        told = {"answers": done.answers, "annotators": done.annotators, "left_out": dict(done.left_out)}
+        print_json({"folder": str(done.folder), **told})
+        return
+    people = counted(done.annotators, "annotator")
+    print_line(f"{counted(done.answers, 'answer')} of {people} in {done.folder}")
+    for what, count in done.left_out.items():
+        print_line(f"left out: {count} {what}")
+    print_line("pseudonyms are not anonymity: see docs/annotation.md before you publish")

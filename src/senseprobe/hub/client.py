@@ -1,0 +1,278 @@
+"""Who asks the Hub: its client, with the user's token if there is one, and where that token may write.
+
+What the Hub says when it refuses or is not there, as one line that says what to do; the token is never in it.
+
+How releases on the Hub are named: ``USER/NAME@VERSION[:CONFIG]``, with ``hf://`` before it where paths may stand.
+"""
+
+import logging
+import os
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from json import JSONDecodeError
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.messages import printable
+from senseprobe.records import Finding
+from senseprobe.release.manifest import VERSION
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+_VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
+_READERS = {"read"}
+"""What a role is called, of a token or in an organisation, that may not write."""
+
+
+def token() -> str | None:
+    """The token of HF_TOKEN or `hf auth login`; None without one, ReleaseError where it cannot be one."""
+    from huggingface_hub import constants, errors, get_token
+
+    oidc = getattr(errors, "OIDCError", OSError)  # older clients have none
+    try:
+        found = get_token()
+    except (OSError, UnicodeDecodeError):
+        message = f"the Hub's token in {constants.HF_TOKEN_PATH} cannot be read: `hf auth login` again, or set HF_TOKEN"
+        raise ReleaseError(message) from None
+    except oidc:
+        raise ReleaseError("no token for HF_OIDC_RESOURCE: unset it, or run where its tokens are given out") from None
+    if found and not re.fullmatch(r"[!-~]+", found):
+        raise ReleaseError("the Hub's token holds blanks or letters that no token has: set HF_TOKEN again")
+    return found or None
+
+
+def secret() -> str:
+    """The token, for those who must not show it; empty where there is none that could be sent."""
+    with suppress(ReleaseError):
+        return token() or ""
+    return ""
+
+
+def client() -> "HfApi":
+    """The Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names.
+
+    Raises ReleaseError where the token cannot be one, or the environment names a proxy that cannot be used.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import get_session, httpx  # type: ignore[attr-defined]  # the one in use
+
+    api = HfApi(token=token(), library_name="senseprobe")
+    try:
+        get_session()  # it reads the environment, which may hold passwords: its own words are not shown
+    except (ImportError, OSError, ValueError, httpx.InvalidURL):
+        message = f"what {_VARIABLES} says cannot be used: mend or unset it (SOCKS needs `pip install socksio`)"
+        raise ReleaseError(message) from None
+    return api
+
+
+def why_refused(api: "HfApi", repo: str) -> str | None:
+    """Why the Hub will not let the token write to a repository; None where it will, or where it does not say."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        who: dict[str, Any] = api.whoami()
+    except HfHubHTTPError as error:
+        if error.response.status_code == 401:
+            raise
+        return None  # asked too often, or a mirror that knows no users
+    user, space = str(who["name"]), repo.partition("/")[0]
+    if ((who.get("auth") or {}).get("accessToken") or {}).get("role") in _READERS:
+        return f"the token of {user} may only read: take one that may write"
+    roles = {str(org["name"]): org.get("roleInOrg") for org in who.get("orgs") or ()}
+    own = [user, *(name for name, role in roles.items() if role not in _READERS)]
+    if space.casefold() in {name.casefold() for name in own}:
+        return None
+    return f"the token is that of {user}, which may write to {', '.join(f'{name}/…' for name in own)}"
+
+
+AGAIN = "nothing is lost: run the same command again"
+
+_ADVICE = {
+    400: "the Hub cannot use what was sent",
+    401: "the Hub does not accept the token, or has none: set HF_TOKEN, or `hf auth login` with a token that may write",
+    402: "the Hub asks for a paid plan for this",
+    403: "the token may not do this there: take one with write access to it, or ask its owner",
+    404: "there is no such dataset repository or version, or the token may not see it: check the name",
+    409: "somebody else changes it at this moment: run the same command again",
+    412: "somebody else changed it meanwhile: look at what is there now, and run the same command again",
+    413: "the Hub takes no files of this size",
+    429: f"the Hub asks for fewer requests: wait some minutes; {AGAIN}",
+}
+_BROKEN = f"the Hub has a fault of its own: wait a little; {AGAIN}"
+_AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {AGAIN}"
+_SLOW = f"the Hub does not answer in time, or sends next to nothing (--timeout SECONDS waits longer); {AGAIN}"
+_OFFLINE = "HF_HUB_OFFLINE is set, so nothing is asked of the Hub: unset it"
+_GATED = "access is gated: ask for it on the repository's page, and set HF_TOKEN or `hf auth login`"
+_NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether a proxy or a login page is in between"
+
+
+@contextmanager
+def explained(doing: str) -> Iterator[None]:
+    """Turn what the Hub's client raises into a ReleaseError: what could not be done, why, what to do."""
+    from huggingface_hub import errors
+
+    # The client has no classes of its own for answers that it cannot read, and for most failures of its uploader.
+    strange = (ValueError, LookupError, RuntimeError, AttributeError, TypeError)
+    xet = getattr(errors, "XetDownloadError", errors.FileMetadataError)  # older clients have none
+    known: tuple[type[Exception], ...] = (*_away(), *_unread(), xet, *strange)
+    try:
+        with _quiet():
+            yield
+    except SenseprobeError:
+        raise
+    except known as error:
+        raise ReleaseError(f"cannot {doing}: {_reason(error)}") from None
+
+
+@contextmanager
+def told_of(name: str, folder: Path) -> Iterator[None]:
+    """Have what is raised about a copy in `folder` name what it is a copy of; the folder may be gone soon."""
+    try:
+        yield
+    except DamagedRelease as error:
+        raise damaged(name, error.findings) from None
+    except ReleaseError as error:
+        raise ReleaseError(str(error).replace(str(folder), name)) from None
+
+
+def damaged(name: str, findings: Iterable[Finding]) -> DamagedRelease:
+    """What is wrong with a copy of a release, which `name` names."""
+    return DamagedRelease([replace(finding, path=f"{name}/{finding.path}") for finding in findings])
+
+
+def check_commit(commit: object) -> str:
+    """The commit as it is; LookupError, as for any other page than was asked for, where a Hub would not name one so."""
+    if not isinstance(commit, str) or not re.fullmatch(r"[0-9a-f]{40}", commit):
+        raise LookupError(commit)
+    return commit
+
+
+def _away() -> tuple[type[Exception], ...]:
+    """What the client raises where the Hub refuses, or cannot be reached."""
+    from huggingface_hub import errors
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # the one in use, whichever it is
+
+    return errors.HfHubHTTPError, httpx.HTTPError, ConnectionError, errors.LocalEntryNotFoundError, TimeoutError
+
+
+def _slow() -> tuple[type[Exception], ...]:
+    """What is raised where an answer, or the rest of it, takes too long."""
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
+
+    return httpx.TimeoutException, TimeoutError
+
+
+def _unread() -> tuple[type[Exception], ...]:
+    """What the client stumbles over where it is given another page than it asked for, or HF_ENDPOINT is no address."""
+    from huggingface_hub.errors import FileMetadataError
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
+
+    page = (FileMetadataError, JSONDecodeError, UnicodeDecodeError, LookupError, AttributeError, TypeError)
+    return (*page, httpx.InvalidURL)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what the client prints: a bar for each file would run through ours, and each new attempt is a warning.
+
+    So is a disk that has too little room, which is told when it is full.
+    """
+    from huggingface_hub import utils
+
+    log = logging.getLogger("huggingface_hub")
+    level, bars = log.level, not utils.are_progress_bars_disabled()  # type: ignore[attr-defined]
+    bars = bars and not os.environ.get("HF_HUB_DISABLE_PROGRESS_BARS")  # where it is set, the client minds
+    log.setLevel(max(level, logging.ERROR))
+    if bars:
+        utils.disable_progress_bars()  # type: ignore[attr-defined]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        log.setLevel(level)
+        if bars:
+            utils.enable_progress_bars()  # type: ignore[attr-defined]
+
+
+def _reason(error: BaseException) -> str:
+    """Why the Hub's client failed: what it raised may have been caused by what says more."""
+    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
+
+    causes = [error]
+    while (cause := causes[-1].__cause__) is not None and cause not in causes:
+        causes.append(cause)
+    if any(isinstance(cause, OfflineModeIsEnabled) for cause in causes):
+        return _OFFLINE
+    if any(isinstance(cause, GatedRepoError) for cause in causes):
+        return _GATED
+    for cause in causes:
+        if isinstance(cause, HfHubHTTPError):
+            return _refused(cause)
+    if any(isinstance(cause, _unread()) for cause in causes):
+        return _NO_HUB
+    if any(isinstance(cause, _slow()) for cause in causes):
+        return _SLOW
+    if any(isinstance(cause, _away()) for cause in causes):
+        return _AWAY
+    return f"{_clean(str(error))}; {AGAIN}"
+
+
+def _refused(error: "HfHubHTTPError") -> str:
+    status = error.response.status_code
+    said = _clean(error.server_message or "")
+    advice = _ADVICE.get(status, _BROKEN if status >= 500 else "the Hub refuses it")
+    return f"{advice} (HTTP {status}{f': {said}' if said else ''})"
+
+
+def _clean(text: str) -> str:
+    """What a server said, as one short line that is safe to print and holds no token."""
+    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text.replace(secret() or "\0", "***"))
+    return printable(" ".join(text.split()))[:300].rstrip(".")
+
+
+SCHEME = "hf://"
+
+# What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
+_NAME = r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*"
+_PART = re.compile(_NAME, re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """A version of a dataset repository, and perhaps a config of it."""
+
+    repo: str
+    version: str
+    config: str | None = None
+
+    @property
+    def tag(self) -> str:
+        """The tag of the version on the Hub."""
+        return f"v{self.version}"
+
+    def __str__(self) -> str:
+        return f"{self.repo}@{self.version}"
+
+
+def check_repo(repo: str) -> str:
+    """The name as it is; ReleaseError where it is not ``USER/NAME``."""
+    user, slash, name = repo.partition("/")
+    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
+        raise ReleaseError(f"{repo!r} names no repository of the Hub: expected USER/NAME, as jane/sssb")
+    return repo
+
+
+def parse(spec: str) -> Place:
+    """The place that ``[hf://]USER/NAME@VERSION[:CONFIG]`` names; ReleaseError where it names none."""
+    place, _, config = spec.removeprefix(SCHEME).partition(":")
+    repo, at, version = place.partition("@")
+    if not at or not VERSION.fullmatch(version):
+        raise ReleaseError(f"{spec!r} names no release on the Hub: expected USER/NAME@VERSION, as jane/sssb@1.0.0")
+    return Place(repo=check_repo(repo), version=version, config=config or None)

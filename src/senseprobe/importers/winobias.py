@@ -1,0 +1,203 @@
+"""The text files of WinoBias (Zhao et al. 2018): a number, then a sentence with its mentions in brackets, on a line.
+
+A file `pro_stereotyped…` and the file `anti_stereotyped…` with the same rest of a name belong together, and the
+sentences with the same number are a pair, where one has the pronouns of men and the other those of women, and each has
+at most three words besides that the other has not.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from senseprobe.errors import ReleaseError
+from senseprobe.importers.sentence_pairs import (
+    FEMALE,
+    MALE,
+    PRONOUNS,
+    Difference,
+    contrast_design,
+    differ,
+    pair_row,
+    span,
+)
+from senseprobe.importers.sources import MAX_TEXT, Notes, Row, Source, Table, check_count, note_repeats, slug
+
+SIDES = ("pro_stereotyped", "anti_stereotyped")
+COLUMNS = ("split", "source_file", "source_line", "anti_file", "anti_line")
+MAX_OTHER_WORDS = 3
+_LINE = re.compile(r"([0-9]{1,9})\s+(\S.*)")
+_ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence without its brackets, and where the mentions are that stood in them."""
+
+    line: int
+    text: str
+    mentions: tuple[tuple[int, int], ...]
+
+    @property
+    def target(self) -> tuple[int, int] | None:
+        """The one mention that is no pronoun, without its article."""
+        named = [place for place in self.mentions if self.text[slice(*place)].lower() not in PRONOUNS]
+        if len(named) != 1:
+            return None
+        start, end = named[0]
+        article = _ARTICLE.match(self.text, start, end)
+        return (article.end() if article else start, end)
+
+    def gender(self, differing: Sequence[re.Match[str]]) -> str | None:
+        """The gender of its mentions that are pronouns; or, where none is, of the pronouns among its `differing` words.
+
+        None where there is no gender, or both are.
+        """
+        mentioned = {self.text[slice(*place)].lower() for place in self.mentions} & (MALE | FEMALE)
+        words = mentioned or {match.group().lower() for match in differing} & (MALE | FEMALE)
+        return "male" if words and words <= MALE else "female" if words and words <= FEMALE else None
+
+
+def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
+    """A config for each type; ReleaseError where a file's name tells no side, or a side lacks its other."""
+    sides: dict[str, dict[str, Source]] = {}
+    for source in sources:
+        side = next((side for side in SIDES if side in source.name.lower()), None)
+        if side is None:
+            raise ReleaseError(f"{source.name}: its name holds neither {SIDES[0]} nor {SIDES[1]}: rename it")
+        rest = source.name.lower().replace(side, "", 1)
+        if side in sides.setdefault(rest, {}):
+            raise ReleaseError(f"{source.name}: there are two files {side} of this name")
+        sides[rest][side] = source
+    if lonely := [source for both in sides.values() if len(both) == 1 for source in both.values()]:
+        raise ReleaseError(f"{lonely[0].name}: its counterpart (pro_, anti_stereotyped) is not among the files")
+    tables: dict[str, list[Row]] = {}
+    for rest, both in sides.items():
+        kind = re.search(r"type[0-9]", rest)
+        config = kind.group() if kind else slug(rest, "pairs")
+        rows = _rows(config, rest, both[SIDES[0]], both[SIDES[1]], notes)
+        tables.setdefault(config, []).extend(rows)
+        check_count(len(tables[config]), config)
+    for rows in tables.values():
+        note_repeats(rows, {source.name: source for source in sources}, notes)
+    return [_table(name, rows) for name, rows in tables.items() if rows]
+
+
+def _table(name: str, rows: list[Row]) -> Table:
+    told = {
+        "strata": {"stereotype": "target"},
+        "estimands": ("preference", "preference-half", "pronoun-stereotype", "pronoun-baseline"),
+    }
+    classes: dict[str | None, set[str | None]] = {}
+    for row in rows:
+        classes.setdefault(row["target"], set()).add(row["stereotype"])
+    # Pronoun figures need to know of every occupation, and of one class each.
+    known = None not in classes and all(len(each) == 1 and None not in each for each in classes.values())
+    factors = {"target": "target"} if None not in classes else {"pair": "id"}
+    design = contrast_design("gender", factors, COLUMNS, "pronoun", **(told if known else {}))
+    description = "A pronoun of the gender that an occupation is stereotyped as, against one of the other."
+    return Table(name, description, design, rows)
+
+
+def _rows(config: str, rest: str, pro: Source, anti: Source, notes: Notes) -> list[Row]:
+    left, right = _sentences(pro, notes), _sentences(anti, notes)
+    split = next((split for split in ("dev", "test") if split in rest), None)
+    place = f"{split}." if split else "" if config in rest else f"{slug(rest, 'file')}."
+    rows = []
+    for number, one in left.items():
+        other = right.get(number)
+        if other is None:
+            notes.leave_out(pro, one.line, f"no sentence {number} in {anti.name}")
+        elif row := _row(pro, anti, one, other, notes):
+            rows.append({**row, "id": f"{config}.{place}{number}", "split": split})
+            for source, sentence in ((pro, one), (anti, other)):
+                if len(sentence.mentions) != 2:
+                    notes.keep(source, sentence.line, f"{len(sentence.mentions)} mentions in brackets, not 2")
+    for number, other in right.items():
+        if number not in left:
+            notes.leave_out(anti, other.line, f"no sentence {number} in {pro.name}")
+    notes.tell(pro, f"{len(rows)} pairs with {anti.name}")
+    return rows
+
+
+def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
+    """The sentences of a file by their numbers."""
+    found: dict[int, Sentence] = {}
+    for line, text in enumerate(source.lines, start=1):
+        if not text.strip():
+            continue
+        match = _LINE.fullmatch(text.strip()) if len(text) < 2 * MAX_TEXT else None
+        if match is None:
+            notes.leave_out(source, line, "no number and sentence of a fit length")
+            continue
+        sentence = _unbracketed(line, match[2])
+        if sentence is None:
+            notes.leave_out(source, line, "brackets that do not close, or hold others or nothing")
+        elif not notes.sentence(source, line, sentence.text):
+            continue
+        elif int(match[1]) in found:
+            notes.leave_out(source, line, f"number {int(match[1])} for the second time")
+        else:
+            found[int(match[1])] = sentence
+    return found
+
+
+def _unbracketed(line: int, text: str) -> Sentence | None:
+    """The sentence without brackets; None where they do not match."""
+    parts = re.split(r"([\[\]])", text)
+    if parts[1::2] != ["[", "]"] * (len(parts) // 4):
+        return None
+    plain, mentions = "", []
+    for index, part in enumerate(parts[::2]):
+        if index % 2:
+            if not part.strip():
+                return None
+            mentions.append((len(plain), len(plain) + len(part)))
+        plain += part
+    return Sentence(line, plain, tuple(mentions))
+
+
+def _row(pro: Source, anti: Source, one: Sentence, other: Sentence, notes: Notes) -> Row | None:
+    difference = differ(one.text, other.text)
+    if reason := _no_pair(difference, one, other):
+        for source, sentence, of in (
+            (pro, one, f"{other.line} of {anti.name}"),
+            (anti, other, f"{one.line} of {pro.name}"),
+        ):
+            notes.leave_out(source, sentence.line, f"{reason} line {of}")
+        return None
+    more = not difference.pronouns
+    if more:
+        notes.keep(pro, one.line, f"differs from line {other.line} of {anti.name} in more than pronouns")
+    target = one.target
+    return pair_row(
+        one.text,
+        other.text,
+        replace(difference, runs=max(difference.runs, 2)) if more else difference,
+        stereo_span=span(target),
+        anti_span=span(other.target),
+        target=one.text[slice(*target)].lower() if target else None,
+        bias_type="gender",
+        label_basis="occupation",
+        stereotype=one.gender(difference.stereo),
+        source_file=pro.name,
+        source_line=str(one.line),
+        anti_file=anti.name,
+        anti_line=str(other.line),
+    )
+
+
+def _no_pair(difference: Difference, one: Sentence, other: Sentence) -> str:
+    """Why two sentences are no pair, if they are none."""
+    if one.text == other.text:
+        return "the same as"
+    mine, theirs = _besides(difference.stereo), _besides(difference.anti)
+    if max((mine - theirs).total(), (theirs - mine).total()) > MAX_OTHER_WORDS:
+        return "another sentence than"
+    genders = {one.gender(difference.stereo), other.gender(difference.anti)}
+    return "" if genders == {"male", "female"} else "no pronoun of the other gender than in"
+
+
+def _besides(words: Sequence[re.Match[str]]) -> Counter[str]:
+    """Those of these words that are no pronouns."""
+    return Counter(word for match in words if (word := match.group().lower()) not in PRONOUNS)

@@ -1,0 +1,260 @@
+"""Whether what is to be written fits: its rows, the bytes that they take, and the free space where they go.
+
+Makes again the rows of a release that keeps only manifest and recipe.
+
+Two versions of pyarrow write the same rows as different bytes, so restored files may differ from those that were
+frozen. Their rows may not: each config is held against its content hash before its folder gets its name.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from senseprobe.atomic_files import locked, read_plain, write_whole
+from senseprobe.errors import DamagedRelease, ReleaseError
+from senseprobe.messages import counted, sized
+from senseprobe.records import Finding
+from senseprobe.release.freeze import file_entries, metadata, whole_release
+from senseprobe.release.hashing import ContentHash, file_sha256
+from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
+from senseprobe.release.parquet import Rows, files_of, is_file_name, sample_bytes, write_rows
+from senseprobe.release.release import Release
+from senseprobe.release.schema import design_schema
+
+MOST_ROWS = 10**9
+"""Rows that are written without being forced to: some 5 GB of Parquet, and an hour."""
+
+SAMPLE_ROWS = 16_384
+"""Rows of a config that are expanded and written in memory, to estimate the bytes of all of them."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Size:
+    """What is to be written into `folder`: `rows`, and the `bytes` of their files, which may be an estimate."""
+
+    name: str
+    rows: int
+    bytes: int
+    estimated: bool
+    folder: Path
+
+    @property
+    def free(self) -> int:
+        """Bytes that may still be written where the folder is, or will be."""
+        there = next(path for path in (self.folder, *self.folder.absolute().parents) if path.is_dir())
+        return shutil.disk_usage(there).free
+
+    def __str__(self) -> str:
+        kind = "an estimated " if self.estimated else ""
+        free = f"{sized(self.free)} are free in {self.folder.parent}"
+        return f"{self.name}: {counted(self.rows, 'row')}, {kind}{sized(self.bytes)}; {free}"
+
+    def check(self, *, force: bool = False, say: Say | None = None) -> None:
+        """State the size to `say`; raise ReleaseError where there are too many rows or bytes, unless `force`."""
+        reasons = [f"these are more than {MOST_ROWS:,} rows"] if self.rows > MOST_ROWS else []
+        reasons += ["they would not fit"] if self.bytes > self.free else []
+        if reasons and not force:
+            raise ReleaseError(f"{self}: {' and '.join(reasons)}; nothing was written (--force writes all the same)")
+        if say is not None:
+            say(str(self))
+
+
+def estimate_bytes(configs: Mapping[str, tuple[Rows, pa.Schema]], sizes: Mapping[str, int]) -> int:
+    """Estimate the bytes of the files of some `sizes` of rows, by config, from the first SAMPLE_ROWS of each.
+
+    The shipped releases have between 0.7 and 1.25 times as many bytes, written by the same pyarrow.
+    """
+    total = 0
+    for name, (rows, schema) in configs.items():
+        if count := min(sizes[name], SAMPLE_ROWS):
+            total += sample_bytes(schema, rows(0, count)) * sizes[name] // count
+    return total
+
+
+RESTORED = "restored.json"
+"""Where a release notes the bytes of files that were restored and are not those that were frozen."""
+
+
+class _Restored(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    files: dict[str, FileEntry]
+
+
+def restore_rows(
+    release: Release,
+    target: Path,
+    rows_of: Callable[[Path], Mapping[str, Rows]],
+    progress: Callable[[int], None] | None = None,
+    *,
+    force: bool = False,
+    say: Say | None = None,
+) -> Release:
+    """Make the configs that `target` lacks; a run that was interrupted goes on with the next config.
+
+    `rows_of` maps a recipe's folder to what makes the rows of each config; `progress` hears how many were written.
+    Raises DamagedRelease where the recipe is not what was frozen, or makes other rows, and ReleaseError, also where
+    another process restores the same release there: two would lose what the other notes of its files.
+    """
+    if findings := recipe_damage(release):
+        raise DamagedRelease(findings)
+    try:
+        with locked(target):
+            return _restore_missing(release, target, rows_of, progress or (lambda n: None), force=force, say=say)
+    except BlockingIOError as error:
+        name, advice = release.manifest.name, "wait for it to end, and run again to see that all rows are there"
+        raise ReleaseError(f"another process is restoring {name} in {target}: {advice}") from error
+
+
+def _restore_missing(
+    release: Release,
+    target: Path,
+    rows_of: Callable[[Path], Mapping[str, Rows]],
+    progress: Callable[[int], None],
+    *,
+    force: bool,
+    say: Say | None,
+) -> Release:
+    manifest = release.manifest
+    if target.resolve() != release.folder.resolve():
+        if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
+            raise ReleaseError(f"{target} holds another release: nothing was changed")
+        for name in (*_kept(manifest), NAME):
+            write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
+    there = {config: _there(target, config, manifest) for config in manifest.configs}
+    away = [name for name, whole in there.items() if not whole]
+    if away:
+        _size(target, manifest, away).check(force=force, say=say)
+    rows = rows_of(target / "recipe")
+    for config in away:
+        _restore(Release(target, manifest), config, rows.get(config), progress)
+        _note(target, config, manifest)
+    return Release(target, manifest)
+
+
+def _size(target: Path, manifest: Manifest, configs: Collection[str]) -> Size:
+    """What some configs take, as the manifest says."""
+    files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in configs]
+    rows = sum(manifest.expanded(config) for config in configs)
+    return Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
+
+
+def _there(target: Path, config: str, manifest: Manifest) -> bool:
+    """Whether the files of a config are there; an empty folder is removed.
+
+    DamagedRelease where they are not what was frozen or restored, and ReleaseError where there are only some of them.
+    """
+    folder, rows = target / config, manifest.expanded(config)
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if folder.is_dir() and not names and rows:
+        folder.rmdir()
+    frozen = sorted(name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/"))
+    made = len(names) == files_of(rows) and all(is_file_name(name, rows) for name in names)
+    if names and names != frozen and not made:
+        raise ReleaseError(f"{folder} does not hold the files of its rows: remove it, and restore them again")
+    noted = read_restored(target, manifest)
+    for name in (f"{config}/{name}" for name in names):
+        wanted = [entry for entry in (manifest.files.get(name), noted.get(name)) if entry]
+        found = [difference(target, name, *entry) for entry in wanted]
+        if all(found) and (told := next(iter(found), ("E403", "is not part of the release"))):
+            raise DamagedRelease([Finding(path=name, code=told[0], message=told[1], hint="remove the folder first")])
+    return folder.is_dir()
+
+
+def _kept(manifest: Manifest) -> list[str]:
+    """The files that are no rows."""
+    return [name for name in manifest.files if name.partition("/")[0] not in manifest.configs]
+
+
+def recipe_damage(release: Release) -> list[Finding]:
+    """Every file beside the rows that is not what was frozen."""
+    kept = {name: release.manifest.files[name] for name in sorted(_kept(release.manifest))}
+    told = {name: difference(release.folder, name, *entry) for name, entry in kept.items()}
+    return [Finding(path=name, code=found[0], message=found[1]) for name, found in told.items() if found]
+
+
+def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
+    manifest, facts = release.manifest, release.manifest.config(config)
+    marks = metadata(str(manifest.data["dataset"]), str(manifest.data["version"]), manifest.data["card"])
+    schema, size = design_schema(release.design(config)), manifest.expanded(config)
+    content = ContentHash(schema)
+    try:
+        next(rows(size, size) if rows else iter(()), None)  # makes nothing, however many rows a forger tells of
+    except ValueError:
+        message = f"the recipe makes fewer than the {size} rows that the manifest tells of"
+        raise DamagedRelease([Finding(path=config, code="E408", message=message)]) from None
+    with _new_folder(release.folder / config) as folder:
+        if rows is not None:
+            tell = partial(_tell, content, progress)
+            write_rows(folder, schema.with_metadata(marks), size, rows, tell)
+        if content.hexdigest() != facts["content"]:
+            message = "the recipe makes other rows than were frozen: `senseprobe verify --rebuild` says which"
+            raise DamagedRelease([Finding(path=config, code="E408", message=message)])
+
+
+@contextmanager
+def _new_folder(final: Path) -> Iterator[Path]:
+    """The folder of a config to fill; ReleaseError where somebody else has made it meanwhile."""
+    try:
+        with whole_release(final, final.name) as folder:
+            yield folder
+    except ReleaseError as error:
+        if not isinstance(error.__cause__, FileExistsError) or not final.is_dir():
+            raise
+        message = f"another process made {final} meanwhile: run again, which checks what is there and makes the rest"
+        raise ReleaseError(message) from error
+
+
+def _tell(content: ContentHash, progress: Callable[[int], None], group: pa.RecordBatch) -> None:
+    content.update(group)
+    progress(group.num_rows)
+
+
+def _note(folder: Path, config: str, manifest: Manifest) -> None:
+    """Note the bytes of the files just made that are not those that were frozen, beside what was noted before."""
+    noted = {name: {"bytes": size, "sha256": sha} for name, (size, sha) in read_restored(folder, manifest).items()}
+    made = {f"{config}/{name}": entry for name, entry in file_entries(folder / config).items()}
+    other = {name: e for name, e in made.items() if (e["bytes"], e["sha256"]) != manifest.files.get(name)}
+    if other:
+        text = json.dumps({"files": {**noted, **other}}, indent=2, sort_keys=True) + "\n"
+        write_whole(folder / RESTORED, text.encode(), follow=False)
+
+
+def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]]:
+    """Size and sha256 of the restored files of rows, by path; what is no note of ours is as if it were not there."""
+    path = folder / RESTORED
+    try:
+        noted = _Restored.model_validate_json(read_plain(path, MAX_BYTES))
+    except (OSError, ValidationError):
+        return {}
+    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if _of_rows(name, manifest)}
+
+
+def _of_rows(name: str, manifest: Manifest) -> bool:
+    """Whether a file is one of those that a config's rows are written in."""
+    config, _, file = name.partition("/")
+    return config in manifest.configs and is_file_name(file, manifest.expanded(config))
+
+
+def difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:
+    """Code and message where a file is not there, no plain file, or not of this size and sha256."""
+    path = folder / name
+    # A link on the way would lead out of the folder.
+    below = [path, *path.parents][: name.count("/") + 1]
+    if any(part.is_symlink() for part in below) or not path.is_file():
+        return "E402", "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+    try:
+        if (found := path.stat().st_size) != size:
+            return "E404", f"has {found} bytes, the manifest says {size}"
+        return None if file_sha256(path) == sha256 else ("E404", "differs from what was frozen (sha256)")
+    except OSError as error:
+        return "E404", f"cannot be read ({error.strerror})"

@@ -1,0 +1,236 @@
+"""Two tables side by side: which ids both have, and where their values differ, as codes of shared dictionaries."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from senseprobe.errors import ReleaseError
+from senseprobe.messages import printable
+
+AT_ONCE = 65_536
+"""Rows whose ids are looked at together."""
+
+LONGEST = 1_000
+"""Bytes of an id; ids are words and a few dots."""
+
+MOST = 100
+"""How many kinds of label changes are told of a column."""
+
+Codes = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """A label that became another one, in so many rows; None where there is no label."""
+
+    was: str | bool | None
+    now: str | bool | None
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Words that only one of two releases has, with how many of its rows hold each; those of the most rows first."""
+
+    appeared: dict[str, int]
+    vanished: dict[str, int]
+
+
+@dataclass(slots=True)
+class Table:
+    """The ids of a config's rows, and its columns as dictionaries; a struct is a column for each field of it."""
+
+    ids: pa.Array
+    hashes: Hashes | None
+    columns: dict[str, dict[str, list[pa.DictionaryArray]]]
+
+    def compare(self, other: "Table", name: str) -> "Values":
+        """A column of both, which both then no longer hold."""
+        old, new = self.columns.pop(name, {}), other.columns.pop(name, {})
+        leaves = dict.fromkeys((*old, *new))
+        return Values([_codes(old.get(leaf, []), new.get(leaf, [])) for leaf in leaves])
+
+
+def spread(batches: Iterable[pa.RecordBatch], names: Sequence[str], shown: str) -> Table:
+    """A table of some columns; ReleaseError, which names the release as `shown`, where ids are no ids."""
+    ids: list[pa.Array] = []
+    columns: dict[str, dict[str, list[pa.DictionaryArray]]] = {}
+    for batch in batches:
+        ids.append(batch["id"].cast(pa.large_string()))
+        for name in names:
+            for leaf, array in _leaves(batch[name]):
+                columns.setdefault(name, {}).setdefault(leaf, []).append(array.dictionary_encode())
+    whole = pa.concat_arrays(ids) if ids else pa.array([], pa.large_string())
+    hashes = _hashes(whole)
+    _check(whole, hashes, shown)
+    return Table(whole, hashes, columns)
+
+
+def _leaves(array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
+    """The array itself; of a struct whether there is one, and its fields."""
+    if not pa.types.is_struct(array.type):
+        yield "", array
+        return
+    yield "", pc.is_valid(array)
+    yield from zip([each.name for each in array.type], array.flatten(), strict=True)
+
+
+def _check(ids: pa.Array, hashes: Hashes | None, shown: str) -> None:
+    if ids.null_count:
+        raise ReleaseError(f"{shown} has rows without an id")
+    if hashes is not None and (np.diff(np.sort(hashes)) != 0).all():
+        return  # what has another hash is another id
+    counts = pc.value_counts(ids)
+    if len(twice := counts.filter(pc.greater(counts.field("counts"), 1))):
+        name = printable(twice[0]["values"].as_py())[:200]
+        raise ReleaseError(f"{shown} has the id {name} in more than one row")
+
+
+def _hashes(ids: pa.Array) -> Hashes | None:
+    """A number for each id, which is the sum of its bytes, each times a number that goes with its place.
+
+    Ids of the same number may differ: whoever uses it has to look. None where there are longer ids than anybody writes.
+    """
+    _, offsets, data = ids.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    if (np.diff(bounds) > LONGEST).any():
+        return None
+    text = np.frombuffer(data or b"", dtype=np.uint8)
+    weights = np.random.default_rng(0).integers(1, 2**64 - 1, LONGEST, dtype=np.uint64)
+    parts = [_sums(text, bounds[start : start + AT_ONCE + 1], weights) for start in range(0, len(ids), AT_ONCE)]
+    return np.concatenate([np.empty(0, np.uint64), *parts])
+
+
+def _sums(text: NDArray[np.uint8], bounds: NDArray[np.int64], weights: Hashes) -> Hashes:
+    first, lengths = bounds[0], np.diff(bounds)
+    places = np.arange(bounds[-1] - first) - np.repeat(bounds[:-1] - first, lengths)
+    sums = np.zeros(len(places) + 1, dtype=np.uint64)
+    np.cumsum(weights[places] * (text[first : bounds[-1]].astype(np.uint64) + np.uint64(1)), out=sums[1:])
+    ends: Hashes = sums[bounds - first]
+    return np.diff(ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Where the rows are that both tables have, in the order of the newer one, and which rows only one has."""
+
+    both_old: Rows
+    both_new: Rows
+    only_old: Rows
+    only_new: Rows
+
+    @property
+    def moved(self) -> bool:
+        """Whether rows that both have are in another order."""
+        return bool((np.diff(self.both_old) < 0).any())
+
+
+def match(old: Table, new: Table) -> Pairs:
+    """Match two tables by their ids, each of which has every id once."""
+    found = _found(old, new)
+    if found is None:
+        found = pc.index_in(new.ids, value_set=old.ids).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    both = np.flatnonzero(found >= 0)
+    alone = np.ones(len(old.ids), dtype=bool)
+    alone[found[both]] = False
+    return Pairs(found[both], both, np.flatnonzero(alone), np.flatnonzero(found < 0))
+
+
+def _found(old: Table, new: Table) -> Rows | None:
+    """For each row of `new` the row of `old` with its id, or -1; None where hashes cannot tell."""
+    if old.hashes is None or new.hashes is None:
+        return None
+    by_old, by_new = np.argsort(old.hashes), np.argsort(new.hashes)
+    ranked, asked = old.hashes[by_old], new.hashes[by_new]  # a search in order stays in the processor's cache
+    at = np.searchsorted(ranked, asked)
+    there = at < len(ranked)
+    there[there] = ranked[at[there]] == asked[there]
+    found = np.full(len(asked), -1, dtype=np.int64)
+    found[by_new[there]] = by_old[at[there]]
+    rows = np.flatnonzero(found >= 0)
+    for some in (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)):
+        if not old.ids.take(pa.array(found[some])).equals(new.ids.take(pa.array(some))):
+            return None
+    return found
+
+
+def _codes(old: list[pa.DictionaryArray], new: list[pa.DictionaryArray]) -> tuple[Codes, Codes, pa.Array]:
+    """The values of both as numbers in one dictionary, which is returned too; -1 where there is none."""
+    if not old and not new:
+        return np.empty(0, np.int32), np.empty(0, np.int32), pa.array([], pa.string())
+    chunks = pa.chunked_array([*old, *new]).unify_dictionaries().chunks
+    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
+    both = np.concatenate(codes).astype(np.int32, copy=False)
+    end = sum(len(chunk) for chunk in old)
+    return both[:end], both[end:], chunks[0].dictionary
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A column of two tables: for each field of it the numbers of both, and what they stand for."""
+
+    leaves: list[tuple[Codes, Codes, pa.Array]]
+
+    def unlike(self, pairs: Pairs) -> Mask:
+        """In which of the rows that both have the values differ."""
+        unlike = np.zeros(len(pairs.both_new), dtype=bool)
+        for old, new, _ in self.leaves:
+            unlike |= old[pairs.both_old] != new[pairs.both_new]
+        return unlike
+
+    def changes(self, pairs: Pairs, unlike: Mask) -> tuple[LabelChange, ...]:
+        """From what to what the values changed, in how many rows; the most frequent of them first."""
+        old, new, words = self.leaves[0]
+        size = len(words) + 1
+        was, now = old[pairs.both_old][unlike] + 1, new[pairs.both_new][unlike] + 1
+        kinds, counts = np.unique(was.astype(np.int64) * size + now, return_counts=True)
+        values = [None, *words.to_pylist()]
+        most = np.argsort(-counts, kind="stable")[:MOST]
+        return tuple(LabelChange(values[kinds[n] // size], values[kinds[n] % size], int(counts[n])) for n in most)
+
+    def sample(self, pairs: Pairs, unlike: Mask) -> tuple[str | None, str | None] | None:
+        """The first value that differs, before and after; None for a column of several fields."""
+        if len(self.leaves) != 1 or not unlike.any():
+            return None
+        old, new, words = self.leaves[0]
+        row = int(unlike.argmax())
+        codes = int(old[pairs.both_old[row]]), int(new[pairs.both_new[row]])
+        was, now = (str(words[code].as_py()) if code >= 0 else None for code in codes)
+        return was, now
+
+    def words(self) -> Words | None:
+        """The words that only one of both has; None where there are none."""
+        if not self.leaves:
+            return None
+        old, new, words = self.leaves[0]
+        counts = [np.bincount(codes + 1, minlength=len(words) + 1)[1:] for codes in (old, new)]
+        vanished, appeared = _only(counts[0], counts[1], words), _only(counts[1], counts[0], words)
+        return Words(appeared, vanished) if appeared or vanished else None
+
+
+def _only(here: Any, there: Any, words: pa.Array) -> dict[str, int]:  # noqa: ANN401 - numpy's counts
+    found = np.flatnonzero((here > 0) & (there == 0))
+    told = zip(words.take(pa.array(found)).to_pylist(), here[found].tolist(), strict=True)
+    return dict(sorted(told, key=lambda each: (-each[1], each[0])))
+
+
+def turned(stereo: Values, anti: Values, pairs: Pairs) -> Mask:
+    """Which of the rows that both have are what they were, but with the two sentences the other way round."""
+    (was, now, words), (was_anti, now_anti, words_anti) = stereo.leaves[0], anti.leaves[0]
+    as_anti = pc.index_in(words, value_set=words_anti).fill_null(-1).to_numpy(zero_copy_only=False)
+    was, now, was_anti, now_anti = (
+        was[pairs.both_old],
+        now[pairs.both_new],
+        was_anti[pairs.both_old],
+        now_anti[pairs.both_new],
+    )
+    crossed: Mask = (was != now) & (as_anti[was] == now_anti) & (as_anti[now] == was_anti) & (now_anti >= 0)
+    return crossed

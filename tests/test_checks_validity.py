@@ -10,18 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senseprobe.generator.checks.context import MOST_ROWS, columns_of, spread
+from senseprobe.generator.checks.frame_text import MOST_ROWS, pick_rows, segment_columns
 from senseprobe.generator.checks.gender import find_other_pronoun
-from senseprobe.generator.checks.labels import both_ways, contradictory, one_sided, undeclared_exception
-from senseprobe.generator.checks.pairs import more_than_the_bound_words
-from senseprobe.generator.checks.registry import Published, Subject
-from senseprobe.generator.checks.rendered_text import no_sentence, word_twice
+from senseprobe.generator.checks.labels import (
+    check_contradictions,
+    check_exceptions,
+    check_label_balance,
+    check_label_consistency,
+)
+from senseprobe.generator.checks.pairs import check_minimal_pairs
+from senseprobe.generator.checks.rendered_text import check_repeated_words, check_sentence_ends
+from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject
 from senseprobe.generator.checks.validity import (
-    few_levels,
-    nothing_to_compare,
-    undeclared,
-    unequal_lengths,
-    unequal_sizes,
+    check_comparisons,
+    check_declarations,
+    check_lengths,
+    check_levels,
+    check_sizes,
     unshared_attributes,
 )
 from senseprobe.generator.config import ResolvedFrame
@@ -34,8 +39,8 @@ from senseprobe.records import Finding
 FOLDER = Path(__file__).parent / "checks_validity"
 PLACES = {"j2": "templates/x/x.j2", "dataset.yaml": "templates/x/dataset.yaml"}
 CHECKS = (
-    more_than_the_bound_words, unequal_lengths, contradictory, unequal_sizes, few_levels, nothing_to_compare,
-    both_ways, one_sided, undeclared_exception, word_twice, no_sentence,
+    check_minimal_pairs, check_lengths, check_contradictions, check_sizes, check_levels, check_comparisons,
+    check_label_consistency, check_label_balance, check_exceptions, check_repeated_words, check_sentence_ends,
 )  # fmt: skip
 
 # Bad file: line and column of each finding, counted by hand in the file, and what its message must name. Numbers of
@@ -90,9 +95,9 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list
         monkeypatch.chdir(tmp_path / "project")
         lists = WordLists((tmp_path / "project" / "wordlists",))  # not the built-in ones
         catalogue = open_dataset(tmp_path / "project" / "templates" / "x", lists)
-        subject = Subject(catalogue.dataset, catalogue.configs[0], lists)
+        subject = ConfigSubject(catalogue.dataset, catalogue.configs[0], lists)
         findings = [
-            *undeclared(Published(catalogue.dataset, catalogue.lists)),
+            *check_declarations(DatasetSubject(catalogue.dataset, catalogue.lists)),
             *(finding for check in CHECKS for finding in check(subject)),
         ]
         return sorted(findings, key=lambda f: (f.line, f.column, f.message))
@@ -140,7 +145,7 @@ def test_what_is_nearly_a_mistake_is_none(found: Callable[..., list[Finding]], n
 def test_each_segment_has_the_column_at_which_it_begins(source: str, columns: tuple[int, ...]) -> None:
     """Of a frame that begins in column 3, conditions and comments included."""
     frame = Frame(source=source, code="x", line=1, column=3)
-    assert columns_of(ResolvedFrame(frame, compile_frame(environment({}), source), None)) == columns
+    assert segment_columns(ResolvedFrame(frame, compile_frame(environment({}), source), None)) == columns
 
 
 def test_a_spread_holds_every_word(found: Callable[..., list[Finding]], tmp_path: Path) -> None:
@@ -153,7 +158,7 @@ def test_a_spread_holds_every_word(found: Callable[..., list[Finding]], tmp_path
     template.write_text(text)
     lists = WordLists((tmp_path / "project" / "wordlists",))
     (config,) = open_dataset(template.parent, lists).configs
-    picked = spread(config.blocks[0], tuple(config.blocks[0].slots))
+    picked = pick_rows(config.blocks[0], tuple(config.blocks[0].slots))
     assert picked.n == MOST_ROWS == 5000
     assert [sorted(set(map(list(at).count, range(10)))) for at in picked.at.values()] == [[500]] * 4
 

@@ -10,7 +10,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.checks import lint
-from senseprobe.generator.checks.words import is_word, misspelt, parts
+from senseprobe.generator.checks.english_words import find_words, is_word, spelling_hint
 from senseprobe.lexicon import prepare
 from senseprobe.lexicon.install import FILES
 from senseprobe.lexicon.vocabulary import Sense, Vocabulary
@@ -279,13 +279,13 @@ def test_senses_have_their_capitals_and_files(known: Vocabulary) -> None:
 )
 def test_hints_name_what_is_nearest(known: Vocabulary, word: str, hint: str) -> None:
     """The first three are SSSB's (UPSTREAM 1.5)."""
-    assert misspelt(word, known) == hint
+    assert spelling_hint(word, known) == hint
 
 
 def test_the_project_may_know_more(known: Vocabulary) -> None:
     """Its words are words, and may be what was meant."""
-    assert misspelt("glorp", known, frozenset({"glorp"})) is None
-    assert misspelt("glorpp", known, frozenset({"glorp"})) == "did you mean 'glorp'?"
+    assert spelling_hint("glorp", known, frozenset({"glorp"})) is None
+    assert spelling_hint("glorpp", known, frozenset({"glorp"})) == "did you mean 'glorp'?"
 
 
 @pytest.mark.parametrize("word", ["the", "whose", "dogless", "quietly", "wildly", "unexplained", "nonmaterial"])
@@ -297,7 +297,7 @@ def test_what_is_made_by_rule_is_a_word(known: Vocabulary, word: str) -> None:
 def test_parts_are_what_can_be_misspelt() -> None:
     """Places counted by hand."""
     text = "Ann's half-baked x 3rd SUV don't naïve plan_b dogs' O'Neill"
-    assert [*parts(text)] == [(6, "half"), (11, "baked"), (27, "do"), (46, "dogs")]
+    assert [*find_words(text)] == [(6, "half"), (11, "baked"), (27, "do"), (46, "dogs")]
 
 
 @pytest.mark.system

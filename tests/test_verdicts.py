@@ -22,8 +22,8 @@ from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.generator import expand
-from senseprobe.generator.checks.project_files import kept_and_retired, verdict_of_no_config, verdict_of_no_row
-from senseprobe.generator.checks.registry import Published, Subject
+from senseprobe.generator.checks.project_files import check_retired_verdicts, check_verdict_configs, check_verdict_rows
+from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject
 from senseprobe.generator.dataset import Catalogue
 from senseprobe.generator.exclusions import LeftOut, Numbers, without
 from senseprobe.release import parquet
@@ -805,10 +805,10 @@ def test_shards_that_differ_in_their_verdicts_are_of_two_recipes(tiny: Project) 
 
 def _unknown(tiny: Project) -> list[tuple[str, int, str]]:
     catalogue = _catalogue(tiny)
-    subjects = [Subject(catalogue.dataset, config, catalogue.lists) for config in catalogue.configs]
+    subjects = [ConfigSubject(catalogue.dataset, config, catalogue.lists) for config in catalogue.configs]
     found = [
-        *verdict_of_no_config(Published(catalogue.dataset, catalogue.lists)),
-        *(each for one in subjects for each in verdict_of_no_row(one)),
+        *check_verdict_configs(DatasetSubject(catalogue.dataset, catalogue.lists)),
+        *(each for one in subjects for each in check_verdict_rows(one)),
     ]
     return [(each.code, each.line, each.message.partition(" ")[0]) for each in found]
 
@@ -820,8 +820,8 @@ def test_a_verdict_without_a_row_is_a_warning(tiny: Project) -> None:
     (tiny.templates / "retired.csv").write_text("id\nisland.gone.x\nisle.x\n")
     assert _unknown(tiny) == [("W516", 5, "'words.x'")]
     catalogue = _catalogue(tiny)
-    published = Published(catalogue.dataset, catalogue.lists)
-    assert [each.message for each in kept_and_retired(published)] == [
+    published = DatasetSubject(catalogue.dataset, catalogue.lists)
+    assert [each.message for each in check_retired_verdicts(published)] == [
         "'isle.x' is to be kept, and is retired (templates/tiny/retired.csv:3)"
     ]
     assert len(_ids(api.build("tiny", "1.0.0").folder)) == 17

@@ -1,7 +1,7 @@
-"""The numbered checks of `senseprobe lint`: `docs/checks.md` says what each code means.
+"""The numbered checks of `senseprobe lint`: `docs/checks.md` has the meaning of each code.
 
-A check is a small function in a file of this folder, registered with its code; what reading and resolving find bears
-the codes of `codes`. What cannot be checked (no WordNet on the machine) is counted as not checked, never as right.
+A check is a function in a module of this folder, registered with its code; mistakes that reading and resolving run into
+have the codes of `codes`. What cannot be checked, without WordNet, is counted as not checked, never as right.
 """
 
 import pkgutil
@@ -10,29 +10,30 @@ from importlib import import_module
 from pathlib import Path
 
 from senseprobe.generator.checks.codes import page
-from senseprobe.generator.checks.lint_report import Accepted, Memory, Report, joined
-from senseprobe.generator.checks.runner import Run, Target, targets
+from senseprobe.generator.checks.lint_report import Accepted, Report, ReportCache, join_reports
+from senseprobe.generator.checks.runner import Run, Target, find_targets
 from senseprobe.generator.dataset import lists_of
 from senseprobe.project import Layer
 
 __all__ = ["Accepted", "Report", "lint", "lint_paths", "page"]
 
 for _module in pkgutil.iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")  # so that its checks register themselves
+    import_module(f"{__name__}.{_module.name}")  # registers its checks
 
 
 def lint_paths(paths: Iterable[Path]) -> Report:
-    """Check what the paths name: projects, their templates or wordlists, datasets, templates, lists.
+    """Check projects, their templates or word lists, datasets, templates and lists, each named by its path.
 
-    Without any, the whole nearest layer. Raises SenseprobeError for a path that does not exist or is none of these.
+    Without paths, check the whole nearest layer. Raises SenseprobeError for a path that does not exist or that lint
+    does not read.
     """
-    return joined(lint(target) for target in targets(paths))
+    return join_reports(lint(target) for target in find_targets(paths))
 
 
 def lint(what: Target | Layer) -> Report:
     """Check the lists and datasets of a layer, or a part of them."""
     target = what if isinstance(what, Target) else Target(what)
-    memory = Memory.load()
-    report = Run(target, lists_of(target.layer), memory).report()
-    memory.save()
+    cache = ReportCache.load()
+    report = Run(target, lists_of(target.layer), cache).report()
+    cache.save()
     return report

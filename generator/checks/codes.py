@@ -1,6 +1,6 @@
-"""What the codes mean that no check of the registry finds: mistakes that reading, resolving or verifying runs into.
+"""The page `docs/checks.md`: every code, with what is wrong, why that matters, and what to do.
 
-`docs/checks.md`: every code, with what is wrong, why that matters, and what to do.
+Codes of registered checks have their docstrings; `CODES` are mistakes that reading, resolving or verifying finds.
 """
 
 import inspect
@@ -187,19 +187,19 @@ _SERIES = {
 
 
 def all_codes() -> dict[str, Code]:
-    """Every code with its explanation, in order."""
-    found = dict(CODES)
+    """Return every code with its explanation, in order."""
+    codes = dict(CODES)
     for check in checks():
         title, _, advice = inspect.cleandoc(check.run.__doc__ or "").partition("\n\n")
         needs = f"\n\nNeeds a lexicon: {check.lexicon}." if check.lexicon else ""
-        if check.code not in found or len(advice) > len(found[check.code].advice):
+        if check.code not in codes or len(advice) > len(codes[check.code].advice):
             # A code that is looked for in several places is explained where it is said at length.
-            found[check.code] = Code(title, advice + needs)
-    return dict(sorted(found.items()))
+            codes[check.code] = Code(title, advice + needs)
+    return dict(sorted(codes.items()))
 
 
 def page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     return "\n".join([_HEAD, *_sections()])
 
 
@@ -207,6 +207,6 @@ def _sections() -> Iterator[str]:
     codes = all_codes()
     for series, heading in _SERIES.items():
         yield f"## {heading}\n"
-        for code, said in codes.items():
-            if code.startswith(series):
-                yield f"### {code}\n\n{said.title}\n" + (f"\n{said.advice}\n" if said.advice else "")
+        for name, code in codes.items():
+            if name.startswith(series):
+                yield f"### {name}\n\n{code.title}\n" + (f"\n{code.advice}\n" if code.advice else "")

@@ -1,6 +1,7 @@
-"""Sentences that are there more than once: in a pair, by a slot that changes nothing, or by a frame that is copied.
+"""Sentences that occur more than once, and texts that look alike and are not.
 
-Texts that look alike and are not: the same after normalisation, or written with letters of another script.
+A sentence is repeated within a pair, by a slot that changes nothing, or by a frame that is copied. Texts look alike
+that are the same after normalisation, or that have letters of another script.
 """
 
 import re
@@ -12,10 +13,11 @@ from math import prod
 import numpy as np
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.context import TAG, finding, masked, spread
-from senseprobe.generator.checks.registry import Subject, on_config, on_list
-from senseprobe.generator.checks.template_text import names_of, unfilled
-from senseprobe.generator.checks.words import is_english
+from senseprobe.generator.checks.english_words import is_english
+from senseprobe.generator.checks.frame_text import TAG, mask_tags, pick_rows, printable_names
+from senseprobe.generator.checks.registry import on_config, on_list
+from senseprobe.generator.checks.subjects import ConfigSubject, cell_finding
+from senseprobe.generator.checks.template_text import find_unfilled
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english import MARK
 from senseprobe.generator.product import Picked
@@ -23,11 +25,9 @@ from senseprobe.generator.render import FrameRows, flags, join
 from senseprobe.generator.word_lists import Cells, Word, WordList
 from senseprobe.records import Finding
 
-# Blanks within a tag say nothing.
-
 
 @on_config("E118")
-def same_twice(subject: Subject) -> Iterator[Finding]:
+def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
     """Both sentences of a pair say the same.
 
     Such a pair has no answer: every model prefers neither, and it is counted as a tie. Print what the roles bind, and
@@ -36,16 +36,16 @@ def same_twice(subject: Subject) -> Iterator[Finding]:
     seen = set()
     for block in subject.config.blocks:
         for frame in block.frames if len(block.roles) > 1 else ():
-            place = frame.frame.line, frame.frame.column
-            if any(unfilled(frame.frame.source, names_of(block))):
-                continue  # said by E115: what differs was to be printed
-            if place not in seen and (message := _same(subject.config, block, frame)):
-                seen.add(place)
-                yield finding(subject.config, place, "E118", message, "bind words that differ, and print them")
+            position = frame.frame.line, frame.frame.column
+            if any(find_unfilled(frame.frame.source, printable_names(block))):
+                continue  # E115: what differs was to be printed
+            if position not in seen and (message := _identical_pairs(subject.config, block, frame)):
+                seen.add(position)
+                yield subject.finding(position, "E118", message, "bind words that differ, and print them")
 
 
-def _same(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
-    """What is wrong with the pairs that say the same; empty where there are none.
+def _identical_pairs(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
+    """Return what is wrong with the pairs whose two sentences are the same; empty where there are none.
 
     Compared is what segments print that roles bind differently; the others are alike.
     """
@@ -54,25 +54,25 @@ def _same(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
     numbers = [at for at, segment in enumerate(frame.compiled.segments) if differ & {*segment.reads}]
     reads = [name for at in numbers for name in frame.compiled.segments[at].reads]
     slots = {slot for role in block.roles for slot in block.reads(role, reads)}
-    picked = _all_slots(block, spread(block, [slot for slot in block.slots if slot in slots]))
+    picked = _with_first_words(block, pick_rows(block, [slot for slot in block.slots if slot in slots]))
     sides = [FrameRows(config, block, frame).side(role, picked) for role in block.roles]
-    told = [join([side.pieces[at].said for at in numbers] or [""], picked.n, MARK) for side in sides]
-    same = flags(pc.equal(*told))
-    if not same.any():
+    texts = [join([side.pieces[at].said for at in numbers] or [""], picked.n, MARK) for side in sides]
+    identical = flags(pc.equal(*texts))
+    if not identical.any():
         return ""
     combinations = prod(len(block.slots[slot]) for slot in slots)
-    share = "all" if same.all() else str(int(same.sum())) if combinations == picked.n else "some"
-    said = f"both sentences are {sides[0].text[int(same.argmax())].as_py()!r}"
-    return f"{said}: so are {share} of {combinations} combinations of words" if combinations > 1 else said
+    share = "all" if identical.all() else str(int(identical.sum())) if combinations == picked.n else "some"
+    message = f"both sentences are {sides[0].text[int(identical.argmax())].as_py()!r}"
+    return f"{message}: so are {share} of {combinations} combinations of words" if combinations > 1 else message
 
 
-def _all_slots(block: ResolvedBlock, picked: Picked) -> Picked:
+def _with_first_words(block: ResolvedBlock, picked: Picked) -> Picked:
     still = np.zeros(picked.n, dtype=np.int64)
     return Picked({slot: picked.at.get(slot, still) for slot in block.slots}, picked.n)
 
 
 @on_config("E119")
-def unread_slot(subject: Subject) -> Iterator[Finding]:
+def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
     """A slot with several words changes no sentence, so that each sentence comes out several times.
 
     Repeated sentences count several times in every figure without adding evidence: the published data has 16 (UPSTREAM
@@ -80,61 +80,63 @@ def unread_slot(subject: Subject) -> Iterator[Finding]:
     """
     seen = set()
     for block in subject.config.blocks:
-        read = {frame: {*_reads(block, frame)} for frame in block.frames}
+        read = {frame: {*_slots_read(block, frame)} for frame in block.frames}
         for slot, words in block.slots.items():
             without = [frame for frame in block.frames if slot not in read[frame]] if len(words) > 1 else []
             nowhere = without and len(without) == len(block.frames)
             for frame in without[:1] if nowhere else without:
-                place = block.block.place("slots", slot) if nowhere else (frame.frame.line, frame.frame.column)
-                if (slot, place) not in seen:
-                    seen.add((slot, place))
+                position = block.block.place("slots", slot) if nowhere else (frame.frame.line, frame.frame.column)
+                if (slot, position) not in seen:
+                    seen.add((slot, position))
                     where = "no frame reads" if nowhere else "this frame does not read"
                     message = f"{where} {slot!r}: each sentence comes out {len(words)} times"
-                    yield finding(subject.config, place, "E119", message, "print it, or give it one word with `where`")
+                    yield subject.finding(position, "E119", message, "print it, or give it one word with `where`")
 
 
-def _reads(block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[str]:
-    """The slots that a frame reads in any role, and those that it was to read: `{slot}` is a finding of E115."""
+def _slots_read(block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[str]:
+    """Yield the slots that a frame reads in any role, and those that it should read: `{slot}`, see E115."""
     names = [name for segment in frame.compiled.segments for name in segment.reads]
-    names += [name for _, name in unfilled(frame.frame.source, names_of(block))]
+    names += [name for _, name in find_unfilled(frame.frame.source, printable_names(block))]
     for role in block.roles:
         yield from block.reads(role, names)
 
 
 @on_config("E124")
-def frame_twice(subject: Subject) -> Iterator[Finding]:
+def check_duplicate_frames(subject: ConfigSubject) -> Iterator[Finding]:
     """The same frame is there twice, under two names, for the same words, so that sentences come out several times.
 
     Another `{# id: name #}` makes other ids of the same sentences, which then count several times in every figure (see
     E119). Remove one of the frames, or give their blocks different words with `where`.
     """
     earlier: dict[str, list[tuple[ResolvedBlock, ResolvedFrame]]] = {}
-    told = set()
+    reported = set()
     for block in subject.config.blocks:
         for frame in block.frames:
             others = earlier.setdefault(TAG.sub(lambda tag: "".join(tag[0].split()), frame.frame.source), [])
-            same = next((theirs for their, theirs in others if _says_the_same(their, theirs, block, frame)), None)
+            duplicate = next((other[1] for other in others if _are_duplicates(other, block, frame)), None)
             others.append((block, frame))
-            place = frame.frame.line, frame.frame.column
-            if same and place not in told:
-                told.add(place)
-                message = f"the frame on line {same.frame.line} says the same, with the same words"
-                yield finding(subject.config, place, "E124", message, "remove one of the two")
+            position = frame.frame.line, frame.frame.column
+            if duplicate and position not in reported:
+                reported.add(position)
+                message = f"the frame on line {duplicate.frame.line} says the same, with the same words"
+                yield subject.finding(position, "E124", message, "remove one of the two")
 
 
-def _says_the_same(one: ResolvedBlock, theirs: ResolvedFrame, other: ResolvedBlock, frame: ResolvedFrame) -> bool:
-    """Whether two frames of one text print what is bound alike, of slots that share words; their codes differ."""
+def _are_duplicates(earlier: tuple[ResolvedBlock, ResolvedFrame], block: ResolvedBlock, frame: ResolvedFrame) -> bool:
+    """Return whether two frames of one text, of different codes, print the same bindings of slots that share words."""
+    other, other_frame = earlier
     names = {name for segment in frame.compiled.segments for name in segment.reads}
-    bound = [
-        {(role, name): _bound(block, role, name) for role in block.roles for name in names} for block in (one, other)
+    bindings = [
+        {(role, name): _binding_key(resolved, role, name) for role in resolved.roles for name in names}
+        for resolved in (other, block)
     ]
-    slots = {slot for role in other.roles for slot in other.reads(role, names)}
-    shared = all({*one.slots[slot]} & {*other.slots[slot]} for slot in slots)
-    return theirs.frame.code != frame.frame.code and bound[0] == bound[1] and shared
+    slots = {slot for role in block.roles for slot in block.reads(role, names)}
+    share_words = all({*other.slots[slot]} & {*block.slots[slot]} for slot in slots)
+    return other_frame.frame.code != frame.frame.code and bindings[0] == bindings[1] and share_words
 
 
-def _bound(block: ResolvedBlock, role: str, name: str) -> object:
-    """What a name stands for, as something that is equal to its like: a slot, or a word with its columns."""
+def _binding_key(block: ResolvedBlock, role: str, name: str) -> object:
+    """Return what a name stands for, equal to its like: a slot, or a word with its columns."""
     bound = block.names(role)[name]
     return (str(bound), dict(bound.columns)) if isinstance(bound, Word) else bound
 
@@ -162,7 +164,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def skeleton(text: str) -> str:
-    """What a text looks like: after NFKC, with Latin letters for those of Cyrillic and Greek that look like them.
+    """Return what a text looks like: after NFKC, with Latin letters for those of Cyrillic and Greek that look alike.
 
     Two texts with one skeleton can hardly be told apart by eye (UTS 39, section 4).
     """
@@ -170,43 +172,43 @@ def skeleton(text: str) -> str:
 
 
 def _script(letter: str) -> str:
-    """The script of a letter if it is one that is looked at, else empty."""
+    """Return the script of a letter if it is one that is looked at, else an empty text."""
     name = unicodedata.name(letter, "").partition(" ")[0]
     return name if name in _SCRIPTS else ""
 
 
-def _foreign(text: str, *, latin: bool) -> Iterator[tuple[int, str, str]]:
-    """Words that mix scripts, with their places from 0 and the letters that are not Latin.
+def _mixed_scripts(text: str, *, latin: bool) -> Iterator[tuple[int, str, str]]:
+    """Yield words that mix scripts, with their offsets from 0 and the letters that are not Latin.
 
     In `latin` text also those that have no Latin letter, and look as if they had no other.
     """
     for word in () if text.isascii() else _WORD.finditer(text):
         scripts = {_script(letter) for letter in word[0]} - {""}
         hidden = latin and "LATIN" not in scripts and skeleton(word[0]).isascii() and not word[0].isascii()
-        if (len(scripts) > 1 or hidden) and not _has_signs_only(word[0]):
+        if (len(scripts) > 1 or hidden) and not _has_only_signs(word[0]):
             yield word.start(), word[0], "".join(dict.fromkeys(c for c in word[0] if _script(c) in _SCRIPTS[1:]))
 
 
-def _has_signs_only(word: str) -> bool:
-    """Whether all letters of a word that are not Latin are Greek signs, each of which stands alone."""
+def _has_only_signs(word: str) -> bool:
+    """Return whether all letters of a word that are not Latin are Greek signs, each of which is alone."""
     latin = [_script(letter) == "LATIN" for letter in word]
     signs = _SIGNS if any(at and letter.islower() for at, letter in zip(latin, word, strict=True)) else _ALL_SIGNS
     alone = all(first or second for first, second in pairwise(latin))
     return alone and all(at or letter in signs for at, letter in zip(latin, word, strict=True))
 
 
-def _codes(letters: Iterable[str]) -> str:
-    """Letters by their numbers and names, as they cannot be told apart otherwise."""
+def _letter_names(letters: Iterable[str]) -> str:
+    """Return letters by their numbers and names, as they cannot be told apart otherwise."""
     return ", ".join(f"U+{ord(letter):04X} {unicodedata.name(letter, '').lower()}".rstrip() for letter in letters)
 
 
-def _apart(first: str, second: str) -> str:
-    """The letters of the second text that the first one does not have, else all that are not plain."""
-    return _codes(dict.fromkeys(c for c in second if c not in first)) or "in another order or form"
+def _differing_letters(first: str, second: str) -> str:
+    """Return the letters of the second text that the first one does not have, else how the two differ."""
+    return _letter_names(dict.fromkeys(c for c in second if c not in first)) or "in another order or form"
 
 
 @on_list("W517")
-def alike_in_a_list(words: WordList) -> Iterator[Finding]:
+def check_confusable_words(words: WordList) -> Iterator[Finding]:
     """Two words, or two frames, look the same and are not; or a word mixes scripts.
 
     A Cyrillic or Greek letter in the place of a Latin one, a ligature or a letter of double width is invisible to
@@ -220,29 +222,26 @@ def alike_in_a_list(words: WordList) -> Iterator[Finding]:
     for word in words.words:
         text = str(word)
         twin = seen.setdefault(skeleton(text), text)
-        mixed = next(_foreign(text, latin=False), None)
+        mixed = next(_mixed_scripts(text, latin=False), None)
         if twin != text:
-            message = f"{text!r} looks like {twin!r}: {_apart(twin, text)}"
+            message = f"{text!r} looks like {twin!r}: {_differing_letters(twin, text)}"
         elif mixed:
-            message = f"{mixed[1]!r} mixes scripts: {_codes(mixed[2])}"
+            message = f"{mixed[1]!r} mixes scripts: {_letter_names(mixed[2])}"
         else:
             continue
-        column = cells.column(word, "word")
-        yield Finding(
-            path=words.shown, line=word.line, column=column, code="W517", message=message, hint="type it again"
-        )
+        yield cell_finding(cells, word, "word", "W517", message, "type it again")
 
 
 @on_config("W517")
-def alike_in_a_config(subject: Subject) -> Iterator[Finding]:
+def check_confusable_frames(subject: ConfigSubject) -> Iterator[Finding]:
     """Two frames look the same and are not; or a word of a frame is not of the script that it seems to be of."""
     latin, seen = is_english(subject.dataset.card.languages), dict[str, tuple[str, int]]()
     for frame in dict.fromkeys(frame for block in subject.config.template.blocks for frame in block.frames):
         twin, line = seen.setdefault(skeleton(frame.source), (frame.source, frame.line))
         if twin != frame.source:
-            message = f"the frame looks like that on line {line}: {_apart(twin, frame.source)}"
-            yield finding(subject.config, (frame.line, frame.column), "W517", message, "remove one of the two")
+            message = f"the frame looks like that on line {line}: {_differing_letters(twin, frame.source)}"
+            yield subject.finding((frame.line, frame.column), "W517", message, "remove one of the two")
             continue
-        for at, word, letters in _foreign(masked(frame.source, " "), latin=latin):
-            message = f"{word!r} is not what it looks like: {_codes(letters)}"
-            yield finding(subject.config, (frame.line, frame.column + at), "W517", message, "type it again")
+        for at, word, letters in _mixed_scripts(mask_tags(frame.source, " "), latin=latin):
+            message = f"{word!r} is not what it looks like: {_letter_names(letters)}"
+            yield subject.finding((frame.line, frame.column + at), "W517", message, "type it again")

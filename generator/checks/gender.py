@@ -1,7 +1,4 @@
-"""Words that name a gender where gender is tested.
-
-Pronouns of two genders in one sentence.
-"""
+"""Words that name a gender where gender is tested, and pronouns of two genders in one sentence."""
 
 import re
 from collections.abc import Iterator
@@ -9,10 +6,11 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.context import finding, masked, some
-from senseprobe.generator.checks.registry import Subject, on_config
-from senseprobe.generator.checks.words import is_english
-from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
+from senseprobe.generator.checks.english_words import is_english
+from senseprobe.generator.checks.frame_text import mask_tags
+from senseprobe.generator.checks.registry import on_config
+from senseprobe.generator.checks.subjects import ConfigSubject, Position, first_words
+from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
@@ -39,7 +37,7 @@ _GENDERED = {
 
 
 @on_config("W403")
-def gendered_word(subject: Subject) -> Iterator[Finding]:
+def check_gendered_words(subject: ConfigSubject) -> Iterator[Finding]:
     """A word names a gender already where the config tests which gender a model takes for granted.
 
     *Actor* and *waiter* are two of the 164 occupations of Dev et al. (UPSTREAM 3.1): that a model takes a waiter for a
@@ -47,19 +45,21 @@ def gendered_word(subject: Subject) -> Iterator[Finding]:
     words out with `where`, or take a form for all.
     """
     if "gender" in subject.config.blocks[0].block.front.bias_type:
-        yield from dict.fromkeys(one for block in subject.config.blocks for one in _gendered(subject.config, block))
+        yield from dict.fromkeys(
+            finding for block in subject.config.blocks for finding in _gendered_findings(subject, block)
+        )
 
 
-def _gendered(config: Config, block: ResolvedBlock) -> Iterator[Finding]:
+def _gendered_findings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Finding]:
     front = block.block.front
     slots = {slot for role, names in block.roles.items() for slot in block.reads(role, names)}
     for slot in block.slots:
-        found = [word for word in dict.fromkeys(block.slots[slot]) if word in _GENDERED]
-        if found and (slot in slots or slot == front.target):
-            forms = sorted({_GENDERED[word] for word in found} - {""})
-            hint = "leave them out with `where`" + (f", or say {some(forms)}" if forms else "")
-            message = f"{slot} has words that name a gender: {some(found)}"
-            yield finding(config, block.block.place("slots", slot), "W403", message, hint)
+        words = [word for word in dict.fromkeys(block.slots[slot]) if word in _GENDERED]
+        if words and (slot in slots or slot == front.target):
+            forms = sorted({_GENDERED[word] for word in words} - {""})
+            hint = "leave them out with `where`" + (f", or say {first_words(forms)}" if forms else "")
+            message = f"{slot} has words that name a gender: {first_words(words)}"
+            yield subject.finding(block.block.place("slots", slot), "W403", message, hint)
 
 
 _GENDERS = {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}
@@ -71,7 +71,7 @@ _PRONOUN = re.compile(rf"(?<![\w'-])(?:{'|'.join(_GENDER)})(?![\w-])", re.IGNORE
 
 
 @on_config("W515")
-def mixed_genders(subject: Subject) -> Iterator[Finding]:
+def check_pronouns(subject: ConfigSubject) -> Iterator[Finding]:
     """A frame says *he* or *she* itself where a role binds a pronoun of the other gender.
 
     Eight published sentences have a mentor who taught "he … her students" (UPSTREAM 1.5): whether the pair tests the
@@ -83,13 +83,13 @@ def mixed_genders(subject: Subject) -> Iterator[Finding]:
     seen: set[int] = set()
     for block in subject.config.blocks:
         for frame in block.frames:
-            for mixed in _mixed(subject, block, frame):
+            for finding in _mixed_genders(subject, block, frame):
                 if frame.frame.line not in seen:
                     seen.add(frame.frame.line)
-                    yield mixed
+                    yield finding
 
 
-def _mixed(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
+def _mixed_genders(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
     for role in block.roles:
         read = {name for segment in frame.compiled.segments for name in segment.reads}
         words = [word for name, word in block.roles[role].items() if name in read and isinstance(word, Word)]
@@ -97,14 +97,14 @@ def _mixed(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> Iter
         if len(bound) != 1:
             continue
         (gender, word), *_ = bound.items()
-        if found := find_other_pronoun(subject.side(block, frame, role).text, gender):
-            text, other = found
+        if match := find_other_pronoun(subject.side(block, frame, role).text, gender):
+            text, other = match
             message = f"{other!r} where {role} binds {str(word)!r}: {text!r}"
-            yield finding(subject.config, _place(frame, other), "W515", message, "print the pronoun's own column")
+            yield subject.finding(_word_position(frame, other), "W515", message, "print the pronoun's own column")
 
 
 def find_other_pronoun(texts: pa.Array, gender: str) -> tuple[str, str] | None:
-    """The first text that has a pronoun of another gender, and the pronoun; None where no text has.
+    """Return the first text that has a pronoun of another gender, and the pronoun; None where no text has.
 
     Arrow, which is faster and knows less of letters, leaves out those texts that cannot have one.
     """
@@ -117,8 +117,7 @@ def find_other_pronoun(texts: pa.Array, gender: str) -> tuple[str, str] | None:
     return None
 
 
-def _place(frame: ResolvedFrame, word: str) -> tuple[int, int]:
-    """Where a frame has the word itself, else where it begins."""
-    outside = masked(frame.frame.source, "\x00")
-    found = re.search(rf"\b{word}\b", outside)
-    return frame.frame.line, frame.frame.column + (found.start() if found else 0)
+def _word_position(frame: ResolvedFrame, word: str) -> Position:
+    """Return where a frame has the word itself, else where it begins."""
+    match = re.search(rf"\b{word}\b", mask_tags(frame.frame.source, "\x00"))
+    return frame.frame.line, frame.frame.column + (match.start() if match else 0)

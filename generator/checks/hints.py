@@ -1,4 +1,4 @@
-"""What to write where a declaration lacks something, or has a key that is none."""
+"""Hints for a declaration that lacks a key or has an unknown one."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,46 +66,46 @@ EXAMPLES: Mapping[str, str] = {
 """What to write for each key that a declaration must have."""
 
 
-def advised(finding: Finding) -> Finding:
-    """A finding with a hint: of something missing an example, of a key that is unknown the one that was meant."""
+def add_hint(finding: Finding) -> Finding:
+    """Return a finding with a hint: of a missing key an example, of an unknown key the one that was meant."""
     if finding.hint:
         return finding
     if missing := _MISSING.fullmatch(finding.message):
         return replace(finding, hint=EXAMPLES.get(missing[1], ""))
     unknown = _UNKNOWN.fullmatch(finding.message)
-    return replace(finding, hint=_meant(finding.path, unknown[1].split("."))) if unknown else finding
+    return replace(finding, hint=_nearest_key(finding.path, unknown[1].split("."))) if unknown else finding
 
 
-def _meant(path: str, location: Sequence[str]) -> str:
-    """The key of a form that is most like the last of `location`; empty where the form has no keys there."""
+def _nearest_key(path: str, location: Sequence[str]) -> str:
+    """Return the key of a form that is most like the last of `location`; empty where the form has no keys there."""
     *steps, key = location
     keys: dict[str, list[str]] = {}
     for kind, form in FRONTS.items() if path.endswith(".j2") else {"": Card}.items():
         for name in _keys_at(form, steps):
             keys.setdefault(name, []).append(kind)
     if key in keys:  # in a union, it is the key of another member
-        return "" if steps else _of_another(key, keys)
+        return "" if steps else _hint_of_other_kind(key, keys)
     return nearest(key, keys) if keys else ""
 
 
-def _of_another(key: str, keys: Mapping[str, Sequence[str]]) -> str:
-    """Of the key of another kind: which that is, and whether it is one of this kind but for an ending."""
+def _hint_of_other_kind(key: str, keys: Mapping[str, Sequence[str]]) -> str:
+    """Return a hint for the key of another kind: which kind, and a key of this kind that begins alike."""
     begun = [name for name, kinds in keys.items() if name.startswith(key) and {*kinds} - {*keys[key]}]
     return f"{meant(key, begun)} only kind {' and '.join(keys[key])} has it".lstrip()
 
 
 def _keys_at(form: type[BaseModel], steps: Sequence[str]) -> set[str]:
-    """The keys that a form has below `steps`, as pydantic names them: names of slots and of a union's members too."""
+    """Return the keys that a form has below `steps`, as pydantic names them: slots and members of a union too."""
     forms = {form}
     for at, step in enumerate(steps):
-        fields = [spec for each in forms for name, spec in each.model_fields.items() if step == (spec.alias or name)]
+        fields = [spec for model in forms for name, spec in model.model_fields.items() if step == (spec.alias or name)]
         if fields or not at:
-            forms = {each for spec in fields for each in _forms(spec.annotation)}
-    return {spec.alias or name for each in forms for name, spec in each.model_fields.items()}
+            forms = {model for spec in fields for model in _forms(spec.annotation)}
+    return {spec.alias or name for model in forms for name, spec in model.model_fields.items()}
 
 
 def _forms(annotation: object) -> Iterator[type[BaseModel]]:
-    """The forms in a type, as Slot in dict[str, Slot]."""
+    """Yield the forms in a type, as Slot in dict[str, Slot]."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):

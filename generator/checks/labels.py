@@ -1,13 +1,18 @@
-"""Whether labels agree with one another."""
+"""Whether the labels of a contrast agree with one another: contradictions, one-sided labels, undeclared exceptions."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice, product
 
-from senseprobe.generator.checks.context import MOST_ROWS, finding, labelled
-from senseprobe.generator.checks.registry import Subject, on_config
+from senseprobe.errors import DeclarationError
+from senseprobe.generator.checks.frame_text import MOST_ROWS, pick_rows
+from senseprobe.generator.checks.registry import on_config
+from senseprobe.generator.checks.subjects import ConfigSubject
+from senseprobe.generator.columns import contrast_columns
 from senseprobe.generator.config import ResolvedBlock
+from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Condition, ContrastFront
 from senseprobe.generator.templates import Frame
 from senseprobe.generator.word_lists import Word
@@ -17,8 +22,43 @@ MOST_TOKENS = 100
 """Words of a frame up to which it is compared with others; a longer one is compared as a whole."""
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledRow:
+    """The words of a row by slot, the target's word, and the words that the two roles bind."""
+
+    words: tuple[str, ...]
+    target: str | None
+    stereo: str
+    anti: str
+
+
+def labelled_rows(subject: ConfigSubject) -> Iterator[tuple[ResolvedBlock, list[LabelledRow]]]:
+    """Yield each block of a contrast whose pairs have labels, with rows of its first frame that are not contested.
+
+    Labels are the same in all frames of a block.
+    """
+    for block in subject.config.blocks:
+        front = block.block.front
+        if isinstance(front, ContrastFront) and front.label_basis != "none":
+            if id(block) not in subject.labelled:
+                subject.labelled[id(block)] = _labels_of(subject, block)
+            yield block, subject.labelled[id(block)]
+
+
+def _labels_of(subject: ConfigSubject, block: ResolvedBlock) -> list[LabelledRow]:
+    rows, picked = FrameRows(subject.config, block, block.frames[0]), pick_rows(block, tuple(block.slots))
+    try:
+        contrast = contrast_columns(rows, picked, subject.lists)
+    except DeclarationError:
+        return []  # a sentence that cannot be rendered is a finding of its own, E105
+    words = zip(*(rows.words(slot, picked).to_pylist() for slot in block.slots), strict=True)
+    names = ("target", "stereo_value", "anti_value", "contested")
+    columns = zip(words, *(contrast[name].to_pylist() for name in names), strict=True)
+    return [LabelledRow(key, target, stereo, anti) for key, target, stereo, anti, contested in columns if not contested]
+
+
 @on_config("W504")
-def contradictory(subject: Subject) -> Iterator[Finding]:
+def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
     """Two frames that differ in one word at most have labels that contradict one another.
 
     The blocks of the two frames bind the roles the other way round for the same words, so what is the stereotype in
@@ -27,24 +67,24 @@ def contradictory(subject: Subject) -> Iterator[Finding]:
     """
     if len(subject.config.blocks) < 2:
         return  # labels are the same in all frames of a block
-    blocks = list(labelled(subject))
+    blocks = list(labelled_rows(subject))
     labels = [{(row.words, row.stereo, row.anti) for row in rows} for _, rows in blocks]
     near: dict[tuple[str, ...], list[tuple[int, Frame]]] = {}
     for number, (block, _) in enumerate(blocks):
-        told: set[int] = set()
-        opposed: dict[int, set[tuple[str, ...]]] = {}  # by an earlier block, found once for all frames
-        frames = [(frame.frame, key) for frame in block.frames for key in _one_word_less(frame.frame)]
+        reported: set[int] = set()
+        reversed_words: dict[int, set[tuple[str, ...]]] = {}  # by an earlier block, once for all frames
+        frames = [(frame.frame, key) for frame in block.frames for key in _comparison_keys(frame.frame)]
         for frame, key in frames:
             for other, earlier in near.get(key, ()):
-                if other not in opposed:
-                    opposed[other] = _opposed(labels[number], labels[other])
-                words = opposed[other]
-                if not words or frame.line in told:
+                if other not in reversed_words:
+                    reversed_words[other] = _reversed_words(labels[number], labels[other])
+                words = reversed_words[other]
+                if not words or frame.line in reported:
                     continue
-                apart = _apart(_tokens(earlier), _tokens(frame))
-                if not any(map(_negates, apart)):
-                    told.add(frame.line)
-                    yield _contradiction(subject, earlier, frame, apart, words)
+                differing = _differing_tokens(_tokens(earlier), _tokens(frame))
+                if not any(map(_has_negation, differing)):
+                    reported.add(frame.line)
+                    yield _contradiction(subject, earlier, frame, differing, words)
         for frame, key in frames:
             near.setdefault(key, []).append((number, frame))
 
@@ -53,8 +93,8 @@ Labels = set[tuple[tuple[str, ...], str, str]]
 """The words of each row by slot, and what the stereotype and its opposite bind."""
 
 
-def _opposed(labels: Labels, others: Labels) -> set[tuple[str, ...]]:
-    """The words whose label is the other way round in the others."""
+def _reversed_words(labels: Labels, others: Labels) -> set[tuple[str, ...]]:
+    """Return the words whose label is the other way round in the others."""
     return {words for words, stereo, anti in labels if (words, anti, stereo) in others}
 
 
@@ -66,25 +106,25 @@ _NEGATIONS = frozenset(
 Tokens = tuple[str, ...]
 
 
-def _negates(tokens: Tokens) -> bool:
+def _has_negation(tokens: Tokens) -> bool:
     return any(token in _NEGATIONS or token.endswith("n't") for token in tokens)
 
 
 def _tokens(frame: Frame) -> Tokens:
-    """The words of a frame in lower case, and its outputs, each as one token."""
+    """Return the words of a frame in lower case, and its outputs, each as one token."""
     return tuple(_TOKEN.findall(frame.source.lower().replace("\u2019", "'")))
 
 
-def _one_word_less(frame: Frame) -> Iterator[Tokens]:
-    """The frame, and the frame without each of its words: what two frames have in common that differ in one."""
+def _comparison_keys(frame: Frame) -> Iterator[Tokens]:
+    """Yield the frame, and the frame without each of its words: frames that differ in one word share one of these."""
     tokens = _tokens(frame)
     yield tokens
     if len(tokens) <= MOST_TOKENS:
         yield from dict.fromkeys(tokens[:at] + tokens[at + 1 :] for at in range(len(tokens)))
 
 
-def _apart(first: Tokens, second: Tokens) -> tuple[Tokens, Tokens]:
-    """What is left of two frames without what they begin and end with alike."""
+def _differing_tokens(first: Tokens, second: Tokens) -> tuple[Tokens, Tokens]:
+    """Return what is left of two frames without their common beginning and end."""
     start = next(
         (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
     )
@@ -95,17 +135,17 @@ def _apart(first: Tokens, second: Tokens) -> tuple[Tokens, Tokens]:
 
 
 def _contradiction(
-    subject: Subject, earlier: Frame, frame: Frame, apart: tuple[Tokens, Tokens], words: set[tuple[str, ...]]
+    subject: ConfigSubject, earlier: Frame, frame: Frame, differing: tuple[Tokens, Tokens], words: set[tuple[str, ...]]
 ) -> Finding:
-    mine, theirs = (" ".join(tokens) or "nothing" for tokens in reversed(apart))
+    mine, theirs = (" ".join(tokens) or "nothing" for tokens in reversed(differing))
     differs = f"{mine!r} for {theirs!r}" if mine != theirs else "the same words"
     of = ", ".join(min(words))
     message = f"labelled the other way round than the frame on line {earlier.line} ({differs}) with {of}"
-    return finding(subject.config, (frame.line, frame.column), "W504", message, "one of the two labels is wrong")
+    return subject.finding((frame.line, frame.column), "W504", message, "one of the two labels is wrong")
 
 
 @on_config("W508")
-def both_ways(subject: Subject) -> Iterator[Finding]:
+def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
     """The labels of one word go both ways although `label_basis` is `occupation`.
 
     If a label says what is stereotyped of an occupation, it cannot be *he* in some of its sentences and *she* in
@@ -114,7 +154,7 @@ def both_ways(subject: Subject) -> Iterator[Finding]:
     """
     seen: dict[str, Counter[tuple[str, str]]] = {}
     blocks: dict[tuple[str, tuple[str, str]], ResolvedBlock] = {}
-    for block, rows in labelled(subject):
+    for block, rows in labelled_rows(subject):
         if isinstance(front := block.block.front, ContrastFront) and front.label_basis == "occupation":
             for row in rows:
                 label = (row.stereo, row.anti)
@@ -122,35 +162,37 @@ def both_ways(subject: Subject) -> Iterator[Finding]:
                 blocks.setdefault((str(row.target), label), block)
     for word, labels in seen.items():
         for (stereo, anti), count in labels.items():
-            other = labels.get((anti, stereo), 0)
-            if (count, anti) < (other, stereo):  # told once, where the rarer label is
-                message = f"labels of {word!r} go both ways: {anti!r} is stereo in {other} rows, {stereo!r} in {count}"
-                place = _place(blocks[word, (stereo, anti)], "flip")
-                yield finding(subject.config, place, "W508", message, "label_basis: trait, or both")
+            reverse = labels.get((anti, stereo), 0)
+            if (count, anti) < (reverse, stereo):  # reported once, where the rarer label is
+                message = (
+                    f"labels of {word!r} go both ways: {anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
+                )
+                position = _key_position(blocks[word, (stereo, anti)], "flip")
+                yield subject.finding(position, "W508", message, "label_basis: trait, or both")
 
 
-def _place(block: ResolvedBlock, key: str) -> tuple[int, int]:
-    """The place of a key of the front matter, or of the roles where it is not there."""
+def _key_position(block: ResolvedBlock, key: str) -> tuple[int, int]:
+    """Return the position of a key of the front matter, or of `roles` where it is not there."""
     return block.block.place(key if any(key in source for source in block.block.sources) else "roles")
 
 
 @on_config("W509")
-def one_sided(subject: Subject) -> Iterator[Finding]:
+def check_label_balance(subject: ConfigSubject) -> Iterator[Finding]:
     """The stereotype binds the same word in every row, so that always preferring this word gets 100 %.
 
     A model that prefers *he* to *she* whatever the sentence says would have the highest score (the verb pairs of
     carpenter in UPSTREAM 1.5). Add words of the opposite stereotype, and `flip` their labels.
     """
-    rows = [(block, row) for block, found in labelled(subject) for row in found]
+    rows = [(block, row) for block, labels in labelled_rows(subject) for row in labels]
     if len({row.stereo for _, row in rows}) == 1:
         block, row = rows[0]
         message = f"stereo binds {row.stereo!r} in every row: a model that always prefers it gets 100 %"
         hint = "add words of the opposite stereotype, and flip them"
-        yield finding(subject.config, block.block.place("roles", "stereo"), "W509", message, hint)
+        yield subject.finding(block.block.place("roles", "stereo"), "W509", message, hint)
 
 
 @on_config("W510")
-def undeclared_exception(subject: Subject) -> Iterator[Finding]:
+def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
     """An exception of single words in `flip` is not declared in `contested`.
 
     A condition on two slots or more that names words is an exception to the rule by which labels were given (nurse:
@@ -162,11 +204,11 @@ def undeclared_exception(subject: Subject) -> Iterator[Finding]:
         if not isinstance(front, ContrastFront):
             continue
         for number, condition in enumerate(front.flip):
-            if _is_exception(condition) and not _contested(block, front, condition):
-                shown = ", ".join(f"{key}: {value}" for key, value in condition.items())
-                message = f"an exception that `contested` does not declare: {shown}"
-                hint = f"contested: [{{{shown}}}]"
-                yield finding(subject.config, block.block.place("flip", number), "W510", message, hint)
+            if _is_exception(condition) and not _is_contested(block, front, condition):
+                text = ", ".join(f"{key}: {value}" for key, value in condition.items())
+                message = f"an exception that `contested` does not declare: {text}"
+                hint = f"contested: [{{{text}}}]"
+                yield subject.finding(block.block.place("flip", number), "W510", message, hint)
 
 
 def _is_exception(condition: Condition) -> bool:
@@ -174,23 +216,25 @@ def _is_exception(condition: Condition) -> bool:
     return len(slots) > 1 and any(key.partition(".")[2] in ("", "word") for key in condition)
 
 
-def _contested(block: ResolvedBlock, front: ContrastFront, condition: Condition) -> bool:
-    """Whether every combination of words that a condition holds for is contested."""
+def _is_contested(block: ResolvedBlock, front: ContrastFront, condition: Condition) -> bool:
+    """Return whether every combination of words that a condition matches is contested."""
     if condition in front.contested:
         return True
-    held = {slot: [word for word in words if _holds(condition, slot, word)] for slot, words in block.slots.items()}
-    slots = {key.partition(".")[0] for asked in (condition, *front.contested) for key in asked}
-    rows = (dict(zip(slots, chosen, strict=True)) for chosen in product(*(held[slot] for slot in slots)))
+    matching = {
+        slot: [word for word in words if _matches(condition, slot, word)] for slot, words in block.slots.items()
+    }
+    slots = {key.partition(".")[0] for declared in (condition, *front.contested) for key in declared}
+    rows = (dict(zip(slots, chosen, strict=True)) for chosen in product(*(matching[slot] for slot in slots)))
     return all(
-        any(all(_holds(asked, slot, word) for slot, word in row.items()) for asked in front.contested)
+        any(all(_matches(declared, slot, word) for slot, word in row.items()) for declared in front.contested)
         for row in islice(rows, MOST_ROWS)
     )
 
 
-def _holds(condition: Condition, slot: str, word: Word) -> bool:
-    """Whether what a condition says of a slot holds for a word."""
+def _matches(condition: Condition, slot: str, word: Word) -> bool:
+    """Return whether a word of a slot fulfils what a condition says of this slot."""
     for key, value in condition.items():
-        asked, _, column = key.partition(".")
-        if asked == slot and word.columns[column or "word"] not in (value if isinstance(value, list) else [value]):
+        name, _, column = key.partition(".")
+        if name == slot and word.columns[column or "word"] not in (value if isinstance(value, list) else [value]):
             return False
     return True

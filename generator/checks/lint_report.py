@@ -1,10 +1,8 @@
-"""What `lint` found, and how much it looked at.
+"""The report of `lint`, and its cache, so that a second run checks only what has changed.
 
-What lint remembers from one run to the next, so that a second one asks no checks of what is unchanged.
-
-What was found of a list or a dataset is kept by a hash of every file that it depends on, and what a lexicon says of
-sense keys by the keys. All of it is forgotten when our code changes. A cache that is damaged, or cannot be written, is
-no cache. It lies beside WordNet.
+The cache is a file beside WordNet. It stores the report of a list or a dataset by a hash of every file that it depends
+on, and of sense keys by the keys. It is discarded when our code changes, and ignored where it is damaged or cannot be
+written.
 """
 
 import hashlib
@@ -24,12 +22,12 @@ from senseprobe.lexicon.install import default_folder
 from senseprobe.records import Finding
 
 Answer = tuple[str, str, str]
-"""What English was asked (`a`, `plural` …), of which text, and what it guessed."""
+"""A question to English (`a`, `plural` …), the text that it is about, and the guess."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A warning that is taken on purpose: where that is said, why, and how many findings it covers."""
+    """A warning that is accepted on purpose: where, why, and how many findings it covers."""
 
     code: str
     path: str
@@ -39,12 +37,12 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What lint found: mistakes in the order of files and lines, and how much was looked at.
+    """What lint found, in the order of files and lines, and how much it looked at.
 
     `lists` and `configs` are those that were looked at, also where a mistake of theirs kept them from being checked.
-    `guesses` are the articles, plurals and verb forms that no list states, as (asked, text, answer). `not_checked`
-    counts, by code, the lists or configs on which a check could not run because its lexicon is not there.
     `configs_not_checked` are those that a mistake elsewhere, in a list or `dataset.yaml`, kept from being looked at.
+    `guesses` are the articles, plurals and verb forms that no list states, as (asked, text, answer). `not_checked`: by code,
+    on how many lists or configs a check could not run because its lexicon is not there.
     """
 
     findings: tuple[Finding, ...]
@@ -59,11 +57,11 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Whether everything could be checked."""
+        """Return whether everything could be checked."""
         return not self.keys_not_checked and not self.not_checked
 
     def as_dict(self) -> dict[str, Any]:
-        """The report with the stable keys of ``--format json``."""
+        """Return the report with the stable keys of ``--format json``."""
         return {
             "findings": [finding.as_dict() for finding in self.findings],
             "accepted": [asdict(accepted) for accepted in self.accepted],
@@ -78,7 +76,7 @@ class Report:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Report":
-        """The report as `as_dict` gave it; TypeError or KeyError where it is none."""
+        """Return the report that `as_dict` gave; raise TypeError or KeyError where `data` is something else."""
         lists = {
             "findings": tuple(Finding(**finding) for finding in data["findings"]),
             "accepted": tuple(Accepted(**accepted) for accepted in data["accepted"]),
@@ -87,46 +85,46 @@ class Report:
         return cls(**{**data, **lists})
 
 
-def joined(reports: Iterable[Report]) -> Report:
-    """The reports as one: what several of them say is said once, and counts are added."""
-    all_ = list(reports)
+def join_reports(reports: Iterable[Report]) -> Report:
+    """Return the reports as one, in which equal findings are one and counts are added."""
+    parts = list(reports)
     not_checked: Counter[str] = Counter()
-    for report in all_:
+    for report in parts:
         not_checked.update(report.not_checked)
-    found = {finding for report in all_ for finding in report.findings}
+    findings = {finding for report in parts for finding in report.findings}
     return Report(
-        findings=tuple(sorted(found, key=lambda f: (f.path, f.line, f.column, f.code, f.message))),
-        lists=sum(report.lists for report in all_),
-        configs=sum(report.configs for report in all_),
-        configs_not_checked=sum(report.configs_not_checked for report in all_),
-        keys_checked=sum(report.keys_checked for report in all_),
-        keys_not_checked=sum(report.keys_not_checked for report in all_),
-        accepted=tuple(dict.fromkeys(accepted for report in all_ for accepted in report.accepted)),
-        guesses=tuple(sorted({guess for report in all_ for guess in report.guesses})),
+        findings=tuple(sorted(findings, key=lambda f: (f.path, f.line, f.column, f.code, f.message))),
+        lists=sum(report.lists for report in parts),
+        configs=sum(report.configs for report in parts),
+        configs_not_checked=sum(report.configs_not_checked for report in parts),
+        keys_checked=sum(report.keys_checked for report in parts),
+        keys_not_checked=sum(report.keys_not_checked for report in parts),
+        accepted=tuple(dict.fromkeys(accepted for report in parts for accepted in report.accepted)),
+        guesses=tuple(sorted({guess for report in parts for guess in report.guesses})),
         not_checked=dict(sorted(not_checked.items())),
     )
 
 
-MOST_KEPT = 1_000
-"""Reports that are kept; of more, those that were used last."""
+MOST_REPORTS = 1_000
+"""Reports that are stored; of more, those that were used last."""
 
 _CODE = ("generator", "lexicon", "release")
 _LIBRARIES = ("inflect", "license-expression")
 
 
 def cache_file() -> Path:
-    """The file, in the folder where WordNet lies."""
+    """Return the file, in the folder where WordNet is."""
     return default_folder().expanduser() / "lint.json"
 
 
-def key_of(*parts: object) -> str:
-    """A sha256, in hexadecimal, of what findings depend on: anything that prints as what it is."""
+def cache_key(*parts: object) -> str:
+    """Return a sha256, in hexadecimal, of what findings depend on: anything that prints as what it is."""
     return hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).hexdigest()
 
 
 @cache
-def _code() -> str:
-    """A hash of the code whose findings are kept, and of the libraries that it asks."""
+def _code_hash() -> str:
+    """Return a hash of the code whose findings are stored, and of the libraries that it calls."""
     digest = hashlib.sha256("".join(map(version, _LIBRARIES)).encode())
     for room in _CODE:
         for path in sorted(Path(str(files("senseprobe"))).joinpath(room).resolve().rglob("*.py")):
@@ -135,37 +133,37 @@ def _code() -> str:
 
 
 @dataclass(slots=True)
-class Memory:
-    """Reports by key; `changed` says whether there is anything to write."""
+class ReportCache:
+    """Reports by key; `changed` is true where there is anything to write."""
 
     reports: dict[str, Report] = field(default_factory=dict)
     changed: bool = False
 
     @classmethod
-    def load(cls) -> "Memory":
-        """What earlier runs left; empty where that cannot be used."""
+    def load(cls) -> "ReportCache":
+        """Read what earlier runs stored; empty where that cannot be used."""
         try:
             data = json.loads(cache_file().read_bytes())
-            if data["code"] != _code():
+            if data["code"] != _code_hash():
                 return cls()
             reports = {str(key): Report.from_dict(report) for key, report in data["reports"].items()}
         except (OSError, RuntimeError, ValueError, TypeError, KeyError, AttributeError):
             return cls()
         return cls(reports)
 
-    def recall(self, key: str, look: Callable[[], Report]) -> Report:
-        """The report of this key, made now unless it was made before."""
+    def get(self, key: str, compute: Callable[[], Report]) -> Report:
+        """Return the report of this key, computed where it is not stored."""
         if key in self.reports:
             self.reports[key] = self.reports.pop(key)  # what was used last is last
         else:
-            self.reports[key], self.changed = look(), True
+            self.reports[key], self.changed = compute(), True
         return self.reports[key]
 
     def save(self) -> None:
-        """Write what is new; where that is not possible, the next run finds it again."""
+        """Write what is new; where that is not possible, the next run checks again."""
         if not self.changed:
             return
-        kept = list(self.reports.items())[-MOST_KEPT:]
-        data = {"code": _code(), "reports": {key: report.as_dict() for key, report in kept}}
-        with suppress(OSError, RuntimeError):  # no place to write, no home folder
+        newest = list(self.reports.items())[-MOST_REPORTS:]
+        data = {"code": _code_hash(), "reports": {key: report.as_dict() for key, report in newest}}
+        with suppress(OSError, RuntimeError):  # no folder to write to, no home folder
             write_whole(cache_file(), json.dumps(data).encode())

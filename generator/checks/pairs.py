@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from senseprobe.generator.checks.context import columns_of, combinations, finding, said
-from senseprobe.generator.checks.registry import Subject, on_config
-from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
+from senseprobe.generator.checks.frame_text import combinations, render_segment, segment_columns
+from senseprobe.generator.checks.registry import on_config
+from senseprobe.generator.checks.subjects import ConfigSubject
+from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
@@ -23,7 +24,7 @@ _AGREEMENT = frozenset(
 
 
 @on_config("W502")
-def more_than_the_bound_words(subject: Subject) -> Iterator[Finding]:
+def check_minimal_pairs(subject: ConfigSubject) -> Iterator[Finding]:
     """The two sentences of a pair differ in more than the words that their roles bind.
 
     A scorer compares whole sentences: in UPSTREAM 1.5 a misspelling in one sentence of a pair, *mad* for *made*,
@@ -35,14 +36,14 @@ def more_than_the_bound_words(subject: Subject) -> Iterator[Finding]:
     for number, block in enumerate(subject.config.blocks):
         if len(block.roles) == 2:
             if not number or "roles" in block.block.sources[0]:
-                yield from _texts(subject.config, block)
+                yield from _text_bindings(subject, block)
             for frame in block.frames:
-                yield from _segments(subject.config, block, frame)
+                yield from _differing_segments(subject, block, frame)
 
 
-def _texts(config: Config, block: ResolvedBlock) -> Iterator[Finding]:
-    """Bindings to texts of as many words each, of which more than one differ."""
-    if config.kind != "contrast":
+def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Finding]:
+    """Report bindings to texts of equally many words of which more than one differ."""
+    if subject.config.kind != "contrast":
         return
     for name, mine in block.roles["stereo"].items():
         theirs = block.roles["anti"][name]
@@ -52,37 +53,37 @@ def _texts(config: Config, block: ResolvedBlock) -> Iterator[Finding]:
         differing = sum(a != b for a, b in zip(*words, strict=False))
         if len(words[0]) == len(words[1]) and differing > 1:
             message = f"{mine!s} and {theirs!s} differ in {differing} words"
-            place = block.block.place("roles", "anti", name)
-            yield finding(
-                config, place, "W502", message, "bind the word that is meant, and write the others in the frame"
-            )
+            hint = "bind the word that is meant, and write the others in the frame"
+            yield subject.finding(block.block.place("roles", "anti", name), "W502", message, hint)
 
 
-def _segments(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
-    for segment, column in zip(frame.compiled.segments, columns_of(frame), strict=True):
-        if any(_differs(block, name) for name in segment.reads) and (found := _unlike(block, segment)):
-            mine, theirs = found
+def _differing_segments(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
+    for segment, column in zip(frame.compiled.segments, segment_columns(frame), strict=True):
+        if any(_is_bound_differently(block, name) for name in segment.reads) and (
+            texts := _differing_texts(block, segment)
+        ):
+            mine, theirs = texts
             message = f"the two sentences differ in more than the bound words: {mine!r} against {theirs!r}"
             hint = "print the same in both roles, or bind what differs"
-            yield finding(config, (frame.frame.line, column), "W502", message, hint)
+            yield subject.finding((frame.frame.line, column), "W502", message, hint)
 
 
-def _differs(block: ResolvedBlock, name: str) -> bool:
+def _is_bound_differently(block: ResolvedBlock, name: str) -> bool:
     first, second = (block.names(role)[name] for role in block.roles)
     return first != second
 
 
-def _unlike(block: ResolvedBlock, segment: Segment) -> tuple[str, str] | None:
-    """What a segment says in the two roles, where more than the bound words differ in it."""
-    names = [name for name in segment.reads if _differs(block, name)]
+def _differing_texts(block: ResolvedBlock, segment: Segment) -> tuple[str, str] | None:
+    """Return what a segment prints in the two roles, where more than the bound words differ in it."""
+    names = [name for name in segment.reads if _is_bound_differently(block, name)]
     printed = not segment.block and any(name in segment.prints for name in names)
     minimal, followed = False, None
-    for first, second in _both(block, segment, names):
+    for first, second in _rendered_pairs(block, segment, names):
         if (first.article, printed or first.rest) == (second.article, printed or second.rest):
             minimal = True
             if printed:
                 return None  # only articles could differ in other pairs
-        elif not printed and first.rest != second.rest and not _agree(first.rest, second.rest):
+        elif not printed and first.rest != second.rest and not _differ_in_agreement(first.rest, second.rest):
             return first.text, second.text
         else:
             followed = first.text, second.text
@@ -90,30 +91,33 @@ def _unlike(block: ResolvedBlock, segment: Segment) -> tuple[str, str] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a segment says in one role: its article, all of its text, and the text without article and bound words."""
+class _RenderedSegment:
+    """What a segment prints in one role: its article, all of its text, and the text without article and bound words."""
 
     article: str
     text: str
     rest: str
 
 
-def _both(block: ResolvedBlock, segment: Segment, names: Iterable[str]) -> Iterator[tuple[_Said, _Said]]:
-    """What a segment says in the two roles, where they bind different words."""
+def _rendered_pairs(
+    block: ResolvedBlock, segment: Segment, names: Iterable[str]
+) -> Iterator[tuple[_RenderedSegment, _RenderedSegment]]:
+    """Yield what a segment prints in the two roles, where they bind different words."""
     slots = tuple(dict.fromkeys(slot for role in block.roles for slot in block.reads(role, segment.reads)))
     for chosen in combinations(block, slots):
-        words, found = [], []
+        words, texts = [], []
         for role in block.roles:
-            bound = (block.names(role)[name] for name in names)
-            words.append([one if isinstance(one, Word) else chosen[one] for one in bound])
-            if made := said(block, role, segment, chosen):
-                found.append(_Said(made[0].strip(), "".join(made), _without(made[1], words[-1])))
-        if words[0] != words[1] and len(found) == len(words):
-            yield found[0], found[1]
+            bindings = (block.names(role)[name] for name in names)
+            words.append([bound if isinstance(bound, Word) else chosen[bound] for bound in bindings])
+            if rendered := render_segment(block, role, segment, chosen):
+                article, text = rendered
+                texts.append(_RenderedSegment(article.strip(), article + text, _without_words(text, words[-1])))
+        if words[0] != words[1] and len(texts) == len(words):
+            yield texts[0], texts[1]
 
 
-def _without(text: str, words: Iterable[Word]) -> str:
-    """The text without the words, and without what else their rows hold, as *her* for *she*."""
+def _without_words(text: str, words: Iterable[Word]) -> str:
+    """Return the text without the words, and without what else their rows have, as *her* for *she*."""
     cells = {cell for word in words for cell in (*word.columns.values(), str(word)) if isinstance(cell, str) and cell}
     if not cells:
         return text
@@ -121,14 +125,14 @@ def _without(text: str, words: Iterable[Word]) -> str:
     return re.sub(rf"(?i)(?<!\w)(?:{forms})(?:s|es)?(?!\w)", "_", text)
 
 
-def _agree(first: str, second: str) -> bool:
-    """Whether two texts differ in one word, and there as grammar asks after another subject."""
+def _differ_in_agreement(first: str, second: str) -> bool:
+    """Return whether two texts differ in one word, and there as grammar requires after another subject."""
     words = [text.lower().split(" ") for text in (first, second)]
     if len(words[0]) != len(words[1]):
         return False
     apart = [(a, b) for a, b in zip(*words, strict=True) if a != b]
-    return len(apart) == 1 and (frozenset(apart[0]) in _AGREEMENT or _ending(*sorted(apart[0], key=len)))
+    return len(apart) == 1 and (frozenset(apart[0]) in _AGREEMENT or _is_plural_ending(*sorted(apart[0], key=len)))
 
 
-def _ending(short: str, long: str) -> bool:
+def _is_plural_ending(short: str, long: str) -> bool:
     return long in (f"{short}s", f"{short}es", f"{short[:-1]}ies")

@@ -1,11 +1,4 @@
-"""Mistakes of a list's content, and files that belong to no list.
-
-Licences that cannot be used, or not together.
-
-Sources that are named by a key which no `references.bib` has.
-
-Verdicts and retired ids, held against the rows that there are and against each other.
-"""
+"""What the files of a project say of one another: splits, descriptors, licences, sources, verdicts, retired ids."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,8 +7,15 @@ from functools import lru_cache
 from pathlib import Path
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator import yaml_source
-from senseprobe.generator.checks.registry import Folder, Published, Subject, on_config, on_dataset, on_folder, on_list
+from senseprobe.generator.checks.registry import on_config, on_dataset, on_folder, on_list
+from senseprobe.generator.checks.subjects import (
+    ConfigSubject,
+    DatasetSubject,
+    FolderSubject,
+    cell_finding,
+    resource_position,
+    yaml_position,
+)
 from senseprobe.generator.dataset import lists_of
 from senseprobe.generator.exclusions import Numbers, verdicts_of
 from senseprobe.generator.licence_check import mistake_of_dataset, mistakes_of_list, used_lists
@@ -29,7 +29,7 @@ from senseprobe.release.verdicts import KEEP, VERDICTS, Verdict
 
 
 @on_list("E205")
-def in_two_splits(words: WordList) -> Iterator[Finding]:
+def check_splits(words: WordList) -> Iterator[Finding]:
     """A word is in two splits of a list with a column `split`.
 
     What was learnt on one split is then tested on itself. Dev et al. say that their lists do not intersect, and *man*,
@@ -42,14 +42,11 @@ def in_two_splits(words: WordList) -> Iterator[Finding]:
         before, line = first.setdefault(word.lower(), (split, word.line))
         if split != before:
             message = f"{str(word)!r} is in split {split!r}, and on line {line} in {before!r}"
-            column = cells.column(word, "split")
-            yield Finding(
-                path=words.shown, line=word.line, column=column, code="E205", message=message, hint="keep one"
-            )
+            yield cell_finding(cells, word, "split", "E205", message, "keep one")
 
 
 @on_folder("E206")
-def undeclared(folder: Folder) -> Iterator[Finding]:
+def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
     """A CSV file beside `datapackage.yaml` that it does not declare.
 
     Nobody can use it, nothing checks it, and no release says where it comes from. Declare it with its source and
@@ -62,7 +59,7 @@ def undeclared(folder: Folder) -> Iterator[Finding]:
 
 
 @on_list("E208")
-def licence_of_a_list(words: WordList) -> Iterator[Finding]:
+def check_list_licence(words: WordList) -> Iterator[Finding]:
     """A licence is no SPDX expression, or forbids changed versions.
 
     A release says under which licence it may be used, so its parts must: write an identifier of
@@ -75,28 +72,28 @@ def licence_of_a_list(words: WordList) -> Iterator[Finding]:
 
 
 @on_dataset("E208")
-def licence_of_a_dataset(published: Published) -> Iterator[Finding]:
+def check_dataset_licence(subject: DatasetSubject) -> Iterator[Finding]:
     """The licence of a dataset is no SPDX expression, or forbids changed versions."""
-    yield from (finding for finding in _found(published) if finding.code == "E208")
+    yield from (finding for finding in _licence_findings(subject) if finding.code == "E208")
 
 
 @on_dataset("E209")
-def licences_together(published: Published) -> Iterator[Finding]:
+def check_licence_compatibility(subject: DatasetSubject) -> Iterator[Finding]:
     """The licences of a dataset and of the lists that it uses cannot be one.
 
     A release bears the most restrictive of them. There is none where two share-alike licences differ (CC-BY-SA-4.0 and
     CC-BY-NC-SA-4.0), where a share-alike one allows commerce and another forbids it, or where senseprobe does not know
     how one goes with others. Leave out one of the lists, or ask its authors for another licence.
     """
-    yield from (finding for finding in _found(published) if finding.code == "E209")
+    yield from (finding for finding in _licence_findings(subject) if finding.code == "E209")
 
 
-def _found(published: Published) -> Iterator[Finding]:
+def _licence_findings(subject: DatasetSubject) -> Iterator[Finding]:
     try:
-        used = used_lists(published.dataset, published.lists)
+        used = used_lists(subject.dataset, subject.lists)
     except DeclarationError:
-        return  # a list that cannot be read is told for itself
-    yield from mistake_of_dataset(published.dataset, used)
+        return  # a list that cannot be read has findings of its own
+    yield from mistake_of_dataset(subject.dataset, used)
 
 
 BIBLIOGRAPHY = "references.bib"
@@ -106,27 +103,26 @@ _ENTRY = re.compile(r"@(?!comment\b|string\b|preamble\b)\w+\s*[{(]\s*([^\s,{}()]
 
 
 @on_config("E207")
-def source_of_a_config(subject: Subject) -> Iterator[Finding]:
+def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
     """The source of a template is no key of the bibliography."""
     folder = lists_of(Layer(subject.dataset.folder.parent.parent)).folders[0]
     for block in subject.config.template.blocks:
         if "source" in block.sources[0]:
-            place = subject.config.template.shown, *block.place("source")
-            yield from _unknown("source", block.front.source, folder, place)
+            location = subject.config.template.shown, *block.place("source")
+            yield from _unknown_source("source", block.front.source, folder, location)
 
 
 @on_dataset("E207")
-def source_of_a_dataset(published: Published) -> Iterator[Finding]:
+def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
-    dataset = published.dataset
+    dataset = subject.dataset
     folder, path = lists_of(Layer(dataset.folder.parent.parent)).folders[0], dataset.folder / "dataset.yaml"
-    data = yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))
-    place = show(path), *yaml_source.place([data], ("citation",))
-    yield from _unknown("citation", dataset.card.citation, folder, place)
+    location = show(path), *yaml_position(path, "citation")
+    yield from _unknown_source("citation", dataset.card.citation, folder, location)
 
 
 @on_list("E207")
-def source_of_a_list(words: WordList) -> Iterator[Finding]:
+def check_list_sources(words: WordList) -> Iterator[Finding]:
     """A source is named by a key that `references.bib` does not have.
 
     It is where words and frames come from, and releases hold it, so a key that leads nowhere leaves words without
@@ -134,66 +130,66 @@ def source_of_a_list(words: WordList) -> Iterator[Finding]:
     `sources`; the keys are those of `references.bib` beside the lists, and of the built-in one.
     """
     path = words.path.with_name(DESCRIPTOR)
-    data = yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))
-    number = [resource["name"] for resource in data["resources"]].index(words.resource.name)
     for at, source in enumerate(words.resource.sources):
-        place = show(path), *yaml_source.place([data], ("resources", number, "sources", at, "title"))
-        yield from _unknown("source", source.title, path.parent, place)
+        location = show(path), *resource_position(words, "sources", at, "title")
+        yield from _unknown_source("source", source.title, path.parent, location)
 
 
-def _unknown(what: str, key: str, folder: Path, place: tuple[str, int, int]) -> Iterator[Finding]:
-    """E207 unless the key is in the folder's bibliography, or ours; where it has none, that is said at its descriptor.
+def _unknown_source(what: str, key: str, folder: Path, location: tuple[str, int, int]) -> Iterator[Finding]:
+    """Yield E207 unless the key is in the folder's bibliography, or the built-in one.
 
-    It is said in the same words of each key, and findings that are equal are one.
+    Where the folder has none, that is reported at its descriptor, in the same words for each key.
     """
-    known = _keys(folder / BIBLIOGRAPHY) | _keys(built_in().wordlists / BIBLIOGRAPHY)
-    if key in known:
+    keys = _bibliography_keys(folder / BIBLIOGRAPHY) | _bibliography_keys(built_in().wordlists / BIBLIOGRAPHY)
+    if key in keys:
         return
     if (folder / BIBLIOGRAPHY).is_file():
-        message, hint = f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, known)
+        message, hint = f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys)
     else:
-        place = show(folder / DESCRIPTOR), 1, 1
+        location = show(folder / DESCRIPTOR), 1, 1
         message, hint = f"no {BIBLIOGRAPHY} beside it", "write one, with an entry for each source that is named"
-    path, line, column = place
+    path, line, column = location
     yield Finding(path=path, line=line, column=column, code="E207", message=message, hint=hint)
 
 
-def _keys(path: Path) -> frozenset[str]:
-    return _entries(path.read_text("utf-8", "replace")) if path.is_file() else frozenset()
+def _bibliography_keys(path: Path) -> frozenset[str]:
+    return _parse_keys(path.read_text("utf-8", "replace")) if path.is_file() else frozenset()
 
 
 @lru_cache(maxsize=4)
-def _entries(text: str) -> frozenset[str]:
-    """The keys of a bibliography; kept, since each source that is named is looked up in the same two."""
+def _parse_keys(text: str) -> frozenset[str]:
+    """Return the keys of a bibliography; cached, since each source is looked up in the same two."""
     return frozenset(_ENTRY.findall(text))
 
 
 @on_dataset("E210")
-def kept_and_retired(published: Published) -> Iterator[Finding]:
+def check_retired_verdicts(subject: DatasetSubject) -> Iterator[Finding]:
     """An id that is retired and has the verdict `keep`.
 
     A retired id never comes back, whatever annotators say of its row: take the line out of `verdicts.csv`.
     """
-    dataset = published.dataset
-    verdicts, retired = _read(dataset)
+    dataset = subject.dataset
+    verdicts, retired = _read_verdicts(dataset)
     for verdict in verdicts.values():
         if verdict.verdict == KEEP and verdict.id in retired:
-            place = f"{show(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
-            yield _finding(dataset, verdict, "E210", f"{verdict.id!r} is to be kept, and is retired ({place})")
+            line = f"{show(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
+            message = f"{verdict.id!r} is to be kept, and is retired ({line})"
+            yield _verdict_finding(dataset, verdict, "E210", message)
 
 
 @on_dataset("W516")
-def verdict_of_no_config(published: Published) -> Iterator[Finding]:
+def check_verdict_configs(subject: DatasetSubject) -> Iterator[Finding]:
     """A verdict on an id that no row has.
 
     An id begins with the name of its config.
     """
-    dataset = published.dataset
-    yield from _of_no_row(dataset, (each for each in _unretired(dataset) if _config(each) not in dataset.card.configs))
+    dataset = subject.dataset
+    verdicts = (v for v in _verdicts_to_check(dataset) if _config_name(v) not in dataset.card.configs)
+    yield from _rowless_verdicts(dataset, verdicts)
 
 
 @on_config("W516")
-def verdict_of_no_row(subject: Subject) -> Iterator[Finding]:
+def check_verdict_rows(subject: ConfigSubject) -> Iterator[Finding]:
     """A verdict on an id that no row has.
 
     An id holds the frame and the words of its row: where one of them was changed after people saw it, the row has
@@ -201,33 +197,33 @@ def verdict_of_no_row(subject: Subject) -> Iterator[Finding]:
     id; one that is listed in `retired.csv` may have a verdict without a row.
     """
     numbers = Numbers(subject.config)
-    ours = (each for each in _unretired(subject.dataset) if _config(each) == subject.config.name)
-    yield from _of_no_row(subject.dataset, (each for each in ours if numbers.of(each.id) is None))
+    verdicts = (v for v in _verdicts_to_check(subject.dataset) if _config_name(v) == subject.config.name)
+    yield from _rowless_verdicts(subject.dataset, (v for v in verdicts if numbers.of(v.id) is None))
 
 
-def _config(verdict: Verdict) -> str:
+def _config_name(verdict: Verdict) -> str:
     return verdict.id.partition(".")[0]
 
 
-def _unretired(dataset: Dataset) -> Iterator[Verdict]:
-    verdicts, retired = _read(dataset)
-    yield from (each for each in verdicts.values() if each.id not in retired)
+def _verdicts_to_check(dataset: Dataset) -> Iterator[Verdict]:
+    verdicts, retired = _read_verdicts(dataset)
+    yield from (verdict for verdict in verdicts.values() if verdict.id not in retired)
 
 
-def _of_no_row(dataset: Dataset, verdicts: Iterable[Verdict]) -> Iterator[Finding]:
+def _rowless_verdicts(dataset: Dataset, verdicts: Iterable[Verdict]) -> Iterator[Finding]:
     for verdict in verdicts:
         message = f"{verdict.id!r} has the verdict {verdict.verdict}, and no row has this id"
-        yield _finding(dataset, verdict, "W516", message)
+        yield _verdict_finding(dataset, verdict, "W516", message)
 
 
-def _finding(dataset: Dataset, verdict: Verdict, code: str, message: str) -> Finding:
+def _verdict_finding(dataset: Dataset, verdict: Verdict, code: str, message: str) -> Finding:
     path = f"{show(dataset.folder)}/{VERDICTS}"
     hint = "take the line out" if code == "E210" else "take the line out, or correct the id"
     return Finding(path=path, line=verdict.line, column=1, code=code, message=printable(message), hint=hint)
 
 
-def _read(dataset: Dataset) -> tuple[dict[str, Verdict], dict[str, Retired]]:
-    """Verdicts and retired ids; none where a file is malformed, which is told where it is read first."""
+def _read_verdicts(dataset: Dataset) -> tuple[dict[str, Verdict], dict[str, Retired]]:
+    """Return verdicts and retired ids; none where a file is malformed, which is reported where it is read first."""
     with suppress(DeclarationError):
         return verdicts_of(dataset.folder), read_retired(dataset.folder)
     return {}, {}

@@ -1,8 +1,6 @@
-"""What the paths given to `lint` mean: which lists and templates of which layer.
+"""A run of `lint`: the parts of a layer that paths name, each read, checked, and reported without what it accepts.
 
-One look at a layer: lists and datasets in turn, each read, checked, and held against what it accepts.
-
-What depends on the same bytes as last time is not looked at again.
+A part whose files have not changed since the last run is not checked again.
 """
 
 import os
@@ -18,10 +16,11 @@ from typing import TypeVar
 from senseprobe.errors import DeclarationError, LexiconError, SenseprobeError
 from senseprobe.generator import senses
 from senseprobe.generator.checks import waivers
-from senseprobe.generator.checks.hints import advised
-from senseprobe.generator.checks.lint_report import Accepted, Answer, Memory, Report, joined, key_of
+from senseprobe.generator.checks.hints import add_hint
+from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, ReportCache, cache_key, join_reports
 from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
-from senseprobe.generator.checks.registry import Check, Folder, Kind, Published, Subject, checks
+from senseprobe.generator.checks.registry import Kind, checks
+from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, FolderSubject
 from senseprobe.generator.dataset import Catalogue, open_dataset
 from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
@@ -47,41 +46,33 @@ class Target:
     datasets: frozenset[Path] | None = None
     config: str | None = None
 
-    @property
-    def whole_folder(self) -> bool:
-        """Whether the folder of word lists is looked at, not only some of its files."""
-        return self.lists is None
-
     def folders(self) -> list[Path]:
-        """Folders of templates, sorted, also those that no `dataset.yaml` declares."""
-        found = {path.parent for pattern in ("*/*.j2", "*/dataset.yaml") for path in self.layer.templates.glob(pattern)}
-        return sorted(path for path in found if self.datasets is None or path.resolve() in self.datasets)
+        """Return folders of templates, sorted, also those that no `dataset.yaml` declares."""
+        paths = {path.parent for pattern in ("*/*.j2", "*/dataset.yaml") for path in self.layer.templates.glob(pattern)}
+        return sorted(path for path in paths if self.datasets is None or path.resolve() in self.datasets)
 
 
-def targets(paths: Iterable[Path]) -> list[Target]:
-    """What the paths mean; without any, the whole nearest layer.
+def find_targets(paths: Iterable[Path]) -> list[Target]:
+    """Return what the paths name; without any, the whole nearest layer.
 
     Raises SenseprobeError for a path that does not exist, or that lint does not read.
     """
-    return [_target(path) for path in dict.fromkeys(paths)] or [Target(layers()[0])]
+    return [_find_target(path) for path in dict.fromkeys(paths)] or [Target(layers()[0])]
 
 
-def _target(path: Path) -> Target:
+def _find_target(path: Path) -> Target:
     if not path.exists():
         raise SenseprobeError(f"{path}: no such file or folder")
     real = path.resolve()
-    found = next((target for layer in _layers_of(real) if (target := _in_layer(real, layer))), None)
-    if found is None:
+    # The folders around a path that look like a layer, nearest first.
+    roots = (
+        f for f in (real, *real.parents) if any((f / part).exists() for part in (MARKER, "templates", "wordlists"))
+    )
+    target = next(filter(None, (_in_layer(real, Layer(root)) for root in roots)), None)
+    if target is None:
         what = "a project, its templates or wordlists, a dataset's folder, a template (.j2) or a list (.csv)"
         raise SenseprobeError(f"{path} is nothing that lint reads: give {what}")
-    return found
-
-
-def _layers_of(real: Path) -> Iterator[Layer]:
-    """The folders around a path that look like a layer, nearest first."""
-    for folder in (real, *real.parents):
-        if any((folder / part).exists() for part in (MARKER, "templates", "wordlists")):
-            yield Layer(folder)
+    return target
 
 
 def _in_layer(real: Path, layer: Layer) -> Target | None:
@@ -114,8 +105,8 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was found so far of a list or a dataset."""
+class _PartResult:
+    """The result so far of checking a list or a dataset."""
 
     findings: list[Finding] = field(default_factory=list)
     accepted: list[Accepted] = field(default_factory=list)
@@ -124,11 +115,11 @@ class _Found:
     not_checked: Counter[str] = field(default_factory=Counter)
     lists: int = 0
     checked: set[str] = field(default_factory=set)
-    looked_at: int = 0
-    not_looked_at: list[str] = field(default_factory=list)
+    configs: int = 0
+    configs_not_checked: int = 0
 
     def collect(self, work: Callable[[], T]) -> T | None:
-        """What the work returns; None where it fails, with its mistakes kept."""
+        """Return what the work returns; None where it fails, with its mistakes added to the findings."""
         try:
             return work()
         except DeclarationError as error:
@@ -136,189 +127,181 @@ class _Found:
             return None
 
     def run(self, on: Kind, subject: object) -> Iterator[Finding]:
-        """What all checks of this kind find; those that cannot run are counted."""
+        """Yield what all checks of this kind find; those that lack their lexicon are counted."""
         for check in checks(on):
-            found = self._run(check, subject)
-            if found is None:
+            can_run = not check.lexicon or senses.identity(check.lexicon)
+            try:
+                findings = list(check.run(subject)) if can_run else None
+            except LexiconError:
+                findings = None
+            if findings is None:
                 self.not_checked[check.code] += 1
-            yield from found or ()
+            yield from findings or ()
 
-    @staticmethod
-    def _run(check: Check, subject: object) -> list[Finding] | None:
-        """None where the lexicon that it needs is not there."""
-        if check.lexicon and not senses.identity(check.lexicon):
-            return None
-        try:
-            return list(check.run(subject))
-        except LexiconError:
-            return None
-
-    def settle(self, found: Iterable[Finding], own: waivers.Waiver, *others: waivers.Waiver) -> None:
-        """Keep the findings that nobody accepts, and say what is wrong with what the first waiver accepts."""
-        self.findings += waivers.settle(found, own, *others)
+    def add(self, findings: Iterable[Finding], own: waivers.Waiver, *others: waivers.Waiver) -> None:
+        """Add the findings that no waiver accepts, and mistakes in what the first waiver accepts."""
+        self.findings += waivers.apply_waivers(findings, own, *others)
         self.accepted += own.accepted()
         self.findings += own.mistakes({*self.not_checked})
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A target, the lists that its templates see, and what earlier runs remember."""
+    """A target, the lists that its templates see, and the reports of earlier runs."""
 
     target: Target
-    seen: WordLists
-    memory: Memory
+    visible: WordLists
+    cache: ReportCache
     opened: dict[str, Lexicon] = field(default_factory=dict)
 
     def report(self) -> Report:
-        """Look at everything; what was found comes in the order of files and lines."""
+        """Check everything; findings come in the order of files and lines."""
         parts = [self._part("dataset", [folder], partial(self._dataset, folder)) for folder in self.target.folders()]
         if self.target.lists is None or self.target.lists:
             parts.append(self._part("lists", [], self._lists))
-        return joined(parts)
+        return join_reports(parts)
 
-    def _part(self, name: str, folders: list[Path], look: Callable[[], Report]) -> Report:
-        """A part of the report: that of last time where nothing that it depends on has changed."""
-        files = [path for folder in (*folders, *self.seen.folders) for path in sorted(folder.glob("*.*"))]
-        known = [senses.identity(lexicon) for lexicon in LEXICONS]
+    def _part(self, name: str, folders: list[Path], check: Callable[[], Report]) -> Report:
+        """Return a part of the report: that of last time where nothing that it depends on has changed."""
+        files = [path for folder in (*folders, *self.visible.folders) for path in sorted(folder.glob("*.*"))]
+        lexicons = [senses.identity(lexicon) for lexicon in LEXICONS]
         root, lists = self.target.layer.root.resolve(), sorted(map(str, self.target.lists or ()))
-        return self.memory.recall(key_of(name, Path.cwd(), root, self.target.config, lists, known, *_sums(files)), look)
+        key = cache_key(name, Path.cwd(), root, self.target.config, lists, lexicons, *_checksums(files))
+        return self.cache.get(key, check)
 
     # ---- Lists ----
 
     def _lists(self) -> Report:
-        """The layer's own lists, not the built-in ones that a project sees too; and the folder that they lie in."""
-        folder, found = self.target.layer.wordlists.resolve(), _Found()
-        own = self.seen if self.seen.folders == (folder,) else WordLists((folder,))
-        names = found.collect(own.names)
-        tables = []
+        """Check the layer's own lists, not the built-in ones that a project sees too; and their folder."""
+        folder, result = self.target.layer.wordlists.resolve(), _PartResult()
+        own = self.visible if self.visible.folders == (folder,) else WordLists((folder,))
+        names = result.collect(own.names)
+        reports = []
         declared: set[str] = set()
         for name in names or ():
-            one = _Found(lists=1)
-            table = one.collect(partial(self.seen.get, name))
-            path = table.shown if table else one.findings[0].path
+            unread = _PartResult(lists=1)
+            table = unread.collect(partial(self.visible.get, name))
+            path = table.shown if table else unread.findings[0].path
             declared.add(path)
-            if self._wanted(path):
-                tables.append(self._report(one) if table is None else self._list(table))
+            if self._is_target(path):
+                reports.append(self._report(unread) if table is None else self._list(table))
         if names is not None and folder.is_dir():
-            undeclared = found.run("folder", Folder(folder, frozenset(declared)))
-            found.findings += [finding for finding in undeclared if self._wanted(finding.path)]
-        return joined([self._report(found), *tables])
+            undeclared = result.run("folder", FolderSubject(folder, frozenset(declared)))
+            result.findings += [finding for finding in undeclared if self._is_target(finding.path)]
+        return join_reports([self._report(result), *reports])
 
-    def _wanted(self, shown: str) -> bool:
-        return self.target.lists is None or shown in {show(path) for path in self.target.lists}
+    def _is_target(self, display_path: str) -> bool:
+        return self.target.lists is None or display_path in {show(path) for path in self.target.lists}
 
     def _list(self, table: WordList) -> Report:
-        bibliographies = [folder / BIBLIOGRAPHY for folder in self.seen.folders]
+        bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
         files = (table.path, table.path.with_name(DESCRIPTOR), *bibliographies)
-        known = [senses.identity(lexicon) for lexicon in LEXICONS]
+        lexicons = [senses.identity(lexicon) for lexicon in LEXICONS]
 
-        def look() -> Report:
-            found = _Found(lists=1, claims=list(senses.claims_of_list(table)))
-            found.settle(found.run("list", table), waivers.of_list(table))
-            return self._report(found)
+        def check() -> Report:
+            result = _PartResult(lists=1, claims=list(senses.claims_of_list(table)))
+            result.add(result.run("list", table), waivers.list_waiver(table))
+            return self._report(result)
 
-        return self.memory.recall(key_of("list", Path.cwd(), table.resource.name, known, *_sums(files)), look)
+        return self.cache.get(cache_key("list", Path.cwd(), table.resource.name, lexicons, *_checksums(files)), check)
 
     # ---- Datasets ----
 
     def _dataset(self, folder: Path) -> Report:
-        found, only = _Found(), self.target.config
+        result, only = _PartResult(), self.target.config
         if unnamed := [*_not_utf8(folder, *folder.iterdir())]:
-            return self._report(_Found(findings=unnamed))
+            return self._report(_PartResult(findings=unnamed))
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
-            found.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
-        elif catalogue := found.collect(lambda: open_dataset(folder, self.seen, only=only)) or self._readable(folder):
-            self._catalogue(catalogue, found)
+            result.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
+        elif catalogue := result.collect(lambda: open_dataset(folder, self.visible, only=only)) or self._readable(
+            folder
+        ):
+            self._catalogue(catalogue, result)
         if not only:
-            found.collect(lambda: read_retired(folder))
-        found.not_looked_at = [*self._passed_over(folder, found)]
-        found.looked_at = len(self._names(folder)) - len(found.not_looked_at)
-        return self._report(found)
+            result.collect(lambda: read_retired(folder))
+        paths = {finding.path for finding in result.findings}
+        names = self._config_names(folder)
+        skipped = [name for name in names if name not in result.checked and show(folder / f"{name}.j2") not in paths]
+        result.configs_not_checked = len(skipped)  # because of mistakes in other files
+        result.configs = len(names) - len(skipped)
+        return self._report(result)
 
     def _readable(self, folder: Path) -> Catalogue | None:
-        """What can be read of a dataset with mistakes, which are told already: each config for itself."""
+        """Return the configs that can be read of a dataset whose mistakes are reported already."""
         english = English()
-        env, read, configs = environment(english.filters()), [], []
-        for name in self._names(folder):
+        env, datasets, configs = environment(english.filters()), [], []
+        for name in self._config_names(folder):
             with suppress(DeclarationError):
                 dataset = read_dataset(folder, name)
-                configs += [resolve(template, self.seen, env) for template in dataset.templates]
-                read.append(dataset)
-        if not read:
+                configs += [resolve(template, self.visible, env) for template in dataset.templates]
+                datasets.append(dataset)
+        if not datasets:
             return None
-        templates = tuple(template for dataset in read for template in dataset.templates)
-        return Catalogue(replace(read[0], templates=templates), tuple(configs), self.seen, english)
+        templates = tuple(template for dataset in datasets for template in dataset.templates)
+        return Catalogue(replace(datasets[0], templates=templates), tuple(configs), self.visible, english)
 
-    def _names(self, folder: Path) -> list[str]:
+    def _config_names(self, folder: Path) -> list[str]:
         return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
 
-    def _passed_over(self, folder: Path, found: _Found) -> Iterator[str]:
-        """The configs that were not looked at because of mistakes elsewhere."""
-        told = {finding.path for finding in found.findings}
-        yield from (
-            name
-            for name in self._names(folder)
-            if name not in found.checked and show(folder / f"{name}.j2") not in told
-        )
-
-    def _catalogue(self, catalogue: Catalogue, found: _Found) -> None:
-        dataset, waiver = catalogue.dataset, waivers.of_dataset(catalogue.dataset)
+    def _catalogue(self, catalogue: Catalogue, result: _PartResult) -> None:
+        dataset, waiver = catalogue.dataset, waivers.dataset_waiver(catalogue.dataset)
         if not self.target.config:
-            found.findings += waivers.settle(found.run("dataset", Published(dataset, self.seen)), waiver)
+            findings = result.run("dataset", DatasetSubject(dataset, self.visible))
+            result.findings += waivers.apply_waivers(findings, waiver)
         english = English()
         for config in catalogue.configs:
-            self._config(Subject(dataset, config, self.seen, english), waiver, found)
-        found.accepted += waiver.accepted()
-        if len(found.checked) == len(dataset.card.configs) and not self.target.config:
-            found.findings += waiver.mistakes({*found.not_checked})
-        found.guesses |= {(*asked, answer) for asked, answer in catalogue.english.guesses.items()}
+            self._config(ConfigSubject(dataset, config, self.visible, english), waiver, result)
+        result.accepted += waiver.accepted()
+        if len(result.checked) == len(dataset.card.configs) and not self.target.config:
+            result.findings += waiver.mistakes({*result.not_checked})
+        result.guesses |= {(*question, answer) for question, answer in catalogue.english.guesses.items()}
 
-    def _config(self, subject: Subject, of_dataset: waivers.Waiver, found: _Found) -> None:
-        """Checks a config whose sentences can all be made, and counts it."""
+    def _config(self, subject: ConfigSubject, of_dataset: waivers.Waiver, result: _PartResult) -> None:
+        """Check a config whose sentences can all be rendered, and count it."""
         config = subject.config
-        before = len(found.findings)
+        before = len(result.findings)
         for block in config.blocks:
             for frame in block.frames:
-                found.collect(lambda block=block, frame=frame: [subject.side(block, frame, r) for r in block.roles])  # type: ignore[misc]
-        if len(found.findings) > before:
+                result.collect(lambda block=block, frame=frame: [subject.side(block, frame, r) for r in block.roles])  # type: ignore[misc]
+        if len(result.findings) > before:
             return
-        found.checked.add(config.name)
-        found.claims += senses.claims_of_config(config)
-        found.findings += waivers.misplaced(config)
-        found.settle(found.run("config", subject), waivers.of_config(config), of_dataset)
+        result.checked.add(config.name)
+        result.claims += senses.claims_of_config(config)
+        result.findings += waivers.misplaced_keys(config)
+        result.add(result.run("config", subject), waivers.config_waiver(config), of_dataset)
 
     # ---- Senses ----
 
-    def _report(self, found: _Found) -> Report:
-        """What was found, with what the lexicon says of the claims."""
-        wrong, checked, unchecked = senses.check(found.claims, self._recall, self.opened)
+    def _report(self, result: _PartResult) -> Report:
+        """Return the report of a part, with what the lexicon says of its claims."""
+        mistakes, checked, unchecked = senses.check(result.claims, self._cached_senses, self.opened)
         return Report(
-            findings=tuple(advised(finding) for finding in (*found.findings, *wrong)),
-            lists=found.lists,
-            configs=found.looked_at,
-            configs_not_checked=len(found.not_looked_at),
+            findings=tuple(add_hint(finding) for finding in (*result.findings, *mistakes)),
+            lists=result.lists,
+            configs=result.configs,
+            configs_not_checked=result.configs_not_checked,
             keys_checked=checked,
             keys_not_checked=unchecked,
-            accepted=tuple(found.accepted),
-            guesses=tuple(found.guesses),
-            not_checked=dict(found.not_checked),
+            accepted=tuple(result.accepted),
+            guesses=tuple(result.guesses),
+            not_checked=dict(result.not_checked),
         )
 
-    def _recall(self, parts: tuple[object, ...], find: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
-        return self.memory.recall(key_of("senses", *parts), lambda: Report(tuple(find()), 0, 0, 0, 0)).findings
+    def _cached_senses(self, parts: tuple[object, ...], find: Callable[[], Iterable[Finding]]) -> tuple[Finding, ...]:
+        return self.cache.get(cache_key("senses", *parts), lambda: Report(tuple(find()), 0, 0, 0, 0)).findings
 
 
 def _not_utf8(*paths: Path) -> Iterator[Finding]:
-    """E100 of each path whose name has bytes that are not UTF-8, which Python reads as halves of surrogate pairs."""
+    """Yield E100 of each path whose name has bytes that are not UTF-8, which Python reads as lone surrogates."""
     for path in paths:
         if any(unicodedata.category(c) == "Cs" for c in path.name):
             message, hint = f"its name is not UTF-8: {os.fsencode(path.name)!r}", "rename it"
             yield Finding(path=printable(show(path)), code="E100", message=message, hint=hint)
 
 
-def _sums(paths: Iterable[Path]) -> Iterator[str]:
-    """The names and hashes of files; what is too large to be read, or cannot be, has none."""
+def _checksums(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield the names and hashes of files; what is too large to be read, or cannot be, has none."""
     for path in paths:
         with suppress(OSError):
             small = path.is_file() and path.stat().st_size <= MAX_BYTES

@@ -1,8 +1,6 @@
-"""Blanks where a sentence has none, none where it needs one, and a full stop too many.
+"""Mistakes in the text of templates and cells.
 
-Conditions of front matter that never hold, or that decide nothing.
-
-What was to be filled in, and was not.
+Blanks too many or too few, conditions that no word fulfils or that decide nothing, and placeholders left over.
 """
 
 import re
@@ -12,9 +10,10 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.context import columns_of, finding, masked
-from senseprobe.generator.checks.registry import Subject, on_config, on_list
-from senseprobe.generator.checks.words import FUNCTION_WORDS, is_english
+from senseprobe.generator.checks.english_words import FUNCTION_WORDS, is_english
+from senseprobe.generator.checks.frame_text import mask_tags, printable_names, segment_columns
+from senseprobe.generator.checks.registry import on_config, on_list
+from senseprobe.generator.checks.subjects import ConfigSubject, Position, cell_finding
 from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.schema import Condition, ContrastFront
@@ -24,9 +23,9 @@ from senseprobe.generator.word_lists import Cells, WordList, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
 
-_WRONG = r"\s\s|\s[.,;:!?](?:\s|$)|(?:^|[^.])\.\.$"
+_BLANK_MISTAKE = r"\s\s|\s[.,;:!?](?:\s|$)|(?:^|[^.])\.\.$"
 # French has a blank before high punctuation.
-_WRONG_ANYWHERE = r"\s\s|\s[.,](?:\s|$)|(?:^|[^.])\.\.$"
+_BLANK_MISTAKE_ANYWHERE = r"\s\s|\s[.,](?:\s|$)|(?:^|[^.])\.\.$"
 
 _LAST, _FIRST = re.compile(r"[^\W_]+$"), re.compile(r"[^\W_]+")
 
@@ -43,7 +42,7 @@ _ENDINGS |= word_set("folk self selves father mother brother sister son daughter
 
 
 @on_config("E117")
-def blanks(subject: Subject) -> Iterator[Finding]:
+def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
     """A blank too many or too few: two in a row, one at an end or before punctuation, or none between two words.
 
     Tokenizers make tokens of blanks, so such a sentence is scored as text that nobody writes; Dev et al. have a blank
@@ -55,51 +54,44 @@ def blanks(subject: Subject) -> Iterator[Finding]:
     seen: set[tuple[int, int]] = set()
     for block in subject.config.blocks:
         for frame in block.frames:
-            found = [*_typed(subject, frame)] or [
-                *_made(subject, block, frame),
-                *_missing(subject, block, frame),
+            findings = [*_blanks_in_frame(subject, frame)] or [
+                *_blanks_in_sentences(subject, block, frame),
+                *_missing_blanks(subject, block, frame),
             ]
-            yield from (each for each in found if (each.line, each.column) not in seen)
-            seen |= {(each.line, each.column) for each in found}
+            yield from (finding for finding in findings if (finding.line, finding.column) not in seen)
+            seen |= {(finding.line, finding.column) for finding in findings}
 
 
-def _wrong(subject: Subject) -> str:
-    return _WRONG if is_english(subject.dataset.card.languages) else _WRONG_ANYWHERE
+def _blank_pattern(subject: ConfigSubject) -> str:
+    return _BLANK_MISTAKE if is_english(subject.dataset.card.languages) else _BLANK_MISTAKE_ANYWHERE
 
 
-def _typed(subject: Subject, frame: ResolvedFrame) -> Iterator[Finding]:
-    """Those that stand in the frame itself."""
-    outside = masked(frame.frame.source, "\x00")
-    for found in re.finditer(_wrong(subject), outside):
-        stops = found[0].endswith("..")
-        at = found.end() - 2 if stops else found.start()
-        said = (
-            "two full stops" if stops else "two blanks in a row" if found[0].isspace() else "a blank before punctuation"
-        )
-        place = frame.frame.line, frame.frame.column + at
-        yield finding(
-            subject.config, place, "E117", said, "write one, or three for an ellipsis" if stops else "remove it"
-        )
+def _blanks_in_frame(subject: ConfigSubject, frame: ResolvedFrame) -> Iterator[Finding]:
+    """Yield the mistakes that the source of the frame has itself."""
+    for match in re.finditer(_blank_pattern(subject), mask_tags(frame.frame.source, "\x00")):
+        start, message, hint = match.start(), "a blank before punctuation", "remove it"
+        if match[0].endswith(".."):
+            start, message, hint = match.end() - 2, "two full stops", "write one, or three for an ellipsis"
+        elif match[0].isspace():
+            message = "two blanks in a row"
+        yield subject.finding((frame.frame.line, frame.frame.column + start), "E117", message, hint)
 
 
-def _made(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
-    """The first that comes of what slots and conditions print."""
+def _blanks_in_sentences(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
+    """Yield the first mistake that comes of what slots and conditions print."""
+    pattern = rf"{_blank_pattern(subject)}|^\s|\s$"
     for role in block.roles:
         texts = subject.side(block, frame, role).text
-        for text in (
-            texts.filter(pc.match_substring_regex(texts, rf"{_wrong(subject)}|^\s|\s$")).slice(0, 1).to_pylist()
-        ):
-            place, hint = (frame.frame.line, frame.frame.column), "put the blank inside the condition"
+        for text in texts.filter(pc.match_substring_regex(texts, pattern)).slice(0, 1).to_pylist():
+            message, hint = "a blank too many in", "put the blank inside the condition"
             if text.endswith("..") and not text.endswith("..."):
-                said, hint = "two full stops at the end of", "print the last word without its own"
-            else:
-                said = "a blank too many in"
-            yield finding(subject.config, place, "E117", f"{said} {text!r}", hint)
+                message, hint = "two full stops at the end of", "print the last word without its own"
+            yield subject.finding((frame.frame.line, frame.frame.column), "E117", f"{message} {text!r}", hint)
             return
 
 
-def _missing(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
-    """The first two words of each place that run together, since a slot is printed right behind a word."""
+def _missing_blanks(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
+    """Yield the first two words of each position that run together, since a slot is printed right behind a word."""
     if not is_english(subject.dataset.card.languages):
         return  # there may be no blanks at all, or other prefixes and endings
     for (at, before), (_, after) in pairwise(enumerate(frame.compiled.segments)):
@@ -108,13 +100,13 @@ def _missing(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> It
         for role in block.roles:
             pieces = subject.side(block, frame, role).pieces
             if joined := _run_together(pieces[at].said, pieces[at + 1].said, before):
-                place = frame.frame.line, columns_of(frame)[at + 1]
-                yield finding(subject.config, place, "E117", f"no blank in {joined!r}", "put one before the output")
+                position = frame.frame.line, segment_columns(frame)[at + 1]
+                yield subject.finding(position, "E117", f"no blank in {joined!r}", "put one before the output")
                 break
 
 
 def _run_together(left: pa.Array, right: pa.Array, before: Segment) -> str:
-    """The first two words that touch and are no compound; empty where there are none."""
+    """Return the first two words that touch and are not a compound; an empty text where there are none."""
     for first, second in dict.fromkeys(zip(left.to_pylist(), right.to_pylist(), strict=True)):
         ends, begins = _LAST.search(first), _FIRST.match(second)
         if ends and begins and not (_affixed(ends[0], begins[0]) or (ends[0].isdigit() and not before.prints)):
@@ -123,7 +115,7 @@ def _run_together(left: pa.Array, right: pa.Array, before: Segment) -> str:
 
 
 def _affixed(first: str, second: str) -> bool:
-    """Whether two pieces may be one word, as un and kind, wait and ress, B and 12."""
+    """Return whether two pieces may be one word, as un and kind, wait and ress, B and 12."""
     ending = second in _ENDINGS and first.lower() not in FUNCTION_WORDS
     prefix = first.lower() in _PREFIXES and second[0].islower()
     return ending or prefix or (first.isupper() and second.isdigit())
@@ -133,23 +125,23 @@ Location = tuple[str | int, ...]
 
 
 @on_config("E121")
-def value_of_no_word(subject: Subject) -> Iterator[Finding]:
+def check_condition_values(subject: ConfigSubject) -> Iterator[Finding]:
     """A value in `flip`, `contested` or `where` that no word of the list has.
 
     A misspelt value selects nothing and says nothing: labels that should be flipped are not, or a word is missing. true
     and false have no quotes, or they are words. Looked at is the whole list, since a later block may choose other words
     of it.
     """
-    told = set()
+    reported = set()
     for block in subject.config.template.blocks:
-        for place, message, hint in _unknown(block, subject.lists):
-            if (place, message) not in told:  # a block that inherits it has the same place
-                told.add((place, message))
-                yield finding(subject.config, place, "E121", message, hint)
+        for position, message, hint in _unmatched_values(block, subject.lists):
+            if (position, message) not in reported:  # a block that inherits it has the same place
+                reported.add((position, message))
+                yield subject.finding(position, "E121", message, hint)
 
 
-def _unknown(block: Block, lists: WordLists) -> Iterator[tuple[tuple[int, int], str, str]]:
-    for location, slot, column, value in _asked(block.front):
+def _unmatched_values(block: Block, lists: WordLists) -> Iterator[tuple[Position, str, str]]:
+    for location, slot, column, value in _condition_values(block.front):
         words = lists.get(block.front.slots[slot].list)
         cells = {str(cell): cell for word in words.words for cell in [word.columns[column]]} if words else {}
         if words and value not in cells.values():
@@ -157,29 +149,29 @@ def _unknown(block: Block, lists: WordLists) -> Iterator[tuple[tuple[int, int], 
             yield block.place(*location), message, nearest(str(value), {*cells} - {"None"})
 
 
-def _asked(front: AnyFront) -> Iterator[tuple[Location, str, str, object]]:
-    """Every value of a condition with its place, and the slot and column that it is held against."""
+def _condition_values(front: AnyFront) -> Iterator[tuple[Location, str, str, object]]:
+    """Yield every value of a condition with its location, and the slot and column that it is compared with."""
     for slot, spec in front.slots.items():
         for column, value in spec.where.items():
             # A value alone that fits nothing leaves no words, which is a mistake of its own (E111).
-            for number, one in enumerate(value if isinstance(value, list) else []):
-                yield ("slots", slot, "where", column, number), slot, column, one
+            for number, single in enumerate(value if isinstance(value, list) else []):
+                yield ("slots", slot, "where", column, number), slot, column, single
     if isinstance(front, ContrastFront):
-        yield from _conditions("flip", front.flip)
-        yield from _conditions("contested", front.contested)
+        yield from _values_of("flip", front.flip)
+        yield from _values_of("contested", front.contested)
 
 
-def _conditions(key: str, conditions: list[Condition]) -> Iterator[tuple[Location, str, str, object]]:
+def _values_of(key: str, conditions: list[Condition]) -> Iterator[tuple[Location, str, str, object]]:
     for number, condition in enumerate(conditions):
         for name, value in condition.items():
             slot, _, column = name.partition(".")
-            for at, one in enumerate(value if isinstance(value, list) else [value]):
-                place = (key, number, name, at) if isinstance(value, list) else (key, number, name)
-                yield place, slot, column or "word", one
+            for at, single in enumerate(value if isinstance(value, list) else [value]):
+                location = (key, number, name, at) if isinstance(value, list) else (key, number, name)
+                yield location, slot, column or "word", single
 
 
 @on_config("E122")
-def flip_without_label(subject: Subject) -> Iterator[Finding]:
+def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
     """`flip` beside `label_basis: none`.
 
     Without a basis neither sentence is the stereotype, so there is nothing to turn round: either the labels mean
@@ -190,7 +182,7 @@ def flip_without_label(subject: Subject) -> Iterator[Finding]:
         front, own = block.front, block.sources[0]
         if isinstance(front, ContrastFront) and front.label_basis == "none" and own.get("flip"):
             message = "label_basis is none, so there is no label to flip"
-            yield finding(subject.config, block.place("flip"), "E122", message, "name the basis, or leave flip out")
+            yield subject.finding(block.place("flip"), "E122", message, "name the basis, or leave flip out")
 
 
 _PLACEHOLDER = re.compile(
@@ -203,13 +195,13 @@ _FORMAT = re.compile(r"(?<![\w%])%(?:\(\w+\))?[sdifr](?!\w)")
 # Template syntax, which a frame may have and a word may not.
 _SYNTAX = re.compile(r"\{[{%#](?:.*?[}%#]\})?|[}%#]\}")
 # What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
-_FOREIGN = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
+_OTHER_SYNTAX = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
 _REST = 2  # the group that holds filters
 _HINT = "fill it in: it would be printed as it is"
 
 
 @on_config("E115")
-def in_a_config(subject: Subject) -> Iterator[Finding]:
+def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
     """A placeholder was left over in a frame, in front matter, or in a cell of a list.
 
     What looks like `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was to be filled in by a tool or
@@ -218,62 +210,54 @@ def in_a_config(subject: Subject) -> Iterator[Finding]:
     braces: `{slot}` and `$slot` are text.
     """
     for resolved in subject.config.blocks:
-        block, names = resolved.block, names_of(resolved)
+        block, names = resolved.block, printable_names(resolved)
         for frame in block.frames:
-            for at, text, hint in _left_over(frame.source, names):
-                place = frame.line, frame.column + at
-                yield finding(subject.config, place, "E115", f"{text!r} is a placeholder", hint)
+            for at, text, hint in _placeholders(frame.source, names):
+                position = frame.line, frame.column + at
+                yield subject.finding(position, "E115", f"{text!r} is a placeholder", hint)
         for location, text in _texts(block.sources[0]):
-            if held := _PLACEHOLDER.search(text):
-                message = f"{'.'.join(map(str, location))} holds a placeholder: {held[0]!r}"
-                yield finding(subject.config, block.place(*location), "E115", message, "fill it in")
+            if match := _PLACEHOLDER.search(text):
+                message = f"{'.'.join(map(str, location))} holds a placeholder: {match[0]!r}"
+                yield subject.finding(block.place(*location), "E115", message, "fill it in")
 
 
-def names_of(block: ResolvedBlock) -> frozenset[str]:
-    """The names that the frames of a block may print: of its slots, and of what its roles bind."""
-    return frozenset(name for role in block.roles for name in block.names(role))
-
-
-def unfilled(source: str, names: Collection[str]) -> Iterator[tuple[re.Match[str], str]]:
-    """What a frame has in the place of an output, as `{slot}` and `$slot`; with the name."""
-    for found in _FOREIGN.finditer(masked(source, "\n")):
-        name = next(group for number, group in enumerate(found.groups(), 1) if group and number != _REST)
+def find_unfilled(source: str, names: Collection[str]) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield what a frame has in the place of an output, as `{slot}` and `$slot`, with the name."""
+    for match in _OTHER_SYNTAX.finditer(mask_tags(source, "\n")):
+        name = next(group for number, group in enumerate(match.groups(), 1) if group and number != _REST)
         if name in names:
-            yield found, name
+            yield match, name
 
 
-def _left_over(source: str, names: Collection[str]) -> Iterator[tuple[int, str, str]]:
-    """The placeholders of a frame: place from 0, text and hint."""
+def _placeholders(source: str, names: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield the placeholders of a frame: offset from 0, text and hint."""
     end = 0
-    meant = {found.start(): (found, name) for found, name in unfilled(source, names)}
-    others = {found.start(): (found, "") for found in _PLACEHOLDER.finditer(masked(source, "\n"))}
-    for start, (found, name) in sorted({**others, **meant}.items()):
+    meant = {match.start(): (match, name) for match, name in find_unfilled(source, names)}
+    others = {match.start(): (match, "") for match in _PLACEHOLDER.finditer(mask_tags(source, "\n"))}
+    for start, (match, name) in sorted({**others, **meant}.items()):
         if start >= end:
-            end = found.end()
-            slot = f"{name}{(found[_REST] or '').rstrip()}" if name else ""
-            yield start, found[0], f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
+            end = match.end()
+            slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
+            yield start, match[0], f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
 
 
 @on_list("E115")
-def in_a_list(words: WordList) -> Iterator[Finding]:
+def check_cell_placeholders(words: WordList) -> Iterator[Finding]:
     """A placeholder, or template syntax, was left over in a cell."""
     cells = Cells(words)
     for word in words.words:
         for name, cell in word.columns.items():
-            if isinstance(cell, str) and (found := _in_a_cell(cell)):
-                place = word.line, cells.column(word, name)
-                message = f"{name} holds a placeholder: {found[0]!r}"
-                yield Finding(
-                    path=words.shown, line=place[0], column=place[1], code="E115", message=message, hint="fill it in"
-                )
+            if isinstance(cell, str) and (match := _cell_placeholder(cell)):
+                message = f"{name} holds a placeholder: {match[0]!r}"
+                yield cell_finding(cells, word, name, "E115", message, "fill it in")
 
 
-def _in_a_cell(text: str) -> re.Match[str] | None:
+def _cell_placeholder(text: str) -> re.Match[str] | None:
     return _SYNTAX.search(text) or _FORMAT.search(text) or _PLACEHOLDER.search(text)
 
 
 def _texts(data: object, location: Location = ()) -> Iterator[tuple[Location, str]]:
-    """Every text of front matter, with its place."""
+    """Yield every text of front matter, with its location."""
     if isinstance(data, str):
         yield location, data
     elif isinstance(data, Mapping):

@@ -1,15 +1,16 @@
-"""Whether what is compared is of equal size: words of roles, groups, sets, lengths.
+"""Whether a result could mean what it is said to mean.
 
-Whether a result could mean what it is said to mean: what is declared, and over what it can be generalised.
+Compared words and sets are of equal size, what is measured is declared, factors have enough levels to generalise over,
+and groups have the same attributes.
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
-from senseprobe.generator import yaml_source
-from senseprobe.generator.checks.context import finding, labelled
-from senseprobe.generator.checks.registry import Published, Subject, on_config, on_dataset
+from senseprobe.generator.checks.labels import labelled_rows
+from senseprobe.generator.checks.registry import on_config, on_dataset
+from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, Position, yaml_position
 from senseprobe.generator.config import Bound, Config, ResolvedBlock, reference
 from senseprobe.generator.design import design_of, levels_of
 from senseprobe.generator.schema import AssociationFront, ContrastFront, InferenceFront
@@ -27,7 +28,7 @@ _GROUP_COLUMNS = ("gender", "group")
 
 
 @on_config("W503")
-def unequal_lengths(subject: Subject) -> Iterator[Finding]:
+def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
     """The words that one role binds are on average longer than those of the other.
 
     Longer and rarer words come in more pieces, and most scorers count pieces, so a score would tell length from length
@@ -35,7 +36,7 @@ def unequal_lengths(subject: Subject) -> Iterator[Finding]:
     half a word, or by more than two characters. Choose words of like length, or compare scorers that differ in how
     they treat length.
     """
-    pairs = [(row.stereo, row.anti) for _, rows in labelled(subject) for row in rows]
+    pairs = [(row.stereo, row.anti) for _, rows in labelled_rows(subject) for row in rows]
     if not pairs:
         return
     words = [fmean(len(text.split()) for text in side) for side in zip(*pairs, strict=True)]
@@ -46,12 +47,12 @@ def unequal_lengths(subject: Subject) -> Iterator[Finding]:
         message = f"the words of stereo have {letters[0]:.1f} characters on average, those of anti {letters[1]:.1f}"
     else:
         return
-    place = subject.config.template.blocks[0].place("roles")
-    yield finding(subject.config, place, "W503", message, "choose words of like length")
+    position = subject.config.template.blocks[0].place("roles")
+    yield subject.finding(position, "W503", message, "choose words of like length")
 
 
 @on_config("W505")
-def unequal_sizes(subject: Subject) -> Iterator[Finding]:
+def check_sizes(subject: ConfigSubject) -> Iterator[Finding]:
     """Groups, or the word sets of the two roles, are of unequal size.
 
     Where twelve pleasant words stand against nine unpleasant ones, or five occupations of men against one of women,
@@ -61,16 +62,16 @@ def unequal_sizes(subject: Subject) -> Iterator[Finding]:
     """
     match subject.config.blocks[0].block.front:
         case ContrastFront() as front:
-            yield from _roles(subject)
-            yield from _classes(subject.config, {"valence": front.valence, "stereotype": front.stereotype})
+            yield from _unequal_roles(subject)
+            yield from _unequal_classes(subject, {"valence": front.valence, "stereotype": front.stereotype})
         case InferenceFront() as front:
             columns = {name: front.columns[name] for name in _GROUP_COLUMNS if name in front.columns}
-            yield from _classes(subject.config, columns, "columns")
+            yield from _unequal_classes(subject, columns, "columns")
         case AssociationFront():
-            yield from _sets(subject.config)
+            yield from _unequal_sets(subject)
 
 
-def _roles(subject: Subject) -> Iterator[Finding]:
+def _unequal_roles(subject: ConfigSubject) -> Iterator[Finding]:
     block = subject.config.blocks[0]
     for name in block.roles["stereo"]:
         slots = [block.roles[role][name] for role in ("stereo", "anti")]
@@ -78,63 +79,63 @@ def _roles(subject: Subject) -> Iterator[Finding]:
             continue
         sizes = {slot: len({*_words(subject.config, str(slot))}) for slot in slots}
         if len({*sizes.values()}) > 1:
-            message = f"the two roles choose {name!r} from sets of unequal size: {_sizes(sizes)}"
-            yield finding(subject.config, block.block.place("roles", "stereo", name), "W505", message)
+            message = f"the two roles choose {name!r} from sets of unequal size: {_listed_sizes(sizes)}"
+            yield subject.finding(block.block.place("roles", "stereo", name), "W505", message)
 
 
-def _classes(config: Config, columns: Mapping[str, str | None], *under: str) -> Iterator[Finding]:
-    block = config.blocks[0]
+def _unequal_classes(subject: ConfigSubject, columns: Mapping[str, str | None], *under: str) -> Iterator[Finding]:
+    block = subject.config.blocks[0]
     for key, text in columns.items():
-        found = reference(text, block.slots)
-        if found is None:
+        match = reference(text, block.slots)
+        if match is None:
             continue
-        slot, column = found
+        slot, column = match
         classes: dict[str, set[str]] = {}
-        for word in _words(config, slot):
+        for word in _words(subject.config, slot):
             if word.columns[column] is not None:
                 classes.setdefault(str(word.columns[column]), set()).add(str(word))
         sizes = {name: len(words) for name, words in classes.items()}
         if len({*sizes.values()}) > 1:
-            message = f"the words of {slot!r} are in classes of unequal size: {_sizes(sizes)}"
-            yield finding(config, block.block.place(*under, key), "W505", message)
+            message = f"the words of {slot!r} are in classes of unequal size: {_listed_sizes(sizes)}"
+            yield subject.finding(block.block.place(*under, key), "W505", message)
 
 
 def _words(config: Config, slot: str) -> Iterator[Word]:
-    """The words of a slot in the blocks that have labels, or in all of them where labels are no matter."""
+    """Yield the words of a slot in the blocks that have labels, or in all blocks of a config without labels."""
     for block in config.blocks:
         if getattr(block.block.front, "label_basis", "") != "none":
             yield from block.slots[slot]
 
 
-def _sets(config: Config) -> Iterator[Finding]:
-    sets = _members(config)
-    place = config.blocks[0].block.place("role")
+def _unequal_sets(subject: ConfigSubject) -> Iterator[Finding]:
+    sets = _set_words(subject.config)
+    position = subject.config.blocks[0].block.place("role")
     for test in dict.fromkeys(test for test, _ in sets):
         for pair in ("XY", "AB"):
             sizes = {role: len(sets.get((test, role), ())) for role in pair}
             if sizes[pair[0]] != sizes[pair[1]]:
-                message = f"sets of {test} are of unequal size: {_sizes(sizes)}"
-                yield finding(config, place, "W505", message)
+                message = f"sets of {test} are of unequal size: {_listed_sizes(sizes)}"
+                yield subject.finding(position, "W505", message)
 
 
-def _members(config: Config) -> dict[tuple[str, str], set[str]]:
-    """The distinct words of each test's sets."""
-    found: dict[tuple[str, str], set[str]] = {}
+def _set_words(config: Config) -> dict[tuple[str, str], set[str]]:
+    """Return the distinct words of each test's sets."""
+    words: dict[tuple[str, str], set[str]] = {}
     for block in config.blocks:
         front = block.block.front
         if isinstance(front, AssociationFront):
             for member in block.slots[next(iter(block.slots))]:
                 test, role, word = (_cell(text, block.slots, member) for text in (front.test, front.role, front.word))
-                found.setdefault((test, role), set()).add(word)
-    return found
+                words.setdefault((test, role), set()).add(word)
+    return words
 
 
 def _cell(text: str, slots: Iterable[str], word: Word) -> str:
-    found = reference(text, slots)
-    return str(word.columns[found[1]]) if found else text
+    match = reference(text, slots)
+    return str(word.columns[match[1]]) if match else text
 
 
-def _sizes(sizes: Mapping[str, int]) -> str:
+def _listed_sizes(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
@@ -151,20 +152,19 @@ _ANGLES = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\$\w+\$")
 
 
 @on_dataset("W501")
-def undeclared(published: Published) -> Iterator[Finding]:
+def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
     """What is measured, of which groups, or who could be harmed is not declared in `dataset.yaml`.
 
     Without `construct`, `groups` and `who_could_be_harmed` nobody can tell what a score is evidence of, or for whom a
     wrong conclusion would be dangerous: the commonest fault of the benchmarks that Blodgett et al. (2021) looked at
     (PEERS 5.9). `construct` and `who_could_be_harmed` take a phrase of three words at least, `groups` a list of names.
     """
-    path = published.dataset.folder / "dataset.yaml"
-    shown, card = show(path), published.dataset.card
-    data = yaml_source.parse(yaml_source.read_text(path, shown), shown)
+    path = subject.dataset.folder / "dataset.yaml"
+    card = subject.dataset.card
     mistakes = {
-        "construct": _says_nothing(card.measured),
-        "groups": next(filter(None, map(_is_placeholder, card.groups)), "" if card.groups else "is not declared"),
-        "who_could_be_harmed": _says_nothing(card.who_could_be_harmed),
+        "construct": _text_mistake(card.measured),
+        "groups": next(filter(None, map(_placeholder_mistake, card.groups)), "" if card.groups else "is not declared"),
+        "who_could_be_harmed": _text_mistake(card.who_could_be_harmed),
     }
     hints = {
         "construct": "say what is measured, and of whom",
@@ -173,26 +173,26 @@ def undeclared(published: Published) -> Iterator[Finding]:
     }
     for key, mistake in mistakes.items():
         if mistake:
-            line, column = yaml_source.place([data], (key,))
+            line, column = yaml_position(path, key)
             message = f"{key} {mistake}"
-            yield Finding(path=shown, line=line, column=column, code="W501", message=message, hint=hints[key])
+            yield Finding(path=show(path), line=line, column=column, code="W501", message=message, hint=hints[key])
 
 
-def _says_nothing(text: str) -> str:
+def _text_mistake(text: str) -> str:
     if not text.strip():
         return "is not declared"
     few = len(text.split()) < FEWEST_WORDS
-    return _is_placeholder(text) or (f"says too little: {text.strip()!r}" if few else "")
+    return _placeholder_mistake(text) or (f"says too little: {text.strip()!r}" if few else "")
 
 
-def _is_placeholder(text: str) -> str:
+def _placeholder_mistake(text: str) -> str:
     text = text.strip()
-    held = _PLACEHOLDER.fullmatch(text) or _ANGLES.search(text)
-    return f"is a placeholder: {text!r}" if held else ""
+    is_placeholder = _PLACEHOLDER.fullmatch(text) or _ANGLES.search(text)
+    return f"is a placeholder: {text!r}" if is_placeholder else ""
 
 
 @on_config("W506")
-def few_levels(subject: Subject) -> Iterator[Finding]:
+def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
     """A factor of `generalise` has fewer than five levels.
 
     A result cannot be generalised over so few frames, words or groups: the spread between them is not known well
@@ -204,14 +204,14 @@ def few_levels(subject: Subject) -> Iterator[Finding]:
     for factor, levels in levels_of(subject.config).items():
         if levels < FEWEST_LEVELS:
             name, _, stratum = factor.partition(" (")
-            place = block.place("generalise", block.front.generalise.index(name))
+            position = block.place("generalise", block.front.generalise.index(name))
             of = f" that is {stratum.rstrip(')')}" if stratum else ""
             message = f"{name} has {counted(levels, 'level')}{of}: results cannot be generalised over it"
-            yield finding(subject.config, place, "W506", message, f"it takes {FEWEST_LEVELS}")
+            yield subject.finding(position, "W506", message, f"it takes {FEWEST_LEVELS}")
 
 
 @on_config("W507")
-def nothing_to_compare(subject: Subject) -> Iterator[Finding]:
+def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
     """A group's attributes are said of no other group, so that nothing can be compared.
 
     A model may prefer *bad* to *good* of whomever it is said: only the same words, said of another group or of nobody,
@@ -219,7 +219,7 @@ def nothing_to_compare(subject: Subject) -> Iterator[Finding]:
     with reference groups and `label_basis: none`, or one that is `unmarked`.
     """
     config = subject.config
-    blocks = [block for block in config.blocks if _said_of_groups(block)]
+    blocks = [block for block in config.blocks if _binds_attributes(block)]
     first: dict[str, ResolvedBlock] = {}
     for block in blocks:
         for word in block.slots[str(block.block.front.target)]:
@@ -227,12 +227,12 @@ def nothing_to_compare(subject: Subject) -> Iterator[Finding]:
     if len(first) == 1 and design_of(config).differs == "evaluative" and not _unmarked(config):
         (group, block), *_ = first.items()
         message = f"{group!r} is the only group: what is said of it is compared with nothing"
-        place, hint = _place(block, str(block.block.front.target)), "add reference groups, or an unmarked block"
-        yield finding(config, place, "W507", message, hint)
+        position = _binding_position(block, str(block.block.front.target))
+        yield subject.finding(position, "W507", message, "add reference groups, or an unmarked block")
     for group, (role, name) in unshared_attributes([_attributes(block) for block in blocks]):
         message = f"no other group has any of the words of {name!r} in {role} that {group!r} has"
-        place = _place(first[group], first[group].roles[role][name], role, name)
-        yield finding(config, place, "W507", message, "give all groups the same words")
+        position = _binding_position(first[group], first[group].roles[role][name], role, name)
+        yield subject.finding(position, "W507", message, "give all groups the same words")
 
 
 Attribute = tuple[str, str]
@@ -242,7 +242,7 @@ Attribute = tuple[str, str]
 def unshared_attributes(
     blocks: Sequence[tuple[Collection[str], Mapping[Attribute, Collection[str]]]],
 ) -> Iterator[tuple[str, Attribute]]:
-    """Each group and attribute of which no word is said of another group; nothing where there is one group only.
+    """Yield each group and attribute of which no word is said of another group; nothing where there is only one group.
 
     A block is its groups, and the words of each attribute that it says of all of them. Each word is looked at twice,
     however many groups there are: a block of several groups shares all that it says.
@@ -264,20 +264,20 @@ def unshared_attributes(
 
 
 def _attributes(block: ResolvedBlock) -> tuple[Collection[str], Mapping[Attribute, Collection[str]]]:
-    """The groups of a block, and the words that each role and binding says of them."""
+    """Return the groups of a block, and the words that each role and binding says of them."""
     groups = dict.fromkeys(map(str, block.slots[str(block.block.front.target)]))
-    said = {(role, name): block.words(role, name) for role, names in block.roles.items() for name in names}
-    return groups, said
+    words = {(role, name): block.words(role, name) for role, names in block.roles.items() for name in names}
+    return groups, words
 
 
-def _said_of_groups(block: ResolvedBlock) -> bool:
-    """Whether roles bind attributes; groups and pronouns, if these are what is bound, are compared within a pair."""
+def _binds_attributes(block: ResolvedBlock) -> bool:
+    """Return whether roles bind attributes; bound groups and pronouns are compared within a pair."""
     target = block.block.front.target
     if target not in block.slots or not isinstance(block.block.front, ContrastFront):
         return False
-    bound = [bound for names in block.roles.values() for bound in names.values()]
+    bindings = [bound for names in block.roles.values() for bound in names.values()]
     words = [word for role, names in block.roles.items() for name in names for word in block.words(role, name)[:1]]
-    slots = all(not isinstance(one, Word) and one != target for one in bound)
+    slots = all(not isinstance(bound, Word) and bound != target for bound in bindings)
     return slots or any("polarity" in word.columns for word in words)
 
 
@@ -285,5 +285,5 @@ def _unmarked(config: Config) -> bool:
     return any(getattr(block.block.front, "unmarked", False) for block in config.blocks)
 
 
-def _place(block: ResolvedBlock, bound: Bound, *location: str) -> tuple[int, int]:
+def _binding_position(block: ResolvedBlock, bound: Bound, *location: str) -> Position:
     return block.block.place("roles", *location) if isinstance(bound, Word) else block.block.place("slots", bound)

@@ -1,13 +1,13 @@
-"""Warnings that are taken on purpose: `accept: {W505: "the reason, in three words at least"}`."""
+"""Warnings that are accepted on purpose: `accept: {W505: "the reason, in three words at least"}`."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from senseprobe.generator import yaml_source
 from senseprobe.generator.checks.codes import CODES
 from senseprobe.generator.checks.lint_report import Accepted
 from senseprobe.generator.checks.registry import checks
+from senseprobe.generator.checks.subjects import Position, resource_position, yaml_position
 from senseprobe.generator.config import Config
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, show
@@ -20,29 +20,29 @@ FEWEST_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """What one `accept` says: reasons by code, the file that it stands in, and the place of each code there."""
+    """What one `accept` lists: reasons by code, the file that it is in, and the position of each code there."""
 
     path: str
     reasons: Mapping[str, str]
-    place: Callable[[str], tuple[int, int]]
+    position: Callable[[str], Position]
     used: Counter[str] = field(default_factory=Counter)
 
     def accepted(self) -> Iterator[Accepted]:
-        """The warnings that were there."""
+        """Yield the warnings that occurred and are accepted."""
         for code, findings in sorted(self.used.items()):
             yield Accepted(code, self.path, self.reasons[code], findings)
 
     def mistakes(self, not_run: Collection[str]) -> Iterator[Finding]:
-        """E123 of each code; those of `not_run` may be warnings that nobody could look for."""
+        """Yield E123 of each code that cannot be accepted; those of `not_run` may occur, but were not looked for."""
         for code, reason in self.reasons.items():
-            for message, hint in self._wrong(code, reason, not_run):
-                line, column = self.place(code)
+            for message, hint in self._problems(code, reason, not_run):
+                line, column = self.position(code)
                 yield Finding(path=self.path, line=line, column=column, code="E123", message=message, hint=hint)
 
-    def _wrong(self, code: str, reason: str, not_run: Collection[str]) -> Iterator[tuple[str, str]]:
-        known = {*CODES, *(check.code for check in checks())}
-        if code not in known:
-            yield f"accept: there is no code {code}", nearest(code, (known for known in known if known[0] == "W"))
+    def _problems(self, code: str, reason: str, not_run: Collection[str]) -> Iterator[tuple[str, str]]:
+        codes = {*CODES, *(check.code for check in checks())}
+        if code not in codes:
+            yield f"accept: there is no code {code}", nearest(code, (name for name in codes if name[0] == "W"))
         elif not code.startswith("W"):
             yield f"accept: {code} is a mistake, and no warning", "correct it: only warnings (W) can be accepted"
         elif len(reason.split()) < FEWEST_WORDS:
@@ -51,8 +51,8 @@ class Waiver:
             yield f"accept: there is no {code} here", "remove it, or it will hide the next one"
 
 
-def of_config(config: Config) -> Waiver:
-    """What the first front matter of a template accepts."""
+def config_waiver(config: Config) -> Waiver:
+    """Return what the first front matter of a template accepts."""
     block = config.template.blocks[0]
     return Waiver(config.template.shown, block.front.accept, lambda code: block.place("accept", code))
 
@@ -60,8 +60,8 @@ def of_config(config: Config) -> Waiver:
 _FIRST_ONLY = {"accept": "E123", "expect": "E102"}
 
 
-def misplaced(config: Config) -> Iterator[Finding]:
-    """E123 and E102 of later front matters: what they accept or expect would be overlooked."""
+def misplaced_keys(config: Config) -> Iterator[Finding]:
+    """Yield E123 and E102 of later front matters: what they accept or expect would be overlooked."""
     path, hint = config.template.shown, "move it there: it holds for the whole template"
     for block in config.template.blocks[1:]:
         for key in block.sources[0].keys() & _FIRST_ONLY.keys():
@@ -70,33 +70,21 @@ def misplaced(config: Config) -> Iterator[Finding]:
             yield Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
 
 
-def of_dataset(dataset: Dataset) -> Waiver:
-    """What `dataset.yaml` accepts, of itself and of all its configs."""
+def dataset_waiver(dataset: Dataset) -> Waiver:
+    """Return what `dataset.yaml` accepts, of itself and of all its configs."""
     path = dataset.folder / "dataset.yaml"
-
-    def place(code: str) -> tuple[int, int]:
-        return yaml_source.place(
-            [yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))], ("accept", code)
-        )
-
-    return Waiver(show(path), dataset.card.accept, place)
+    return Waiver(show(path), dataset.card.accept, lambda code: yaml_position(path, "accept", code))
 
 
-def of_list(words: WordList) -> Waiver:
-    """What the resource of a list accepts."""
+def list_waiver(words: WordList) -> Waiver:
+    """Return what the resource of a list accepts."""
     path = words.path.with_name(DESCRIPTOR)
-
-    def place(code: str) -> tuple[int, int]:
-        data = yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))
-        number = [resource["name"] for resource in data["resources"]].index(words.resource.name)
-        return yaml_source.place([data], ("resources", number, "accept", code))
-
-    return Waiver(show(path), words.resource.accept, place)
+    return Waiver(show(path), words.resource.accept, lambda code: resource_position(words, "accept", code))
 
 
-def settle(found: Iterable[Finding], *waivers: Waiver) -> Iterator[Finding]:
-    """The findings that no waiver accepts; the first one that does counts it."""
-    for finding in found:
+def apply_waivers(findings: Iterable[Finding], *waivers: Waiver) -> Iterator[Finding]:
+    """Yield the findings that no waiver accepts; the first one that accepts a finding counts it."""
+    for finding in findings:
         waiver = next((w for w in waivers if finding.code.startswith("W") and finding.code in w.reasons), None)
         if waiver is None:
             yield finding

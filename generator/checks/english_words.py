@@ -1,4 +1,4 @@
-"""What checks ask of English words: whether one is known, how it is written, what may have been meant."""
+"""English words: which WordNet or grammar knows, and which a misspelt one was probably meant to be."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -50,10 +50,10 @@ _SUFFIXES: tuple[tuple[str, str, Pos], ...] = (
 _DOUBLED = re.compile(r"(?:re)?(\w*([bdfgklmnprt]))\2(?:ed|ing)")
 _OVERREGULAR = re.compile(r"[^aeiou]y(?:s|ed)$")
 
-_LONGEST = 30  # letters: a longer one has nothing near, which would take long to find
-NOTHING_NEAR = "check its spelling; a name begins with a capital"
+_LONGEST_WORD = 30  # letters: a longer one has nothing near, which would take long to find
+NO_SUGGESTION = "check its spelling; a name begins with a capital"
 """The hint of a word that is like no other."""
-_MOST_COMMON = 1_000  # no word has as many senses
+_HIGHEST_FREQUENCY = 1_000  # no word has as many senses
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PLAIN = re.compile(r"[a-z]+")
@@ -61,95 +61,105 @@ _ENCLITIC = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m)?)$")
 
 
 def is_english(languages: Iterable[str]) -> bool:
-    """Whether a dataset says that its sentences are English: en, en-GB."""
+    """Return whether a dataset declares that its sentences are English: en, en-GB."""
     return any(language.lower().partition("-")[0] == "en" for language in languages)
 
 
-def vocabulary() -> Vocabulary:
-    """WordNet's words; LexiconError where it is not prepared."""
-    return _opened(wordnet_in(None)[0])
+def load_vocabulary() -> Vocabulary:
+    """Return WordNet's words; raise LexiconError where it is not prepared."""
+    return _open_vocabulary(wordnet_in(None)[0])
 
 
 @cache
-def _opened(home: Path) -> Vocabulary:
+def _open_vocabulary(home: Path) -> Vocabulary:
     return Vocabulary.open(home)
 
 
-def parts(text: str) -> Iterator[tuple[int, str]]:
-    """The words of a text that can be misspelt, each with its place from 0: in lower case from a to z throughout.
+def find_words(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the words of a text that can be misspelt, from a to z in lower case, each with its offset from 0.
 
-    Hyphens part words, and endings as n't and 's are left out. A word with a capital, a digit or another letter may be
-    a name, which no lexicon has, so it is none of these.
+    Hyphens separate words, and endings as n't and 's are left out. A word with a capital, a digit or another letter may be
+    a name, which no lexicon has, and is not yielded.
     """
-    for found in WORD.finditer(text):
-        if found[0] in FUNCTION_WORDS or _touches_digit(text, found):
+    for match in WORD.finditer(text):
+        if match[0] in FUNCTION_WORDS or _touches_digit(text, match):
             continue
-        place = found.start()
-        for part in _ENCLITIC.sub("", found[0]).split("-"):
+        start = match.start()
+        for part in _ENCLITIC.sub("", match[0]).split("-"):
             if _PLAIN.fullmatch(part) and len(part) > 1:
-                yield place, part
-            place += len(part) + 1
+                yield start, part
+            start += len(part) + 1
 
 
-def _touches_digit(text: str, found: re.Match[str]) -> bool:
-    around = text[max(found.start() - 1, 0) : found.start()] + text[found.end() : found.end() + 1]
-    return any(c.isdigit() or c == "_" for c in around)
+def _touches_digit(text: str, match: re.Match[str]) -> bool:
+    neighbours = text[max(match.start() - 1, 0) : match.start()] + text[match.end() : match.end() + 1]
+    return any(c.isdigit() or c == "_" for c in neighbours)
 
 
-def is_word(word: str, known: Vocabulary) -> bool:
-    """Whether a word in lower case is one, of any class, in any form, and derived by rule from one that is listed."""
-    return word in FUNCTION_WORDS or known.knows(word) or any(known.knows(base) for base in _bases(word, known))
+def is_word(word: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a word in lower case is one, of any class and form, or derived by rule from a listed one."""
+    return (
+        word in FUNCTION_WORDS
+        or vocabulary.knows(word)
+        or any(vocabulary.knows(base) for base in _bases(word, vocabulary))
+    )
 
 
-def _bases(word: str, known: Vocabulary) -> Iterator[str]:
-    """What a word may be derived from, since WordNet lists few of the many that are: unliked, rabidly, readmitted."""
+def _bases(word: str, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield what a word may be derived from, since WordNet lists few derivations: unliked, rabidly, readmitted."""
     for prefix in _PREFIXES:
         if word.startswith(prefix) and len(word) - len(prefix) >= _SHORTEST_REST:
             yield word.removeprefix(prefix)
     for ending, put, pos in _SUFFIXES:
-        if word.endswith(ending) and known.has(word.removesuffix(ending) + put, pos):
+        if word.endswith(ending) and vocabulary.has(word.removesuffix(ending) + put, pos):
             yield word.removesuffix(ending) + put
     if doubled := _DOUBLED.fullmatch(word):
         yield doubled[1]
 
 
-def misspelt(word: str, known: Vocabulary, also: frozenset[str] = frozenset()) -> str | None:
-    """None where a word in lower case is one, or is in `also`; else a hint of what it may have been.
+def spelling_hint(word: str, vocabulary: Vocabulary, extra: frozenset[str] = frozenset()) -> str | None:
+    """Return a hint of what a misspelt word in lower case was meant to be; None where it is a word, or is in `extra`.
 
     A compound of two words, as zookeeper, is one too, unless it is a letter away from a common word, as mat-rials is.
     """
-    if word in also or is_word(word, known):
+    if word in extra or is_word(word, vocabulary):
         return None
-    if len(word) > _LONGEST:
-        return NOTHING_NEAR
-    found = [near for near in dict.fromkeys(_near(word)) if near in also or _is_plain(near, known)]
-    if _compound(word, known) and not any(_common(near, known) for near in found):
+    if len(word) > _LONGEST_WORD:
+        return NO_SUGGESTION
+    candidates = [
+        candidate
+        for candidate in dict.fromkeys(_edits(word))
+        if candidate in extra or _is_suggestion(candidate, vocabulary)
+    ]
+    if _is_compound(word, vocabulary) and not any(_frequency(candidate, vocabulary) for candidate in candidates):
         return None
     # Common words go first, then two neighbours swapped, then what begins with the same letter.
-    best = max(found, default="", key=lambda near: _likelihood(word, near, _common(near, known)))
-    return f"did you mean {best!r}?" if best else NOTHING_NEAR
+    best = max(candidates, default="", key=lambda candidate: _rank(word, candidate, _frequency(candidate, vocabulary)))
+    return f"did you mean {best!r}?" if best else NO_SUGGESTION
 
 
-def _compound(word: str, known: Vocabulary) -> bool:
+def _is_compound(word: str, vocabulary: Vocabulary) -> bool:
     cuts = ((word[:at], word[at:]) for at in range(3, len(word) - 2))
-    return any(any(known.has(first, pos) for pos in POS) and known.bases(second, "noun") for first, second in cuts)
+    return any(
+        any(vocabulary.has(first, pos) for pos in POS) and vocabulary.bases(second, "noun") for first, second in cuts
+    )
 
 
-def _common(word: str, known: Vocabulary) -> int:
-    return _MOST_COMMON if word in FUNCTION_WORDS else known.tagged(word)
+def _frequency(word: str, vocabulary: Vocabulary) -> int:
+    return _HIGHEST_FREQUENCY if word in FUNCTION_WORDS else vocabulary.tagged(word)
 
 
-def _likelihood(word: str, near: str, common: int) -> tuple[bool, bool, bool, int]:
-    return common > 0, sorted(near) == sorted(word), near[0] == word[0], common
+def _rank(word: str, candidate: str, frequency: int) -> tuple[bool, bool, bool, int]:
+    return frequency > 0, sorted(candidate) == sorted(word), candidate[0] == word[0], frequency
 
 
-def _is_plain(word: str, known: Vocabulary) -> bool:
-    """Whether a word may be suggested: morphy takes disabilitys for a word, and one letter is rarely meant."""
-    return len(word) > 2 and not _OVERREGULAR.search(word) and (word in FUNCTION_WORDS or known.knows(word))
+def _is_suggestion(word: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a word may be suggested: morphy takes disabilitys for a word, and one letter is rarely meant."""
+    return len(word) > 2 and not _OVERREGULAR.search(word) and (word in FUNCTION_WORDS or vocabulary.knows(word))
 
 
-def _near(word: str) -> Iterator[str]:
-    """Every text that is one letter away from a word, or has two neighbours of it swapped."""
+def _edits(word: str) -> Iterator[str]:
+    """Yield every text that is one letter away from a word, or has two neighbours of it swapped."""
     for at in range(len(word) + 1):
         left, right = word[:at], word[at:]
         if len(right) > 1:

@@ -78,8 +78,8 @@ def _open_vocabulary(home: Path) -> Vocabulary:
 def find_words(text: str) -> Iterator[tuple[int, str]]:
     """Yield the words of a text that can be misspelt, from a to z in lower case, each with its offset from 0.
 
-    Hyphens separate words, and endings as n't and 's are left out. A word with a capital, a digit or another letter may be
-    a name, which no lexicon has, and is not yielded.
+    Hyphens separate words, and endings as n't and 's are left out. So are words with a capital, a digit or another
+    letter, which may be names that no lexicon has.
     """
     for match in WORD.finditer(text):
         if match[0] in FUNCTION_WORDS or _touches_digit(text, match):

@@ -41,8 +41,8 @@ class Report:
 
     `lists` and `configs` are those that were looked at, also where a mistake of theirs kept them from being checked.
     `configs_not_checked` are those that a mistake elsewhere, in a list or `dataset.yaml`, kept from being looked at.
-    `guesses` are the articles, plurals and verb forms that no list states, as (asked, text, answer). `not_checked`: by code,
-    on how many lists or configs a check could not run because its lexicon is not there.
+    `guesses` are the articles, plurals and verb forms that no list states, as (asked, text, answer). `not_checked`: by
+    code, on how many lists or configs a check could not run because its lexicon is not there.
     """
 
     findings: tuple[Finding, ...]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, print_json, print_line, print_table, progress
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
 

@@ -9,8 +9,7 @@ import typer
 
 from senseprobe.cli import adjudicate
 from senseprobe.cli.adjudicate import Folder, Project
-from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, print_json, print_line, print_table, progress
 from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:

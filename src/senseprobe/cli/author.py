@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import print_findings, print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_table, progress
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.messages import counted, offered
 from senseprobe.project import user_layer
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from senseprobe.generator.config import Config
     from senseprobe.generator.count import Count, Tokenize
     from senseprobe.generator.preview import Piece, Shown
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
-
 
 _FORMATS = ("text", "json", "github")
 """How findings are printed."""

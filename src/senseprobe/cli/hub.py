@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import print_json, print_line, progress
+from senseprobe.cli.console import AsJson, print_json, print_line, progress
 
 if TYPE_CHECKING:
     from senseprobe.hub.upload import Published

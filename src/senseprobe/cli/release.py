@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_table, progress
+from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_note, print_table, progress
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, printable, shortened
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import named_last, print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, print_json, print_line, print_table, progress, unreadable_last
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import counted
 
@@ -159,7 +158,7 @@ def _print_difference(found: "Difference", evidence: "Sequence[Evidence]") -> No
         if each.group is None
     ]
     without = {**unreadable_configs(second.result.fitness), **unreadable_configs(first.result.fitness)}
-    told = named_last(rows, without, at=4)
+    told = unreadable_last(rows, without, at=4)
     print_table({**columns, "p": "left", "no difference": "left"}, told, title=f"\n{first.label} less {second.label}")
     notes: dict[str, list[str]] = {}
     for each in found.comparisons:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.author import AsJson
-from senseprobe.cli.console import complain, named_last, print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, complain, print_json, print_line, print_table, progress, unreadable_last
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
 
@@ -236,7 +235,7 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
         columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
         print_table(
             {**columns, "ties": "right", "left out": "right"},
-            named_last(rows, unreadable_configs(result.fitness), at=2),
+            unreadable_last(rows, unreadable_configs(result.fitness), at=2),
             title=f"\n{result.scorer} of {result.model['name']} on {result.release['name']}",
         )
         if result.limit is not None:

@@ -14,7 +14,7 @@ from senseprobe.errors import SenseprobeError
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
-"""What typer makes of Ctrl-C."""
+"""The exit code that typer gives to Ctrl-C."""
 
 app = typer.Typer(
     name="senseprobe",
@@ -23,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for _panel, _room, _names in (
+for _panel, _module, _names in (
     ("Author", author, "init new lint lists count preview wordnet"),
     ("Release", release, "build verify diff restore join"),
     ("Score", score, "score plant replay"),
@@ -32,22 +32,22 @@ for _panel, _room, _names in (
     ("Share", score, "export"),
 ):
     for _name in _names.split():
-        app.command(rich_help_panel=_panel)(getattr(_room, _name))
-# Names that Python keeps for itself.
+        app.command(rich_help_panel=_panel)(getattr(_module, _name))
+# Reserved names of Python.
 app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)
 app.add_typer(annotate.annotate, name="annotate", rich_help_panel="Annotate")
 
 
 def main() -> None:
-    """Run the command line; whatever goes wrong is one message, never a traceback."""
+    """Run the command line; print every error as one message, never a traceback."""
     try:
         app()
     except SenseprobeError as error:
         complain(str(error))
         sys.exit(error.exit_code)
-    except SystemExit as left:
-        if left.code != _INTERRUPTED:
+    except SystemExit as exit_:
+        if exit_.code != _INTERRUPTED:
             raise
         complain("interrupted; nothing was left half-written")
         sys.exit(2)

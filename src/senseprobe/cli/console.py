@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
+ReleasesFolder = Annotated[
+    Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
+]
+MOST_ROWS = 20
+"""Most entries of a long list that are printed; --json has all."""
 
 _out = Console(highlight=False, emoji=False, soft_wrap=True)
 _err = Console(highlight=False, emoji=False, stderr=True, soft_wrap=True)

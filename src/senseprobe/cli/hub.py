@@ -1,11 +1,10 @@
-"""Commands of those who publish releases, and fetch those of others."""
+"""Commands that share releases on the Hugging Face Hub: publish, pull."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_line, progress
+from senseprobe.cli.console import AsJson, ReleasesFolder, print_json, print_line, progress
 
 if TYPE_CHECKING:
     from senseprobe.hub.upload import Published
@@ -14,71 +13,75 @@ if TYPE_CHECKING:
 def publish(
     release: Annotated[str, typer.Argument(metavar="RELEASE", help="NAME@VERSION, a path, or hf://USER/NAME@VERSION.")],
     repo: Annotated[str, typer.Argument(metavar="USER/NAME", help="The dataset repository on the Hub.")],
-    private: Annotated[bool, typer.Option("--private", help="Only you and your organisation see it.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Make it visible only to you and your organisation.")
+    ] = False,
     gated: Annotated[
         Literal["auto", "manual", "no"] | None,
         typer.Option(
-            help="Readers agree first (auto), are let in by you (manual), or neither.",
-            show_default="auto for a new repository, others stay as they are",
+            help="Readers must accept conditions (auto), be approved by you (manual), or neither (no).",
+            show_default="auto for a new repository; unchanged otherwise",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and change nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Publish a release on the Hugging Face Hub, and check the copy there."""
     from senseprobe import api
 
     with progress(f"publishing {release}", None):
-        done = api.publish(release, repo, private=private, gated=gated, dry_run=dry_run)
+        result = api.publish(release, repo, private=private, gated=gated, dry_run=dry_run)
     if as_json:
-        print_json(done.as_dict())
+        print_json(result.as_dict())
     else:
-        _tell_dry(done) if dry_run else _tell(done)
+        _print_plan(result) if dry_run else _print_published(result)
 
 
-def _tell(done: "Published") -> None:
-    sent = f"{done.sent} files sent" if done.sent else "nothing to send, it was there"
-    print_line(f"{done.release} is {done.repo} {done.tag} on the Hub, commit {done.commit}: {sent}")
+def _print_published(result: "Published") -> None:
+    sent = f"{result.sent} files sent" if result.sent else "nothing to send, it was there"
+    print_line(f"{result.release} is {result.repo} {result.tag} on the Hub, commit {result.commit}: {sent}")
     print_line("fetched again by its tag, it is as it was frozen")
-    if done.access:
-        print_line(f"access is now {', '.join(done.access)}")
-    _tell_more(done)
+    if result.access:
+        print_line(f"access is now {', '.join(result.access)}")
+    _print_notes(result)
 
 
-def _tell_dry(done: "Published") -> None:
-    verb = "make" if done.created else "use"
-    access = f" (new is {', '.join(done.access)})" if done.access and not done.created else ""
-    seen = "private" if done.private else "public"
-    print_line(f"would {verb} the dataset {done.repo}, {seen}, gated: {done.gated}{access}")
-    if done.sent:
-        removed = f", remove {done.removed} of an earlier version" if done.removed else ""
-        print_line(f"would send {done.sent} files of {done.bytes} bytes in one commit{removed}, and tag it {done.tag}")
+def _print_plan(result: "Published") -> None:
+    verb = "make" if result.created else "use"
+    access = f" (new is {', '.join(result.access)})" if result.access and not result.created else ""
+    seen = "private" if result.private else "public"
+    print_line(f"would {verb} the dataset {result.repo}, {seen}, gated: {result.gated}{access}")
+    if result.sent:
+        removed = f", remove {result.removed} of an earlier version" if result.removed else ""
+        print_line(
+            f"would send {result.sent} files of {result.bytes} bytes in one commit{removed}, and tag it {result.tag}"
+        )
     else:
-        print_line(f"would send nothing: commit {done.commit} holds {done.release}, tagged {done.tag} if it is not yet")
-    _tell_more(done)
+        print_line(
+            f"would send nothing: commit {result.commit} holds {result.release}, tagged {result.tag} if it is not yet"
+        )
+    _print_notes(result)
 
 
-def _tell_more(done: "Published") -> None:
-    for note in done.notes:
+def _print_notes(result: "Published") -> None:
+    for note in result.notes:
         print_line(f"note: {note}")
 
 
 def pull(
     release: Annotated[str, typer.Argument(metavar="USER/NAME@VERSION", help="A release on the Hub.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
-    ] = None,
+    out: ReleasesFolder = None,
     timeout: Annotated[
         float,
         typer.Option(
-            metavar="SECONDS", min=0.1, help="Give up after so long without an answer, or with next to nothing."
+            metavar="SECONDS", min=0.1, help="Give up after this long without an answer, or with almost no data."
         ),
     ] = 30.0,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a release from the Hugging Face Hub by its tag, and check it. After a cut, it goes on where it was.
+    """Fetch a release from the Hugging Face Hub by its tag, and check it; an interrupted download is resumed.
 
-    To use one without it, write hf://USER/NAME@VERSION[:CONFIG] for the release in verify, diff, restore or score.
+    verify, diff, restore and score also accept hf://USER/NAME@VERSION[:CONFIG] as the release, without pull.
     """
     from senseprobe import api
 

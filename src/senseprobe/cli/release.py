@@ -1,44 +1,48 @@
-"""Commands of those who freeze and check releases.
-
-The command of those who bring published data of their own.
-
-Commands of those who compare releases.
-"""
+"""Commands that make, check and compare releases: build, join, restore, verify, import, diff."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_note, print_table, progress
+from senseprobe.cli.console import (
+    MOST_ROWS,
+    AsJson,
+    ReleasesFolder,
+    print_findings,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+    progress,
+)
 from senseprobe.errors import SenseprobeError
-from senseprobe.messages import counted, printable, shortened
+from senseprobe.messages import counted, listed, printable, shortened
 
 if TYPE_CHECKING:
-    from senseprobe.importers.plan import Imported
     from senseprobe.importers.sources import Notes
-    from senseprobe.release.diff import ReleaseDiff
+    from senseprobe.release.diff import ConfigChange, ReleaseDiff
     from senseprobe.release.release import Release as Frozen
 
-Force = Annotated[bool, typer.Option("--force", help="Write it though it is over 10^9 rows, or seems not to fit.")]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write it even if it has more than 10^9 rows or seems not to fit.")
+]
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="[hf://USER/]NAME@VERSION, or the path of a release.")]
 
 
 def build(
     dataset: Annotated[str, typer.Argument(metavar="DATASET")],
     version: Annotated[str, typer.Argument(metavar="VERSION", help="MAJOR.MINOR.PATCH")],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
-    ] = None,
+    out: ReleasesFolder = None,
     shards: Annotated[
-        int | None, typer.Option(min=1, help="Make one of so many parts alone; `join` puts them together.")
+        int | None, typer.Option(min=1, help="Build only one of this many parts; `join` puts them together.")
     ] = None,
     shard: Annotated[int | None, typer.Option(min=0, help="Which part, from 0.")] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Freeze a dataset at a version: rows, card, recipe and manifest."""
+    """Freeze a dataset at a version: write its rows, card, recipe and manifest."""
     from senseprobe import api
 
     if (shards is None) != (shard is None):
@@ -73,7 +77,7 @@ def restore(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make again the rows of a release that keeps only manifest and recipe, and check them."""
+    """Build again the rows of a release that keeps only manifest and recipe, and check them."""
     from senseprobe import api
 
     with progress(f"restoring {release}", None) as step:
@@ -82,21 +86,26 @@ def restore(
 
 
 def _print_release(release: "Frozen", as_json: bool) -> None:
+    description = _describe(release)
+    if as_json:
+        print_json(description)
+    else:
+        rows = description["rows"]
+        size = f"{counted(sum(rows.values()), 'row')} in {counted(len(rows), 'config')}"
+        print_line(f"{release.manifest.name}: {size}, content {release.manifest.content[:12]}")
+        print_line(f"written to {release.folder}")
+
+
+def _describe(release: "Frozen") -> dict[str, Any]:
     manifest = release.manifest
     rows = {name: manifest.config(name)["rows"] for name in manifest.configs}
-    if as_json:
-        told = {"release": manifest.name, "folder": str(release.folder), "rows": rows, "content": manifest.content}
-        print_json(told)
-    else:
-        size = f"{counted(sum(rows.values()), 'row')} in {counted(len(rows), 'config')}"
-        print_line(f"{manifest.name}: {size}, content {manifest.content[:12]}")
-        print_line(f"written to {release.folder}")
+    return {"release": manifest.name, "folder": str(release.folder), "rows": rows, "content": manifest.content}
 
 
 def verify(
     release: Release,
-    rebuild: Annotated[bool, typer.Option(help="Also make the rows again from the recipe.")] = False,
-    content: Annotated[str, typer.Option(help="The content hash that it shall have, as a paper cites it.")] = "",
+    rebuild: Annotated[bool, typer.Option(help="Also build the rows again from the recipe, and compare.")] = False,
+    content: Annotated[str, typer.Option(help="The content hash that it should have, as a paper cites it.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Check a release: every file, its rows, its recipe."""
@@ -113,8 +122,6 @@ def verify(
     raise typer.Exit(1 if findings else 0)
 
 
-SHOWN = 20
-
 Format = Annotated[
     str, typer.Argument(metavar="FORMAT", help="sssb, crows-pairs, stereoset, seat, winobias or winogender.")
 ]
@@ -123,19 +130,17 @@ Format = Annotated[
 def import_files(
     format_: Format,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The published files.")],
-    name: Annotated[str, typer.Option(help="What the release is called.")],
+    name: Annotated[str, typer.Option(help="Name of the release.")],
     version: Annotated[str, typer.Option(help="MAJOR.MINOR.PATCH")],
     license_: Annotated[
         str | None,
         typer.Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder of releases.", show_default="the project's releases/")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option(help="Read, count and list what is odd, but write nothing.")] = False,
+    out: ReleasesFolder = None,
+    dry_run: Annotated[bool, typer.Option(help="Read, count and list what is unexpected, but write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release of your own copy of a published benchmark."""
+    """Make a release from your own copy of a published benchmark."""
     from senseprobe import api
     from senseprobe.importers.plan import check_name, known_license, read_import
 
@@ -143,52 +148,46 @@ def import_files(
         if dry_run:
             check_name(name, version)
             imported = read_import(format_, files, known_license(license_))
-            told, notes = _read(imported, f"{name}@{version}"), imported.notes
+            rows = {table.name: len(table.rows) for table in imported.tables}
+            description: dict[str, Any] = {
+                "release": f"{name}@{version}",
+                "folder": None,
+                "rows": rows,
+                "content": None,
+            }
+            notes, license_ = imported.notes, imported.license
         else:
             release, notes = api.import_release(format_, files, name, version, license_, out, step)
-            told = _frozen(release)
+            description, license_ = _describe(release), release.manifest.data["card"]["license"]
+    description |= {"license": license_, "unpublishable": _unpublishable(license_)}
     if as_json:
-        listed = [{"file": n.file, "line": n.line, "kept": n.kept, "reason": n.reason} for n in notes.listed]
-        print_json({**told, "facts": notes.facts, "notes": listed})
+        remarks = [{"file": n.file, "line": n.line, "kept": n.kept, "reason": n.reason} for n in notes.listed]
+        print_json({**description, "facts": notes.facts, "notes": remarks})
     else:
-        _print_import(told, notes)
+        _print_import(description, notes)
 
 
-def _read(imported: "Imported", name: str) -> dict[str, object]:
-    rows = {table.name: len(table.rows) for table in imported.tables}
-    told: dict[str, object] = {"release": name, "folder": None, "rows": rows, "content": None}
-    return {**told, "license": imported.license, "unpublishable": _unpublishable(imported.license)}
-
-
-def _frozen(release: "Frozen") -> dict[str, object]:
-    manifest = release.manifest
-    rows = {config: manifest.config(config)["rows"] for config in manifest.configs}
-    told = {"release": manifest.name, "folder": str(release.folder), "rows": rows, "content": manifest.content}
-    license_ = manifest.data["card"]["license"]
-    return {**told, "license": license_, "unpublishable": _unpublishable(license_)}
-
-
-def _unpublishable(license_: str) -> str | None:
+def _unpublishable(license_: str | None) -> str | None:
     from senseprobe.hub.publish import why_not_shared
 
     return why_not_shared({"license": license_}) if license_ else "no licence was named (--license)"
 
 
-def _print_import(told: dict[str, object], notes: "Notes") -> None:
-    for line in [*notes.facts, *map(str, notes.listed[:SHOWN])]:
+def _print_import(description: dict[str, Any], notes: "Notes") -> None:
+    for line in [*notes.facts, *map(str, notes.listed[:MOST_ROWS])]:
         print_line(line)
-    written = told["folder"] is not None
+    written = description["folder"] is not None
     where = "all are listed in recipe/import.csv" if written else "--json lists all"
-    if len(notes.listed) > SHOWN:
-        print_line(f"… and {len(notes.listed) - SHOWN} more")
+    if len(notes.listed) > MOST_ROWS:
+        print_line(f"… and {len(notes.listed) - MOST_ROWS} more")
     if notes.listed:
         left_out = sum(not note.kept for note in notes.listed)
         print_line(f"{left_out} left out, {len(notes.listed) - left_out} kept with a remark: {where}")
-    rows = told["rows"] if isinstance(told["rows"], dict) else {}
-    print_line(f"{told['release']}: {', '.join(f'{config} {count}' for config, count in rows.items())} rows")
-    if reason := told["unpublishable"]:
+    rows = ", ".join(f"{config} {count}" for config, count in description["rows"].items())
+    print_line(f"{description['release']}: {rows} rows")
+    if reason := description["unpublishable"]:
         print_line(f"{reason}, so this release cannot be published")
-    print_line(f"written to {told['folder']}" if written else "nothing was written")
+    print_line(f"written to {description['folder']}" if written else "nothing was written")
 
 
 _HELP = "[hf://USER/]NAME@VERSION, or the path of a release."
@@ -200,81 +199,81 @@ def diff(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print an entry of a changelog.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what changed from one release to another, and which version that calls for."""
+    """Show what changed from one release to another, and which version number that requires."""
     from senseprobe import api
     from senseprobe.release.changelog import entry
 
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
     with progress(f"comparing {a} and {b}", None):
-        found = api.diff(a, b)
+        changes = api.diff(a, b)
     if as_json:
-        print_json(found.as_dict())
+        print_json(changes.as_dict())
     elif markdown:
-        print_line(entry(found).rstrip("\n"))
+        print_line(entry(changes).rstrip("\n"))
     else:
-        _print_diff(found)
-    raise typer.Exit(1 if found.enough is False else 0)
+        _print_diff(changes)
+    raise typer.Exit(1 if changes.enough is False else 0)
 
 
-def _print_diff(found: "ReleaseDiff") -> None:
-    if any(change.added or change.removed or change.edited for change in found.configs):
-        columns = dict.fromkeys(("config", "before", "after", "added", "removed", "edited"), "right") | {
-            "config": "left"
-        }
-        print_table(columns, [[getattr(change, name) for name in columns] for change in found.configs])
-    for line in _details(found):
+def _print_diff(changes: "ReleaseDiff") -> None:
+    if any(change.added or change.removed or change.edited for change in changes.configs):
+        columns = {"config": "left", **dict.fromkeys(("before", "after", "added", "removed", "edited"), "right")}
+        print_table(columns, [[getattr(change, name) for name in columns] for change in changes.configs])
+    for line in _detail_lines(changes):
         print_line(line)
-    for reason in found.reasons:
+    for reason in changes.reasons:
         print_line(f"{reason.bump.upper()}: {reason.text}")
-    print_line(f"{found.old} -> {found.new}: {_verdict(found)}")
+    print_line(f"{changes.old} -> {changes.new}: {_conclusion(changes)}")
 
 
-def _details(found: "ReleaseDiff") -> Iterator[str]:
-    """What stands behind the counts: first ids, columns, words, labels, designs."""
-    from senseprobe.messages import listed
-
-    for change in found.configs:
-        name = change.config
-        for what, ids in change.first.items():
-            yield f"{name}: {what} {listed(ids, getattr(change, what))}"
-        for what, groups in (("left out by verdicts", change.rejected), ("taken back", change.taken_back)):
-            for each in groups:
-                rows = listed((_row(*told) for told in each.first.items()), each.rows)
-                yield f"{name}: {what} ({printable(each.rule)}, {printable(each.source)}): {rows}"
-        if change.columns:
-            yield f"{name}: edited in {listed(f'{column} ({rows})' for column, rows in change.columns.items())}"
-        if change.turned:
-            yield f"{name}: {change.turned} with the stereotype for its counterpart, and the other way round"
-        for column, (was, now) in change.samples.items():
-            if column not in change.labels:
-                yield f"{name}: {column}, for example {_shown(was)} -> {_shown(now)}"
-        for slot, words in change.words.items():
-            for what, told in (("appeared", words.appeared), ("vanished", words.vanished)):
-                if told:
-                    yield f"{name}: {slot}: {what} {listed(f'{word} ({rows})' for word, rows in told.items())}"
-        for column, labels in change.labels.items():
-            became = listed(f"{_shown(each.was)} -> {_shown(each.now)} ({each.rows})" for each in labels)
-            yield f"{name}: {column}: {became}"
-        for column, (was, now) in change.schema.get("changed", {}).items():
-            yield f"{name}: column {column}: {was} -> {now}"
-        for key, (was, now) in change.design.items():
-            yield f"{name}: design, {key}: {_shown(was)} -> {_shown(now)}"
+def _detail_lines(changes: "ReleaseDiff") -> Iterator[str]:
+    """Yield what the counts consist of, by config: first ids, verdicts, columns, words, labels, schema and design."""
+    for change in changes.configs:
+        yield from (f"{change.config}: {line}" for line in (*_row_lines(change), *_column_lines(change)))
 
 
-def _row(name: str, reason: str) -> str:
-    """A row that has a verdict, with the reason."""
+def _row_lines(change: "ConfigChange") -> Iterator[str]:
+    for what, ids in change.first.items():
+        yield f"{what} {listed(ids, getattr(change, what))}"
+    for what, groups in (("left out by verdicts", change.rejected), ("taken back", change.taken_back)):
+        for group in groups:
+            rows = listed((_row_with_reason(*row) for row in group.first.items()), group.rows)
+            yield f"{what} ({printable(group.rule)}, {printable(group.source)}): {rows}"
+    if change.columns:
+        yield f"edited in {listed(f'{column} ({rows})' for column, rows in change.columns.items())}"
+    if change.turned:
+        yield f"{change.turned} with the stereotype for its counterpart, and the other way round"
+
+
+def _column_lines(change: "ConfigChange") -> Iterator[str]:
+    for column, values in change.samples.items():
+        if column not in change.labels:
+            yield f"{column}, for example {_arrow(*values)}"
+    for slot, words in change.words.items():
+        for what, counts in (("appeared", words.appeared), ("vanished", words.vanished)):
+            if counts:
+                yield f"{slot}: {what} {listed(f'{word} ({rows})' for word, rows in counts.items())}"
+    for column, labels in change.labels.items():
+        yield f"{column}: {listed(f'{_arrow(label.was, label.now)} ({label.rows})' for label in labels)}"
+    for column, (was, now) in change.schema.get("changed", {}).items():
+        yield f"column {column}: {was} -> {now}"
+    for key, values in change.design.items():
+        yield f"design, {key}: {_arrow(*values)}"
+
+
+def _row_with_reason(name: str, reason: str) -> str:
     return f"{printable(name)} ({printable(shortened(reason))})" if reason else printable(name)
 
 
-def _shown(value: object) -> str:
-    return "none" if value is None else printable(shortened(value))
+def _arrow(*values: object) -> str:
+    return " -> ".join("none" if value is None else printable(shortened(value)) for value in values)
 
 
-def _verdict(found: "ReleaseDiff") -> str:
-    if not found.reasons:
+def _conclusion(changes: "ReleaseDiff") -> str:
+    if not changes.reasons:
         return "nothing changed"
-    called = f"{found.bump.upper()}, so {found.version} or higher"
-    if found.old.partition("@")[0] != found.new.partition("@")[0]:
-        return f"two datasets; if one followed the other, {called}"
-    return {True: called, False: f"{called}: its number is too low", None: called}[found.enough]
+    required = f"{changes.bump.upper()}, so {changes.version} or higher"
+    if changes.old.partition("@")[0] != changes.new.partition("@")[0]:
+        return f"two datasets; if one followed the other, {required}"
+    return f"{required}: its number is too low" if changes.enough is False else required

@@ -1,7 +1,4 @@
-"""Commands of those who read results: a report, a comparison of models, what every number means.
-
-The command of those who look at a part of a result: some words, or the words with the largest probabilities.
-"""
+"""Commands that read results: report, compare, slice, and metrics, which explains every figure."""
 
 from collections.abc import Callable, Sequence
 from os.path import realpath
@@ -24,19 +21,19 @@ Release = Annotated[
     str | None,
     typer.Option(
         metavar="RELEASE",
-        help="Where the release is, for words, frames and sentences. Default: where it was built.",
+        help="Where the release is, to read words, frames and sentences. Default: where it was built.",
     ),
 ]
-_OTHERS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
-"""Ends of names of which somebody expects another form; a page without any, or as /dev/stdout, is HTML."""
+_OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
+"""Suffixes of which a reader expects another format; a page without any, or as /dev/stdout, is HTML."""
 
-Markdown = Annotated[bool, typer.Option("--markdown", help="Markdown, as for an --out that ends in .md.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown, as for an --out that ends in .md.")]
 
 
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT.json", help="Results on one release; of nli-control, too, beside inference."),
+        typer.Argument(metavar="RESULT.json", help="Results on one release; for inference also those on nli-control."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The page to write. Default: report.html.")
@@ -47,26 +44,26 @@ def report(
 ) -> None:
     """Write one self-contained page of results, side by side: HTML, or Markdown.
 
-    With --json the figures, what polarity dealt out at random gives, and what is shown to be near zero, and no page.
+    With --json, print instead the figures, their values under randomly permuted polarity, and tests of equivalence.
     """
     from senseprobe.evaluate.reporting.inputs import gather
     from senseprobe.evaluate.reporting.report import tell
 
     if as_json:
         with progress("reporting", None):
-            told = [_as_dict(each) for each in gather(results, release)]
-        print_json(told)
+            descriptions = [_as_dict(evidence) for evidence in gather(results, release)]
+        print_json(descriptions)
         return
     path = out or Path("report.md" if markdown else "report.html")
-    _refuse_results(path, results)
+    _check_page_path(path, results)
     with progress("reporting", None):
         account = tell(gather(results, release))
-        _write(path, account, markdown=markdown)
+        _write_page(path, account, markdown=markdown)
     print_line(f"report in {path.resolve()}")
 
 
 def _as_dict(evidence: "Evidence") -> dict[str, object]:
-    """A result and what its figures are held against."""
+    """Return a result with what its figures are compared with."""
     from senseprobe.evaluate.reporting.significance import answers, margin_of, nulls
 
     margin = margin_of([evidence])
@@ -79,17 +76,17 @@ def _as_dict(evidence: "Evidence") -> dict[str, object]:
     }
 
 
-def _refuse_results(path: Path, results: Sequence[Path]) -> None:
-    """A page is never written over a result, nor over its table of scores."""
-    places = [place for result in results if result.name for place in (result, result.with_suffix(".parquet"))]
+def _check_page_path(path: Path, results: Sequence[Path]) -> None:
+    """Raise ResultError where a page would replace a result or its table of scores, or have another format."""
+    paths = [file for result in results if result.name for file in (result, result.with_suffix(".parquet"))]
     real = Path(realpath(path))  # a link is written through
-    if {path.suffix, real.suffix} & {".json", ".parquet"} or real in map(Path, map(realpath, places)):
+    if {path.suffix, real.suffix} & {".json", ".parquet"} or real in map(Path, map(realpath, paths)):
         raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
-    if real.suffix in _OTHERS:
+    if real.suffix in _OTHER_FORMATS:
         raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
 
 
-def _write(path: Path, account: "Account", *, markdown: bool) -> None:
+def _write_page(path: Path, account: "Account", *, markdown: bool) -> None:
     from senseprobe.atomic_files import write_whole
     from senseprobe.evaluate.reporting import document
 
@@ -106,13 +103,13 @@ def compare(
         list[Path], typer.Argument(metavar="RESULT.json", help="Results of 2 to 8 models by one scorer.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write a page of it, .html or .md.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the comparison as a page, .html or .md.")
     ] = None,
     release: Release = None,
     markdown: Markdown = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say in what models differ on the same rows of a release, each pair of them, with intervals and p-values."""
+    """Compare each pair of models on the same rows of a release, with intervals and p-values."""
     from senseprobe.evaluate.reporting.inputs import gather
     from senseprobe.evaluate.reporting.report import tell
     from senseprobe.evaluate.reporting.significance import differences
@@ -120,58 +117,60 @@ def compare(
     if markdown and out is None:
         raise SenseprobeError("--markdown is of a page: say where it goes with --out")
     if out is not None:
-        _refuse_results(out, results)
+        _check_page_path(out, results)
     with progress("comparing", None):
         evidence = gather(results, release)
-        found = differences(evidence)
+        compared = differences(evidence)
         if out is not None:
-            _write(out, tell(evidence, found), markdown=markdown)
+            _write_page(out, tell(evidence, compared), markdown=markdown)
     if as_json:
-        told = [{"signature": each.result.signature, "model": dict(each.result.model)} for each in evidence]
-        print_json({"results": told, "differences": [each.as_dict() for each in found]})
+        models = [{"signature": e.result.signature, "model": dict(e.result.model)} for e in evidence]
+        print_json({"results": models, "differences": [difference.as_dict() for difference in compared]})
         return
-    for each in found:
-        _print_difference(each, evidence)
-    for one in evidence:
-        tell_controls(one)
+    for difference in compared:
+        _print_difference(difference, evidence)
+    for result in evidence:
+        _print_controls(result)
     if out is not None:
         print_line(f"report in {out.resolve()}")
 
 
-def _print_difference(found: "Difference", evidence: "Sequence[Evidence]") -> None:
+def _print_difference(difference: "Difference", evidence: "Sequence[Evidence]") -> None:
     from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, as_told
     from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.reporting import notation
 
-    first, second = (evidence[number - 1] for number in (found.a, found.b))
+    first, second = (evidence[number - 1] for number in (difference.a, difference.b))
     columns = {"config": "left", "figure": "left", "first": "right", "second": "right", "first less second": "left"}
     rows = [
         (
-            each.config,
-            each.estimand,
-            *("none" if value is None else notation.points(value, each.estimand) for value in (each.a, each.b)),
-            notation.difference(each),
-            notation.p_value(each),
-            each.equivalent or "",
+            c.config,
+            c.estimand,
+            *("none" if value is None else notation.points(value, c.estimand) for value in (c.a, c.b)),
+            notation.difference(c),
+            notation.p_value(c),
+            c.equivalent or "",
         )
-        for each in as_told(found.comparisons, COMPARISONS)
-        if each.group is None
+        for c in as_told(difference.comparisons, COMPARISONS)
+        if c.group is None
     ]
     without = {**unreadable_configs(second.result.fitness), **unreadable_configs(first.result.fitness)}
-    told = unreadable_last(rows, without, at=4)
-    print_table({**columns, "p": "left", "no difference": "left"}, told, title=f"\n{first.label} less {second.label}")
+    ordered = unreadable_last(rows, without, at=4)
+    print_table(
+        {**columns, "p": "left", "no difference": "left"}, ordered, title=f"\n{first.label} less {second.label}"
+    )
     notes: dict[str, list[str]] = {}
-    for each in found.comparisons:
-        if each.group is None and each.note:
-            notes.setdefault(each.note, []).append(f"{each.config} {each.estimand}")
+    for comparison in difference.comparisons:
+        if comparison.group is None and comparison.note:
+            notes.setdefault(comparison.note, []).append(f"{comparison.config} {comparison.estimand}")
     for note, names in notes.items():
         print_line(f"{', '.join(names)}: {note}")
-    if grouped := sum(each.group is not None for each in found.comparisons):
+    if grouped := sum(comparison.group is not None for comparison in difference.comparisons):
         print_line(f"{counted(grouped, 'difference')} of single groups: with --out, and in --json")
 
 
-def tell_controls(evidence: "Evidence") -> None:
-    """Right answers on the control, without which probes of inference say nothing."""
+def _print_controls(evidence: "Evidence") -> None:
+    """Print right answers on the control, without which inference probes say nothing."""
     from senseprobe.evaluate.control import RELEASE, is_probe
     from senseprobe.evaluate.reporting import notation
     from senseprobe.evaluate.reporting.significance import control_figures
@@ -179,88 +178,89 @@ def tell_controls(evidence: "Evidence") -> None:
     if not is_probe(evidence.result):
         return
     whole = [figure for _, figure in control_figures(evidence) if figure.group is None]
-    told = ", ".join(f"{figure.config} {notation.interval(figure)}" for figure in whole)
+    figures = ", ".join(f"{figure.config} {notation.interval(figure)}" for figure in whole)
     missing = f"not at hand (`senseprobe score MODEL {RELEASE}`)"
-    print_line(f"{evidence.label}: right answers on nli-control: {told or missing}")
+    print_line(f"{evidence.label}: right answers on nli-control: {figures or missing}")
 
 
 def metrics(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A scorer or an estimand, as aul or gap.", show_default=False)
+        str | None,
+        typer.Argument(metavar="NAME", help="A scorer or an estimand, such as aul or gap.", show_default=False),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/metrics.md.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List every scorer and estimand; of one, say what it is, where it is from, what it can and cannot say."""
-    from senseprobe.evaluate.reporting import metric_docs as held
+    """List every scorer and estimand; for one, print its definition, its source, and what it can and cannot say."""
+    from senseprobe.evaluate.reporting import metric_docs
 
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
     if name is not None:
-        found = held.find(name)
-        print_json(found) if as_json else print_line("\n".join(map(held.entry, found)).rstrip("\n"))
+        entries = metric_docs.find(name)
+        print_json(entries) if as_json else print_line("\n".join(map(metric_docs.entry, entries)).rstrip("\n"))
     elif as_json:
-        print_json(held.declared())
+        print_json(metric_docs.declared())
     elif markdown:
-        print_line(held.page().rstrip("\n"))
+        print_line(metric_docs.page().rstrip("\n"))
     else:
-        _list()
+        _print_metrics()
 
 
-def _list() -> None:
+def _print_metrics() -> None:
     from senseprobe.evaluate.reporting.metric_docs import declared, shown_range
 
-    told = declared()
-    columns = dict.fromkeys(("scorer", "asks for", "range", "is"), "left")
-    rows = [[each["id"], each["ability"], shown_range(each), each["title"]] for each in told["scorers"]]
-    print_table(columns, rows)
-    columns = dict.fromkeys(("\nfigure", "\nover rows of", "\nrange", "\nis"), "left")
-    rows = [[each["id"], each["kind"], shown_range(each), each["title"]] for each in told["estimands"]]
-    print_table(columns, rows)
+    catalogue = declared()
+    for part, key, columns in (
+        ("scorers", "ability", ("scorer", "asks for", "range", "is")),
+        ("estimands", "kind", ("\nfigure", "\nover rows of", "\nrange", "\nis")),
+    ):
+        rows = [[entry["id"], entry[key], shown_range(entry), entry["title"]] for entry in catalogue[part]]
+        print_table(dict.fromkeys(columns, "left"), rows)
     print_line("senseprobe metrics NAME says what one of them can and cannot say")
 
 
 def slice_result(
-    result: Annotated[Path, typer.Argument(metavar="RESULT.json", help="A result of a model of inference.")],
+    result: Annotated[Path, typer.Argument(metavar="RESULT.json", help="A result of an inference model.")],
     words: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="SLOT=WORD",
-            help="As quality=rude demonym=Iraqi; a slot that is named twice takes either word.",
+            help="For example quality=rude demonym=Iraqi; a slot named twice matches either word.",
         ),
     ] = None,
     largest: Annotated[
         str | None,
         typer.Option(
-            metavar="LABEL", help="Also the words with the largest mean entailment, contradiction, or neutral."
+            metavar="LABEL", help="Also print the words with the largest mean entailment, contradiction, or neutral."
         ),
     ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SLOT",
-            help="A slot within which --largest averages; may be repeated. Default: the words that differ.",
+            help="Slot by whose words --largest groups its means; may be repeated. Default: the words that differ.",
         ),
     ] = None,
-    count: Annotated[int, typer.Option(metavar="N", min=1, help="How many of the largest.")] = 6,
+    count: Annotated[int, typer.Option(metavar="N", min=1, help="How many words --largest prints.")] = 6,
     release: Release = None,
     as_json: AsJson = False,
 ) -> None:
-    """Figures of the rows with some words, such as all with rude and Iraqi, from scores that are there already."""
+    """Compute figures of the rows with some words, such as all with rude and Iraqi, from an existing result."""
     from senseprobe.evaluate.estimands.slices import parse_slice
     from senseprobe.evaluate.reporting.inputs import gather
     from senseprobe.evaluate.reporting.slice_tables import parts
 
-    wanted = parse_slice(words or ())
+    selection = parse_slice(words or ())
     with progress("slicing", None):
         (evidence,) = gather([result], release)
-        found = parts(evidence, wanted, largest=largest, by=tuple(by or ()), count=count)
+        slices = parts(evidence, selection, largest=largest, by=tuple(by or ()), count=count)
     if as_json:
-        print_json([part.as_dict() for part in found])
+        print_json([part.as_dict() for part in slices])
         return
-    for part in found:
+    for part in slices:
         _print_slice(part)
-    tell_controls(evidence)
+    _print_controls(evidence)
     if evidence.result.limit is not None:
         print_line(f"a first look: these are of {counted(evidence.result.limit, 'row')} that were drawn")
     print_line(evidence.result.signature)
@@ -276,7 +276,7 @@ def _print_slice(part: "Part") -> None:
     ]
     print_table(columns, rows, title=f"\n{part.config}{f', {part.named}' if part.named else ''}")
     if part.largest:
-        _tell_largest(part.largest)
+        _print_largest(part.largest)
     notes: dict[str, list[str]] = {}
     for figure in part.figures:
         notes.setdefault(figure.note, []).append(figure.estimand)
@@ -285,7 +285,7 @@ def _print_slice(part: "Part") -> None:
             print_line(f"{', '.join(dict.fromkeys(named))}: {note}")
 
 
-def _tell_largest(largest: Sequence[dict[str, object]]) -> None:
+def _print_largest(largest: Sequence[dict[str, object]]) -> None:
     numbers = {name for name, value in largest[0].items() if not isinstance(value, str)}
     columns = {name: "right" if name in numbers else "left" for name in largest[0]}
     rows = [[f"{value:.3f}" if isinstance(value, float) else value for value in row.values()] for row in largest]

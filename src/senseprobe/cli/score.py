@@ -1,7 +1,4 @@
-"""Commands of those who score models.
-
-The command of those who score with another program.
-"""
+"""Commands that score models: score, replay, plant, and export for other programs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.result import Result
 
 
-def _tokens(text: str) -> int | None:
+def _parse_batch_size(text: str) -> int | None:
     if text == "auto":
         return None
     if text.isdecimal() and int(text) > 0:
@@ -31,16 +28,20 @@ def _tokens(text: str) -> int | None:
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of results.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of permutations, of --limit and of planting.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Seed of permutations, of the sample of --limit and of planting.")
+]
 Device = Annotated[str, typer.Option(metavar="DEVICE", help="cpu, cuda, or auto.")]
 BatchSize = Annotated[
     str,
     typer.Option(
         metavar="auto|TOKENS",
-        help="Tokens (not texts) of a forward pass. auto: what suits the device. Halved where memory does not suffice.",
+        help="Tokens (not texts) in a forward pass; auto chooses by device. Halved where memory does not suffice.",
     ),
 ]
-AllowPickle = Annotated[bool, typer.Option(help="Read weights that are not safetensors. Runs code of theirs.")]
+AllowPickle = Annotated[
+    bool, typer.Option(help="Also read weights that are not safetensors, which can run arbitrary code.")
+]
 
 
 def score(
@@ -52,7 +53,7 @@ def score(
             "--scorer",
             "-m",
             metavar="NAME",
-            help="As aul, ll; may be repeated. Default: the first of the model's family.",
+            help="A scorer, such as aul or ll; may be repeated. Default: the first of the model's family.",
         ),
     ] = None,
     estimand: Annotated[
@@ -61,7 +62,7 @@ def score(
             "--estimand",
             "-e",
             metavar="NAME",
-            help="A figure besides the release's own: of a plug-in, or relative-mean; may be repeated.",
+            help="A figure in addition to the release's own: of a plug-in, or relative-mean; may be repeated.",
         ),
     ] = None,
     out: Out = Path("results"),
@@ -69,38 +70,44 @@ def score(
     limit: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="Draw so many rows, in proportion over configs, labels and targets, by --seed."
+            metavar="N",
+            min=1,
+            help="Score a sample of this many rows, in proportion over configs, labels and targets, by --seed.",
         ),
     ] = None,
     revision: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Branch, tag or commit on the Hub. Default: its main branch, noted as a commit."
+            metavar="NAME", help="Branch, tag or commit on the Hub. Default: the main branch, recorded as a commit."
         ),
     ] = None,
     device: Device = "auto",
     dtype: Annotated[str, typer.Option(metavar="FORMAT", help="float32, float64, bfloat16 or float16.")] = "float32",
     batch_size: BatchSize = "auto",
-    store: Annotated[bool, typer.Option(help="Take numbers from earlier runs, and keep these for later ones.")] = True,
+    store: Annotated[
+        bool, typer.Option(help="Use the numbers of earlier runs, and keep new ones for later runs.")
+    ] = True,
     allow_pickle: AllowPickle = False,
     control: Annotated[
         bool,
-        typer.Option(help="Beside inference probes, right answers on nli-control: of 2,000 rows, if there are none."),
+        typer.Option(
+            help="For inference probes, also report nli-control; without a result on it, 2,000 rows are scored."
+        ),
     ] = True,
     labels: Annotated[
         str | None,
         typer.Option(
             metavar="NAME,NAME,NAME",
-            help="Classes of a model of inference, in its order, where it has no names for them.",
+            help="Classes of an inference model, in its order, where the model does not name them.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Score a language model, or a model of inference, on a frozen release, which is verified first."""
+    """Score a language model or an inference model on a frozen release, which is verified first."""
     from senseprobe import api
 
-    batch_tokens = _tokens(batch_size)
-    with progress(f"scoring {model}", None) as step, _interruptible(step, stored=store):
+    batch_tokens = _parse_batch_size(batch_size)
+    with progress(f"scoring {model}", None) as step, _explain_interruption(step, stored=store):
         results = api.score(
             model,
             release,
@@ -124,16 +131,18 @@ def score(
 
 
 @contextmanager
-def _interruptible(step: "Step", *, stored: bool) -> Iterator[None]:
-    """Make of Ctrl-C a message that says what was done, and how to go on."""
+def _explain_interruption(step: "Step", *, stored: bool) -> Iterator[None]:
+    """Turn Ctrl-C into a message that says what was done, and how to go on."""
     try:
         yield
     except KeyboardInterrupt:
         if not step.total:
             raise  # nothing was computed yet
         done = f"interrupted with {step.done:,} of {counted(step.total, 'number')} computed"
-        kept = "they are kept: the same command goes on from there" if stored else "none is kept, because of --no-store"
-        raise SenseprobeError(f"{done}; {kept}") from None
+        outcome = (
+            "they are kept: the same command goes on from there" if stored else "none is kept, because of --no-store"
+        )
+        raise SenseprobeError(f"{done}; {outcome}") from None
 
 
 def replay(
@@ -144,16 +153,16 @@ def replay(
     batch_size: BatchSize = "auto",
     allow_pickle: AllowPickle = False,
 ) -> None:
-    """Compute a result again, with nothing that was stored, and compare: exit code 0 the same, 1 not.
+    """Compute a result again, without stored numbers, and compare: exit code 0 if it is the same, 1 if not.
 
     Figures whose definition has changed since are listed and not compared.
     """
     from senseprobe import api
 
-    batch_tokens = _tokens(batch_size)
+    batch_tokens = _parse_batch_size(batch_size)
     with progress(f"replaying {result}", None) as step:
         try:
-            again = api.replay(
+            replayed = api.replay(
                 result,
                 release=release,
                 model=model,
@@ -166,24 +175,24 @@ def replay(
             raise SenseprobeError(
                 f"{damaged}\nnothing was replayed: --release PATH says where the release is"
             ) from None
-    for line in (*again.differences, *again.redefined, *_verdict(again)):
+    for line in (*replayed.differences, *replayed.redefined, *_replay_lines(replayed)):
         print_line(line)
-    raise typer.Exit(1 if again.differences else 0)
+    raise typer.Exit(1 if replayed.differences else 0)
 
 
-def _verdict(again: "Replay") -> Iterator[str]:
-    """What was compared, and what may be the reason where that is not the same."""
-    if again.result is None:
+def _replay_lines(replayed: "Replay") -> Iterator[str]:
+    """Yield what was compared, and possible reasons where it is not the same."""
+    if replayed.result is None:
         yield "another model: nothing was computed"
         return
-    first, now = again.first, again.result
+    first, now = replayed.first, replayed.result
     if first.scorer_version != now.scorer_version:
         yield f"nothing was compared: other scores, and other figures, are what {first.scorer} is meant to give now"
         return
-    rows = "no table of rows is beside the result" if again.rows is None else counted(again.rows, "row")
-    figures = f"{counted(len(first.figures), 'figure')}, {rows}, largest difference of a score {again.largest:.1e}"
-    besides = ", but for what has another definition" if again.redefined and not again.differences else ""
-    yield f"{'not ' if again.differences else ''}the same{besides}: {figures}"
+    rows = "no table of rows is beside the result" if replayed.rows is None else counted(replayed.rows, "row")
+    figures = f"{counted(len(first.figures), 'figure')}, {rows}, largest difference of a score {replayed.largest:.1e}"
+    besides = ", but for what has another definition" if replayed.redefined and not replayed.differences else ""
+    yield f"{'not ' if replayed.differences else ''}the same{besides}: {figures}"
     then = {"senseprobe": first.senseprobe, **first.libraries}
     today = {"senseprobe": now.senseprobe, **now.libraries}
     if changed := [f"{name} {was}, now {today.get(name)}" for name, was in then.items() if today.get(name) != was]:
@@ -192,9 +201,9 @@ def _verdict(again: "Replay") -> Iterator[str]:
 
 def plant(
     release: Release,
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the model goes.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write the model to.")],
     share: Annotated[
-        float, typer.Option(metavar="SHARE", min=0, max=1, help="Share of stereotypes that the model shall prefer.")
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Share of stereotypes that the model should prefer.")
     ] = 0.7,
     out: Out = Path("results"),
     seed: Seed = 0,
@@ -241,19 +250,19 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
         if result.limit is not None:
             print_line(f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide")
         print_line(result.signature)
-        for clause in filter(None, (unscored.told(result), coarse.told(result), *_fitness(result, results))):
+        for clause in filter(None, (unscored.told(result), coarse.told(result), *_fitness_lines(result, results))):
             print_line(clause)
         if grouped := sum(figure.group is not None for figure in result.figures):
             single = counted(grouped, "figure")
             print_line(f"{single} of single groups: in the report, and in --json")
-        place = result.path_in(folder_of(out, str(result.release["name"]), result.model["name"]))
-        print_line(f"result in {place}")
+        path = result.path_in(folder_of(out, str(result.release["name"]), result.model["name"]))
+        print_line(f"result in {path}")
 
 
-def _fitness(result: "Result", results: "list[Result]") -> Iterator[str]:
-    """What the model's tokenizer makes of the rows, a line for each config that has something to say.
+def _fitness_lines(result: "Result", results: "list[Result]") -> Iterator[str]:
+    """Yield what the model's tokenizer does with the rows, a line for each config that has something to report.
 
-    The scorer that first tokens are to be read beside is named where none of the `results` is of it.
+    A scorer of first tokens has a counterpart to be read with, which is named where none of the `results` is of it.
     """
     from senseprobe.evaluate.fitness import told
     from senseprobe.evaluate.scorers import counterpart
@@ -261,16 +270,16 @@ def _fitness(result: "Result", results: "list[Result]") -> Iterator[str]:
     if "family" in result.model and not result.fitness:
         yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
     other = counterpart(result.scorer)
-    yield from told(result.fitness, "" if other in {each.scorer for each in results} else other)
+    yield from told(result.fitness, "" if other in {result.scorer for result in results} else other)
 
 
 def export(
     program: Annotated[Literal["lm-eval"], typer.Argument(metavar="PROGRAM", help="lm-eval.")],
     release: Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")],
-    out: Annotated[Path, typer.Option(help="The folder to write, which must not exist.")],
+    out: Annotated[Path, typer.Option(help="Folder to write, which must not exist yet.")],
     as_json: AsJson = False,
 ) -> None:
-    """Write a release as tasks of another program, pinned, for the same figures: EleutherAI's lm-evaluation-harness."""
+    """Write a release as tasks of another program, EleutherAI's lm-evaluation-harness, that give the same figures."""
     from senseprobe import api
     from senseprobe.evaluate.lm_eval_tasks import export as write
 

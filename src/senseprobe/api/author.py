@@ -80,7 +80,6 @@ def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None]
     return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals)
 
 
-
 def _tokenizer(name: str) -> Tokenize:
     """Return what counts the tokens of texts, without those that a model wants at the ends of a sentence."""
     if find_spec("transformers") is None:

@@ -102,7 +102,7 @@ def build(
 def _check_size(
     catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
 ) -> None:
-    """State the size of what a plan writes; raise ReleaseError where that is too much. `sizes` is in rows, by config."""
+    """State the size of what a plan writes, `sizes` rows by config; raise ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
     from senseprobe.release.restore import Size, estimate_bytes
 
@@ -264,8 +264,9 @@ def _own_releases() -> Path:
 def diff(a: ReleaseSpec, b: ReleaseSpec) -> ReleaseDiff:
     """Compare release `a` with `b`: what changed, and the version that this calls for.
 
-    Either may name a config. The releases are not verified, but rows that are read are held against their content hash. Raises ReleaseError where there is no such
-    release or config, and DamagedRelease where rows are not those of the manifest.
+    Either may name a config. The releases are not verified, but rows that are read are compared with their content
+    hash. Raises ReleaseError where there is no such release or config, and DamagedRelease where rows are not those of
+    the manifest.
     """
     from senseprobe.generator.version_check import changes
     from senseprobe.recipes import rows_of

@@ -16,6 +16,7 @@ from senseprobe.release.schema import design_schema
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from datasets import Dataset
     from numpy.typing import NDArray
 
 
@@ -75,6 +76,27 @@ class Release:
         parts = (pa.Table.from_batches(_only(self.batches(config, [c.name]), rows), pa.schema([c])) for c in schema)
         some: pd.DataFrame = pa.table([part.column(0) for part in parts], schema).to_pandas()
         return some.set_axis(rows)
+
+    def to_pandas(self, config: str) -> "pd.DataFrame":
+        """Return the rows of a config as a pandas table, indexed by row number (from 0)."""
+        return self.table(config)
+
+    def to_datasets(self) -> "dict[str, Dataset]":
+        """Return each config as a `datasets.Dataset`; raises as `batches` does."""
+        from datasets import Dataset
+
+        schemas = {config: design_schema(self.design(config)) for config in self.configs}
+        return {config: Dataset(pa.Table.from_batches(self.batches(config), schemas[config])) for config in schemas}
+
+    @property
+    def designs(self) -> dict[str, Design]:
+        """The design of each config."""
+        return {config: self.design(config) for config in self.configs}
+
+    def __repr__(self) -> str:
+        """Return name, size and place in a line."""
+        rows = sum(int(self.manifest.config(config)["rows"]) for config in self.configs)
+        return f"<Release {self.manifest.name}: {rows:,} rows in {len(self.configs)} configs, {self.folder}>"
 
 
 def _only(batches: Iterable[pa.RecordBatch], rows: "NDArray[np.int64]") -> Iterator[pa.RecordBatch]:

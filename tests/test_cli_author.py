@@ -176,7 +176,7 @@ def test_a_tokenizer_that_is_none_is_one_message(project: Path, run: Run, monkey
     assert ran.code == 2
     assert ran.err.startswith("cannot load the tokenizer empty: ")
     assert len(ran.err.strip().splitlines()) == 1
-    monkeypatch.setattr("senseprobe.cli.author.find_spec", lambda _: None)
+    monkeypatch.setattr("senseprobe.api.author.find_spec", lambda _: None)
     ran = run("count", "x", "--tokenizer", "empty")
     assert (ran.code, ran.err) == (2, "transformers not installed: pip install 'senseprobe[models]'\n")
 

@@ -13,7 +13,6 @@ from math import prod
 import numpy as np
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.english_words import is_english
 from senseprobe.generator.checks.frame_text import TAG, mask_tags, pick_rows, printable_names
 from senseprobe.generator.checks.registry import on_config, on_list
 from senseprobe.generator.checks.subjects import ConfigSubject, cell_finding
@@ -34,14 +33,13 @@ def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
     see that they bind different words.
     """
     seen = set()
-    for block in subject.config.blocks:
-        for frame in block.frames if len(block.roles) > 1 else ():
-            position = frame.frame.line, frame.frame.column
-            if any(find_unfilled(frame.frame.source, printable_names(block))):
-                continue  # E115: what differs was to be printed
-            if position not in seen and (message := _identical_pairs(subject.config, block, frame)):
-                seen.add(position)
-                yield subject.finding(position, "E118", message, "bind words that differ, and print them")
+    for block, frame in subject.frames():
+        position = frame.frame.line, frame.frame.column
+        if len(block.roles) < 2 or any(find_unfilled(frame.frame.source, printable_names(block))):
+            continue  # E115: what differs was to be printed
+        if position not in seen and (message := _identical_pairs(subject.config, block, frame)):
+            seen.add(position)
+            yield subject.finding(position, "E118", message, "bind words that differ, and print them")
 
 
 def _identical_pairs(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
@@ -110,16 +108,15 @@ def check_duplicate_frames(subject: ConfigSubject) -> Iterator[Finding]:
     """
     earlier: dict[str, list[tuple[ResolvedBlock, ResolvedFrame]]] = {}
     reported = set()
-    for block in subject.config.blocks:
-        for frame in block.frames:
-            others = earlier.setdefault(TAG.sub(lambda tag: "".join(tag[0].split()), frame.frame.source), [])
-            duplicate = next((other[1] for other in others if _are_duplicates(other, block, frame)), None)
-            others.append((block, frame))
-            position = frame.frame.line, frame.frame.column
-            if duplicate and position not in reported:
-                reported.add(position)
-                message = f"the frame on line {duplicate.frame.line} says the same, with the same words"
-                yield subject.finding(position, "E124", message, "remove one of the two")
+    for block, frame in subject.frames():
+        others = earlier.setdefault(TAG.sub(lambda tag: "".join(tag[0].split()), frame.frame.source), [])
+        duplicate = next((other[1] for other in others if _are_duplicates(other, block, frame)), None)
+        others.append((block, frame))
+        position = frame.frame.line, frame.frame.column
+        if duplicate and position not in reported:
+            reported.add(position)
+            message = f"the frame on line {duplicate.frame.line} says the same, with the same words"
+            yield subject.finding(position, "E124", message, "remove one of the two")
 
 
 def _are_duplicates(earlier: tuple[ResolvedBlock, ResolvedFrame], block: ResolvedBlock, frame: ResolvedFrame) -> bool:
@@ -235,8 +232,8 @@ def check_confusable_words(words: WordList) -> Iterator[Finding]:
 @on_config("W517")
 def check_confusable_frames(subject: ConfigSubject) -> Iterator[Finding]:
     """Two frames look the same and are not; or a word of a frame is not of the script that it seems to be of."""
-    latin, seen = is_english(subject.dataset.card.languages), dict[str, tuple[str, int]]()
-    for frame in dict.fromkeys(frame for block in subject.config.template.blocks for frame in block.frames):
+    latin, seen = subject.is_english, dict[str, tuple[str, int]]()
+    for frame in subject.sources():
         twin, line = seen.setdefault(skeleton(frame.source), (frame.source, frame.line))
         if twin != frame.source:
             message = f"the frame looks like that on line {line}: {_differing_letters(twin, frame.source)}"

@@ -1,7 +1,7 @@
 """English words: which WordNet or grammar knows, and which a misspelt one was probably meant to be."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -58,11 +58,6 @@ _HIGHEST_FREQUENCY = 1_000  # no word has as many senses
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PLAIN = re.compile(r"[a-z]+")
 _ENCLITIC = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m)?)$")
-
-
-def is_english(languages: Iterable[str]) -> bool:
-    """Return whether a dataset declares that its sentences are English: en, en-GB."""
-    return any(language.lower().partition("-")[0] == "en" for language in languages)
 
 
 def load_vocabulary() -> Vocabulary:

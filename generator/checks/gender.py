@@ -6,7 +6,6 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.english_words import is_english
 from senseprobe.generator.checks.frame_text import mask_tags
 from senseprobe.generator.checks.registry import on_config
 from senseprobe.generator.checks.subjects import ConfigSubject, Position, first_words
@@ -78,15 +77,14 @@ def check_pronouns(subject: ConfigSubject) -> Iterator[Finding]:
     bound pronoun or the other one, nobody can say. Print the pronoun's own column, as `{{ pronoun.possessive }}`; where
     the sentence has two people, accept the warning.
     """
-    if not is_english(subject.dataset.card.languages):
+    if not subject.is_english:
         return
     seen: set[int] = set()
-    for block in subject.config.blocks:
-        for frame in block.frames:
-            for finding in _mixed_genders(subject, block, frame):
-                if frame.frame.line not in seen:
-                    seen.add(frame.frame.line)
-                    yield finding
+    for block, frame in subject.frames():
+        for finding in _mixed_genders(subject, block, frame):
+            if frame.frame.line not in seen:
+                seen.add(frame.frame.line)
+                yield finding
 
 
 def _mixed_genders(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from senseprobe.generator.checks.english_words import FUNCTION_WORDS, WORD, WORDNET, is_english, load_vocabulary
+from senseprobe.generator.checks.english_words import FUNCTION_WORDS, WORD, WORDNET, load_vocabulary
 from senseprobe.generator.checks.frame_text import render_segment, segment_columns
 from senseprobe.generator.checks.registry import on_config
 from senseprobe.generator.checks.subjects import ConfigSubject, first_words
@@ -31,12 +31,11 @@ def check_verb_agreement(subject: ConfigSubject) -> Iterator[Finding]:
     or `| third` and `| past`.
     """
     vocabulary = load_vocabulary()
-    for block in subject.config.blocks if is_english(subject.dataset.card.languages) else ():
-        for frame in block.frames:
-            for column, (person, verb) in _mismatched_verbs(block, frame, vocabulary).items():
-                hint = f"did you mean {_third(verb, subject.english)!r}?"
-                message = f"{verb!r} does not agree with {person!r}"
-                yield subject.finding((frame.frame.line, column), "W513", message, hint)
+    for block, frame in subject.frames() if subject.is_english else ():
+        for column, (person, verb) in _mismatched_verbs(block, frame, vocabulary).items():
+            hint = f"did you mean {_third(verb, subject.english)!r}?"
+            message = f"{verb!r} does not agree with {person!r}"
+            yield subject.finding((frame.frame.line, column), "W513", message, hint)
 
 
 def _third(verb: str, english: English) -> str:
@@ -223,19 +222,18 @@ def check_articles(subject: ConfigSubject) -> Iterator[Finding]:
     1.5). Write `{{ slot | a }}` in the place of a typed article; a list's column `article` (a, an, the or none) says
     what is right where the guess is not, as for plural and uncountable words.
     """
-    if not is_english(subject.dataset.card.languages):
+    if not subject.is_english:
         return
     reported = set()
-    for block in subject.config.blocks:
-        for frame in block.frames:
-            for column, message, hint in (
-                *_typed_articles(subject, block, frame),
-                *_articles_before_output(subject, block, frame),
-            ):
-                position = frame.frame.line, column
-                if (position, message) not in reported:
-                    reported.add((position, message))
-                    yield subject.finding(position, "E116", message, hint)
+    for block, frame in subject.frames():
+        for column, message, hint in (
+            *_typed_articles(subject, block, frame),
+            *_articles_before_output(subject, block, frame),
+        ):
+            position = frame.frame.line, column
+            if (position, message) not in reported:
+                reported.add((position, message))
+                yield subject.finding(position, "E116", message, hint)
 
 
 def _typed_articles(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[ColumnFinding]:

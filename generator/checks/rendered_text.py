@@ -6,7 +6,7 @@ from math import prod
 
 from senseprobe.generator.checks.frame_text import combinations, render_segment, segment_columns
 from senseprobe.generator.checks.registry import on_config
-from senseprobe.generator.checks.subjects import ConfigSubject, first_words
+from senseprobe.generator.checks.subjects import ConfigSubject, Position, first_words
 from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
@@ -22,12 +22,11 @@ def check_repeated_words(subject: ConfigSubject) -> Iterator[Finding]:
     """
     rows: Counter[tuple[int, int, tuple[str, str]]] = Counter()
     words: dict[tuple[int, int, tuple[str, str]], dict[str, None]] = {}
-    for block in subject.config.blocks:
-        for frame in block.frames:
-            for slots, column, shared in _shared_words(block, frame):
-                key = (frame.frame.line, column, slots)
-                rows[key] += block.product * len(shared) // prod(len(block.slots[slot]) for slot in slots)
-                words.setdefault(key, {}).update(dict.fromkeys(shared))
+    for block, frame in subject.frames():
+        for slots, column, shared in _shared_words(block, frame):
+            key = (frame.frame.line, column, slots)
+            rows[key] += block.product * len(shared) // prod(len(block.slots[slot]) for slot in slots)
+            words.setdefault(key, {}).update(dict.fromkeys(shared))
     for (line, column, slots), count in rows.items():
         text = first_words([*words[line, column, slots]])
         message = f"the same word twice in {count} rows: {' and '.join(slots)} share {text}"
@@ -77,21 +76,19 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
     text, and frames that differ in it are not comparable. Write the first output with `upfirst`, and end all frames
     of a config alike, in punctuation.
     """
-    config = subject.config
-    begun: dict[tuple[int, int], list[str]] = {}
+    lower_case: dict[Position, list[str]] = {}
     open_: dict[int, int] = {}
     closed = 0
-    for block in config.blocks:
-        for frame in block.frames:
-            position = frame.frame.line, frame.frame.column
-            if small := _lower_case_beginnings(block, frame):
-                begun.setdefault(position, []).extend(small)
-            if _ends_open(block, frame):
-                open_.setdefault(*position)
-            else:
-                closed += 1
-    for position, small in begun.items():
-        message = f"the sentence does not begin with a capital: {first_words(list(dict.fromkeys(small)))}"
+    for block, frame in subject.frames():
+        position = frame.frame.line, frame.frame.column
+        if beginnings := _lower_case_beginnings(block, frame):
+            lower_case.setdefault(position, []).extend(beginnings)
+        if _ends_open(block, frame):
+            open_.setdefault(*position)
+        else:
+            closed += 1
+    for position, beginnings in lower_case.items():
+        message = f"the sentence does not begin with a capital: {first_words([*dict.fromkeys(beginnings)])}"
         yield subject.finding(position, "W514", message, "begin with a capital, or with `| upfirst`")
     if open_ and not closed:
         message = "no frame ends in punctuation" if len(open_) > 1 else "the frame does not end in punctuation"

@@ -261,9 +261,8 @@ class Run:
         """Check a config whose sentences can all be rendered, and count it."""
         config = subject.config
         before = len(result.findings)
-        for block in config.blocks:
-            for frame in block.frames:
-                result.collect(lambda block=block, frame=frame: [subject.side(block, frame, r) for r in block.roles])  # type: ignore[misc]
+        for block, frame in subject.frames():
+            result.collect(lambda block=block, frame=frame: [subject.side(block, frame, r) for r in block.roles])  # type: ignore[misc]
         if len(result.findings) > before:
             return
         result.checked.add(config.name)

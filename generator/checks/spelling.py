@@ -10,7 +10,6 @@ from senseprobe.generator.checks.english_words import (
     NO_SUGGESTION,
     WORDNET,
     find_words,
-    is_english,
     is_word,
     load_vocabulary,
     spelling_hint,
@@ -85,7 +84,7 @@ def check_frame_spelling(subject: ConfigSubject) -> Iterator[Finding]:
     first word of a frame where it is a letter away from a word, since names begin frames too. A word that is right may
     be put in a list of the project, else the warning is taken with `accept`.
     """
-    misspelt = _misspelt_frame_words(subject, load_vocabulary()) if is_english(subject.dataset.card.languages) else ()
+    misspelt = _misspelt_frame_words(subject, load_vocabulary()) if subject.is_english else ()
     for position, part, hint in islice(misspelt, MOST_FINDINGS):
         message = f"{part!r} is no word that WordNet or a list knows"
         yield subject.finding(position, "W512", message, hint)
@@ -94,7 +93,7 @@ def check_frame_spelling(subject: ConfigSubject) -> Iterator[Finding]:
 def _misspelt_frame_words(subject: ConfigSubject, vocabulary: Vocabulary) -> Iterator[tuple[Position, str, str]]:
     """Yield the misspelt words of frames, with their positions and hints."""
     listed: frozenset[str] | None = None
-    for frame in dict.fromkeys(frame for block in subject.config.template.blocks for frame in block.frames):
+    for frame in subject.sources():
         own = [*_frame_words(frame.source)]
         for number, (start, part) in enumerate(own):
             if is_word(part, vocabulary) or _is_in_phrase(own, number, vocabulary):

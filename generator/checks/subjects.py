@@ -3,7 +3,7 @@
 A config is rendered once for all checks, in rows that show everything that each segment of a frame can print.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
@@ -17,7 +17,7 @@ from senseprobe.generator.english import English
 from senseprobe.generator.product import Indices, Picked, digits
 from senseprobe.generator.render import FrameRows, Side
 from senseprobe.generator.segments import MAX_SENTENCE
-from senseprobe.generator.templates import Dataset
+from senseprobe.generator.templates import Dataset, Frame
 from senseprobe.generator.word_lists import DESCRIPTOR, Cells, Word, WordList, WordLists, show
 from senseprobe.records import Finding
 
@@ -39,6 +39,19 @@ class ConfigSubject:
     labelled: dict[int, Any] = field(default_factory=dict)
     """By the id of a block its rows with labels, which `labels.labelled_rows` makes once for several checks."""
     _sides: dict[tuple[int, int, str], Side] = field(default_factory=dict)
+
+    @property
+    def is_english(self) -> bool:
+        """Return whether the dataset declares that its sentences are English: en, en-GB."""
+        return any(language.lower().partition("-")[0] == "en" for language in self.dataset.card.languages)
+
+    def frames(self) -> Iterator[tuple[ResolvedBlock, ResolvedFrame]]:
+        """Yield every frame with its block."""
+        yield from ((block, frame) for block in self.config.blocks for frame in block.frames)
+
+    def sources(self) -> dict[Frame, None]:
+        """Return the frames as they are written, each once, though several blocks may have it."""
+        return dict.fromkeys(frame for block in self.config.template.blocks for frame in block.frames)
 
     def side(self, block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Side:
         """Return sentences of a role in which each segment of the frame prints everything that it can.

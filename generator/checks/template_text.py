@@ -10,7 +10,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.english_words import FUNCTION_WORDS, is_english
+from senseprobe.generator.checks.english_words import FUNCTION_WORDS
 from senseprobe.generator.checks.frame_text import mask_tags, printable_names, segment_columns
 from senseprobe.generator.checks.registry import on_config, on_list
 from senseprobe.generator.checks.subjects import ConfigSubject, Position, cell_finding
@@ -52,18 +52,17 @@ def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
     there.
     """
     seen: set[tuple[int, int]] = set()
-    for block in subject.config.blocks:
-        for frame in block.frames:
-            findings = [*_blanks_in_frame(subject, frame)] or [
-                *_blanks_in_sentences(subject, block, frame),
-                *_missing_blanks(subject, block, frame),
-            ]
-            yield from (finding for finding in findings if (finding.line, finding.column) not in seen)
-            seen |= {(finding.line, finding.column) for finding in findings}
+    for block, frame in subject.frames():
+        findings = [*_blanks_in_frame(subject, frame)] or [
+            *_blanks_in_sentences(subject, block, frame),
+            *_missing_blanks(subject, block, frame),
+        ]
+        yield from (finding for finding in findings if (finding.line, finding.column) not in seen)
+        seen |= {(finding.line, finding.column) for finding in findings}
 
 
 def _blank_pattern(subject: ConfigSubject) -> str:
-    return _BLANK_MISTAKE if is_english(subject.dataset.card.languages) else _BLANK_MISTAKE_ANYWHERE
+    return _BLANK_MISTAKE if subject.is_english else _BLANK_MISTAKE_ANYWHERE
 
 
 def _blanks_in_frame(subject: ConfigSubject, frame: ResolvedFrame) -> Iterator[Finding]:
@@ -92,7 +91,7 @@ def _blanks_in_sentences(subject: ConfigSubject, block: ResolvedBlock, frame: Re
 
 def _missing_blanks(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
     """Yield the first two words of each position that run together, since a slot is printed right behind a word."""
-    if not is_english(subject.dataset.card.languages):
+    if not subject.is_english:
         return  # there may be no blanks at all, or other prefixes and endings
     for (at, before), (_, after) in pairwise(enumerate(frame.compiled.segments)):
         if after.block or not after.prints:

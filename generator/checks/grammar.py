@@ -99,7 +99,8 @@ _DEMANDS = re.compile(
     r"|lest|essential|vital|crucial|important|necessary|imperative"
 )
 _CLAUSE = word_set("after although and as because before but if once since so that though until when where while")
-_UNLIKE = {"have", "do", "are", "am"}  # these are function words, and are verbs all the same
+_FUNCTION_VERBS = {"have", "do", "are", "am"}
+_ADVERBS = word_set("also always both even ever just never not often only rarely seldom sometimes still then too")
 
 # Their past is like their infinitive.
 _SAME_PAST = word_set(
@@ -136,19 +137,16 @@ def _verb_from(tokens: list[_Token], at: int, vocabulary: Vocabulary) -> _Token 
             return None
         if token.text in _ADVERBS:
             continue
-        if token.text in _UNLIKE or not vocabulary.has(token.text, "adv"):
+        if token.text in _FUNCTION_VERBS or not vocabulary.has(token.text, "adv"):
             return token
         if vocabulary.bases(token.text, "verb"):
             return None
     return None
 
 
-_ADVERBS = word_set("also always both even ever just never not often only rarely seldom sometimes still then too")
-
-
 def _is_bare(word: str, vocabulary: Vocabulary) -> bool:
     """Return whether a word is the base form of a verb, and not a form of its past."""
-    if word in _UNLIKE:
+    if word in _FUNCTION_VERBS:
         return True
     closed = word in FUNCTION_WORDS or word in _INVERTS or word in _SAME_PAST
     return not closed and word.islower() and vocabulary.has(word, "verb") and not vocabulary.irregular(word, "verb")
@@ -205,6 +203,8 @@ def _is_plain_adverb(token: _Token, vocabulary: Vocabulary) -> bool:
     adverb = token.text in _ADVERBS or (token.text.endswith("ly") and vocabulary.has(token.text, "adv"))
     return token.gap == " " and adverb and not vocabulary.has(token.text, "adj")
 
+
+# ---- Articles ----
 
 _BEFORE_OUTPUT = re.compile(r"(?<![\w'-])(an?|An?)\s+$")
 # A capital A within a sentence is more often a letter (vitamin A, plan A) than an article.

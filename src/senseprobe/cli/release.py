@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 Force = Annotated[
     bool, typer.Option("--force", help="Write it even if it has more than 10^9 rows or seems not to fit.")
 ]
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help="[hf://USER/]NAME@VERSION, or the path of a release.")]
+_RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or the path of a release."
+Release = Annotated[str, typer.Argument(metavar="RELEASE", help=_RELEASE_HELP)]
 
 
 def build(
@@ -190,12 +191,9 @@ def _print_import(description: dict[str, Any], notes: "Notes") -> None:
     print_line(f"written to {description['folder']}" if written else "nothing was written")
 
 
-_HELP = "[hf://USER/]NAME@VERSION, or the path of a release."
-
-
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help=f"The older release: {_HELP}")],
-    b: Annotated[str, typer.Argument(metavar="B", help=f"The newer release: {_HELP}")],
+    a: Annotated[str, typer.Argument(metavar="A", help=f"The older release: {_RELEASE_HELP}")],
+    b: Annotated[str, typer.Argument(metavar="B", help=f"The newer release: {_RELEASE_HELP}")],
     markdown: Annotated[bool, typer.Option("--markdown", help="Print an entry of a changelog.")] = False,
     as_json: AsJson = False,
 ) -> None:

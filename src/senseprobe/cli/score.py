@@ -209,7 +209,7 @@ def plant(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Train a small model with a known preference, to see what a scorer makes of it."""
+    """Train a small model with a known preference, to test what scorers report of it."""
     from senseprobe import api
 
     with progress("training", None) as step:
@@ -218,45 +218,46 @@ def plant(
 
 
 def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate.reporting.notation import interval, neutral, p_value
+    from senseprobe.evaluate import coarse, unscored
+    from senseprobe.evaluate.result import folder_of
 
     if as_json:
         print_json([result.as_dict() for result in results])
         return
-    from senseprobe.evaluate import coarse, unscored
-    from senseprobe.evaluate.fitness import unreadable_configs
-    from senseprobe.evaluate.result import folder_of
-
     for result in results:
-        rows = [
-            (
-                f.config,
-                f.estimand,
-                f"{interval(f)} {p_value(f)}".rstrip(),
-                neutral(f),
-                f"{f.scored}/{f.rows}",
-                f.ties,
-                sum(f.left_out.values()) or "",
-            )
-            for f in result.figures
-            if f.group is None
-        ]
-        columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
-        print_table(
-            {**columns, "ties": "right", "left out": "right"},
-            unreadable_last(rows, unreadable_configs(result.fitness), at=2),
-            title=f"\n{result.scorer} of {result.model['name']} on {result.release['name']}",
-        )
+        _print_figures(result)
         if result.limit is not None:
             print_line(f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide")
         print_line(result.signature)
-        for clause in filter(None, (unscored.told(result), coarse.told(result), *_fitness_lines(result, results))):
-            print_line(clause)
+        for line in filter(None, (unscored.told(result), coarse.told(result), *_fitness_lines(result, results))):
+            print_line(line)
         if grouped := sum(figure.group is not None for figure in result.figures):
-            single = counted(grouped, "figure")
-            print_line(f"{single} of single groups: in the report, and in --json")
+            print_line(f"{counted(grouped, 'figure')} of single groups: in the report, and in --json")
         path = result.path_in(folder_of(out, str(result.release["name"]), result.model["name"]))
         print_line(f"result in {path}")
+
+
+def _print_figures(result: "Result") -> None:
+    from senseprobe.evaluate.fitness import unreadable_configs
+    from senseprobe.evaluate.reporting.notation import interval, neutral, p_value
+
+    columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left"}
+    columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
+    rows = [
+        (
+            f.config,
+            f.estimand,
+            f"{interval(f)} {p_value(f)}".rstrip(),
+            neutral(f),
+            f"{f.scored}/{f.rows}",
+            f.ties,
+            sum(f.left_out.values()) or "",
+        )
+        for f in result.figures
+        if f.group is None
+    ]
+    title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
+    print_table(columns, unreadable_last(rows, unreadable_configs(result.fitness), at=2), title)
 
 
 def _fitness_lines(result: "Result", results: "list[Result]") -> Iterator[str]:
@@ -270,12 +271,12 @@ def _fitness_lines(result: "Result", results: "list[Result]") -> Iterator[str]:
     if "family" in result.model and not result.fitness:
         yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
     other = counterpart(result.scorer)
-    yield from told(result.fitness, "" if other in {result.scorer for result in results} else other)
+    yield from told(result.fitness, "" if other in {r.scorer for r in results} else other)
 
 
 def export(
     program: Annotated[Literal["lm-eval"], typer.Argument(metavar="PROGRAM", help="lm-eval.")],
-    release: Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")],
+    release: Release,
     out: Annotated[Path, typer.Option(help="Folder to write, which must not exist yet.")],
     as_json: AsJson = False,
 ) -> None:

@@ -13,7 +13,7 @@ from tests.imports.files import FILES, HERE
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.plan import Imported, read_import
-from senseprobe.importers.registry import FORMATS
+from senseprobe.importers.registry import FORMATS, find_format
 from senseprobe.importers.sentence_pairs import find_word
 from senseprobe.importers.sources import MAX_LINES
 from senseprobe.release.citation import find
@@ -431,6 +431,12 @@ PAPERS = {
     "winogender": ("Rudinger", "Van Durme", "2018", "N18-2002"),
 }
 """First and last author, year, and name in the ACL Anthology."""
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_format_has_the_name_by_which_it_is_registered(format_: str) -> None:
+    """The name in the registry, which users type, is the one that a release's manifest holds."""
+    assert find_format(format_).name == format_
 
 
 @pytest.mark.parametrize("format_", FORMATS)

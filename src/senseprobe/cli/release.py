@@ -14,6 +14,7 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_table, progress
 from senseprobe.errors import SenseprobeError
+from senseprobe.importers.registry import FORMATS
 from senseprobe.messages import counted, printable, shortened
 
 if TYPE_CHECKING:
@@ -116,9 +117,7 @@ def verify(
 
 SHOWN = 20
 
-Format = Annotated[
-    str, typer.Argument(metavar="FORMAT", help="sssb, crows-pairs, stereoset, seat, winobias or winogender.")
-]
+Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
 
 
 def import_files(

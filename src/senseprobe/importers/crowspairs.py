@@ -7,6 +7,7 @@ as it stands.
 
 from collections.abc import Sequence
 
+from senseprobe.importers.registry import ImportFormat
 from senseprobe.importers.sentence_pairs import contrast_design, differ, pair_row
 from senseprobe.importers.sources import (
     Notes,
@@ -85,3 +86,21 @@ def _wrong(cells: dict[str, str]) -> str:
     if any(len(cell) > 10_000 or not cell.isprintable() for name, cell in cells.items() if name not in NEEDED[:2]):
         return "a cell that is too long, or that does not print"
     return "" if cells["bias_type"].strip() else "no bias_type"
+
+
+FORMAT = ImportFormat(
+    name="crows-pairs",
+    title="CrowS-Pairs",
+    files="a CSV file with a pair of sentences on each row",
+    paper=r"""@inproceedings{nangia2020,
+  author    = {Nangia, Nikita and Vania, Clara and Bhalerao, Rasika and Bowman, Samuel R.},
+  title     = {{CrowS-Pairs}: A Challenge Dataset for Measuring Social Biases in Masked Language Models},
+  booktitle = {Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing (EMNLP)},
+  year      = {2020},
+  url       = {https://aclanthology.org/2020.emnlp-main.154},
+}
+""",
+    measured="Whether a language model gives the more stereotyping of two sentences a higher score. That the group "
+    "named in it is a disadvantaged one differs as well, so no value is known to mean no bias.",
+    read=read,
+)

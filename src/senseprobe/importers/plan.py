@@ -24,8 +24,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers import registry
-from senseprobe.importers.registry import FORMATS
+from senseprobe.importers.registry import ImportFormat, find_format
 from senseprobe.importers.sources import Notes, Row, Source, Table, csv_text, read_sources, slug
 from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
@@ -53,7 +52,7 @@ _PAPER = "references.bib"
 class Imported:
     """Files of a format, and the tables and notes that were made of them."""
 
-    format: str
+    format: ImportFormat
     license: str
     sources: tuple[Source, ...]
     tables: tuple[Table, ...]
@@ -79,29 +78,28 @@ class Imported:
 
     def recipe(self) -> Mapping[str, bytes]:
         """The recipe's files by path: the sources, what the command was told, the notes, and the paper."""
-        told = {"files": [source.name for source in self.sources], "format": self.format, "license": self.license}
+        told = {"files": [source.name for source in self.sources], "format": self.format.name, "license": self.license}
         notes = [(note.file, note.line, "kept" if note.kept else "left out", note.reason) for note in self.notes.listed]
         return {
             _PARAMETERS: (json.dumps(told, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: csv_text([("file", "line", "outcome", "reason"), *notes]),
-            _PAPER: registry.entry(FORMATS[self.format].paper).encode(),
+            _PAPER: self.format.paper.encode(),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
 
-def read_import(format_: str, paths: Sequence[Path], license_: str | None = None) -> Imported:
+def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -> Imported:
     """Read files of a format; ReleaseError where they are of another, SenseprobeError where nothing is in them."""
-    if format_ not in FORMATS:
-        raise SenseprobeError(f"no format {format_!r}: there is {', '.join(FORMATS)}")
+    format_ = find_format(name)
     if not paths:
-        raise SenseprobeError("no file to import")
+        raise SenseprobeError(f"no file to import: expected {format_.files}")
     sources, notes = tuple(read_sources(paths)), Notes()
-    tables = [replace(table, rows=_identified(table.rows)) for table in FORMATS[format_].read(sources, notes)]
+    tables = [replace(table, rows=_identified(table.rows)) for table in format_.read(sources, notes)]
     if not tables:
         told = "; ".join(str(note) for note in notes.listed[:SHOWN])
-        raise SenseprobeError(f"nothing in these files is a row of {format_}{f': {told}' if told else ''}")
+        raise SenseprobeError(f"nothing in these files is a row of {name}{f': {told}' if told else ''}")
     if len(tables) > MAX_CONFIGS:
-        raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {format_}?")
+        raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
     order = {source.name: number for number, source in enumerate(sources)}
     notes.listed.sort(key=lambda note: (order[note.file], note.line))
     return Imported(format_, license_ or NO_LICENSE, sources, _named(tables), notes)
@@ -192,7 +190,7 @@ def _write(imported: Imported, table: Table, folder: Path, schema: pa.Schema, to
 
 
 def _card(imported: Imported, name: str) -> dict[str, Any]:
-    about = FORMATS[imported.format]
+    about = imported.format
     return {
         "title": f"{name}: {about.title}, imported",
         "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
@@ -200,7 +198,7 @@ def _card(imported: Imported, name: str) -> dict[str, Any]:
         "license": imported.license,
         "languages": ["en"],
         "authors": [],  # those of the paper made the data, not this release of them
-        "citation": about.paper,
+        "citation": about.citation_key,
         "canary": f"senseprobe:{slug(name, 'import')}:{_canary(imported)}",
         "content_warning": "The sentences state stereotypes. They are wrong and hurtful; they are here to measure "
         "whether a model prefers them.",
@@ -213,7 +211,7 @@ def _card(imported: Imported, name: str) -> dict[str, Any]:
         "model on them.",
         "equivalence": {"margin": 5.0, "reason": "A convention: no harm-based bound is known."},
         "accept": {},
-        "imported": imported.format,
+        "imported": about.name,
     }
 
 

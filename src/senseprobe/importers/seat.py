@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.registry import ImportFormat
 from senseprobe.importers.sentence_pairs import plurals, span
 from senseprobe.importers.sources import Lines, Notes, Row, Source, Table, bounded, check_count, id_part, parse, shown
 from senseprobe.records import Design, Factor
@@ -160,3 +161,22 @@ def _place(sentence: str, known: Mapping[str, str]) -> tuple[int, int] | None:
 def _sizes(rows: Sequence[Row]) -> str:
     counts = Counter(row["role"] for row in rows)
     return f" ({', '.join(f'{role} {counts[role]}' for role in ROLES.values())})" if rows else ""
+
+
+FORMAT = ImportFormat(
+    name="seat",
+    title="Association tests of sent-bias (SEAT)",
+    files="JSON files, each with the sets targ1, targ2, attr1 and attr2 of a test",
+    paper=r"""@inproceedings{may2019,
+  author    = {May, Chandler and Wang, Alex and Bordia, Shikha and Bowman, Samuel R. and Rudinger, Rachel},
+  title     = {On Measuring Social Biases in Sentence Encoders},
+  booktitle = {Proceedings of the 2019 Conference of the North American Chapter of the Association for Computational
+               Linguistics: Human Language Technologies, Volume 1 (Long and Short Papers)},
+  year      = {2019},
+  url       = {https://aclanthology.org/N19-1063},
+}
+""",
+    measured="Whether a model's vectors of two sets (X, Y) differ in how near they lie to two sets of attributes "
+    "(A, B).",
+    read=read,
+)

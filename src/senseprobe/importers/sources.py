@@ -15,7 +15,7 @@ import json.scanner
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -263,16 +263,6 @@ class Table:
             factor.name: len({row[column] for row in self.rows for column in factor.columns if row.get(column)})
             for factor in self.design.factors
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A published format: how its files are read, and what is said of it on the card; `paper` is a key of `papers`."""
-
-    title: str
-    paper: str
-    measured: str
-    read: Callable[[Sequence[Source], Notes], list[Table]]
 
 
 def check_count(rows: int, what: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from senseprobe.importers.registry import ImportFormat
 from senseprobe.importers.sentence_pairs import MOSTLY, contrast_design, differ, find_word, frame_code, pair_row, span
 from senseprobe.importers.sources import Notes, Row, Source, Table, check_count, id_part, note_repeats, shown, slug
 
@@ -206,3 +207,23 @@ def _row(name: str, stereo: Example, anti: Example, *, crossed: bool, first: Sou
         anti_line=str(anti.line),
         **own,
     )
+
+
+FORMAT = ImportFormat(
+    name="sssb",
+    title="SSSB",
+    files="one or more text files, with a sentence and its [sense type, sense key, label] on each line",
+    paper=r"""@inproceedings{zhou2022,
+  author    = {Zhou, Yi and Kaneko, Masahiro and Bollegala, Danushka},
+  title     = {Sense Embeddings are also Biased -- Evaluating Social Biases in Static and Contextualised Sense
+               Embeddings},
+  booktitle = {Proceedings of the 60th Annual Meeting of the Association for Computational Linguistics (Volume 1: Long
+               Papers)},
+  year      = {2022},
+  url       = {https://aclanthology.org/2022.acl-long.135},
+}
+""",
+    measured="Whether a language model gives a sentence that states a stereotype a higher score than its "
+    "counterpart, by the sense in which an ambiguous word is used.",
+    read=read,
+)

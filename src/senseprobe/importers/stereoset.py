@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.registry import ImportFormat
 from senseprobe.importers.sentence_pairs import contrast_design, differ, find_word, pair_row, span
 from senseprobe.importers.sources import (
     Lines,
@@ -181,3 +182,22 @@ def _votes(sentence: dict[str, Any]) -> str | None:
     """How often annotators gave each label, as ``stereotype 3, unrelated 1``."""
     counts = Counter(str(label) for label in _given(sentence) if label in VOTES)
     return ", ".join(f"{label} {count}" for label, count in sorted(counts.items())) or None
+
+
+FORMAT = ImportFormat(
+    name="stereoset",
+    title="StereoSet",
+    files="a JSON file with data.intrasentence, data.intersentence, or both",
+    paper=r"""@inproceedings{nadeem2021,
+  author    = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
+  title     = {{StereoSet}: Measuring stereotypical bias in pretrained language models},
+  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics and the 11th
+               International Joint Conference on Natural Language Processing (Volume 1: Long Papers)},
+  year      = {2021},
+  url       = {https://aclanthology.org/2021.acl-long.416},
+}
+""",
+    measured="Whether a language model gives a sentence that fits a stereotype a higher score than its opposite. "
+    "Here every pair counts alike; the published figure is a mean over target terms.",
+    read=read,
+)

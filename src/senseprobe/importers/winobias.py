@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.registry import ImportFormat
 from senseprobe.importers.sentence_pairs import (
     FEMALE,
     MALE,
@@ -201,3 +202,22 @@ def _no_pair(difference: Difference, one: Sentence, other: Sentence) -> str:
 def _besides(words: Sequence[re.Match[str]]) -> Counter[str]:
     """Those of these words that are no pronouns."""
     return Counter(word for match in words if (word := match.group().lower()) not in PRONOUNS)
+
+
+FORMAT = ImportFormat(
+    name="winobias",
+    title="WinoBias",
+    files="text files in pairs, one pro_stereotyped and one anti_stereotyped",
+    paper=r"""@inproceedings{zhao2018,
+  author    = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
+  title     = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
+  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
+               Linguistics: Human Language Technologies, Volume 2 (Short Papers)},
+  year      = {2018},
+  url       = {https://aclanthology.org/N18-2003},
+}
+""",
+    measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
+    "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
+    read=read,
+)

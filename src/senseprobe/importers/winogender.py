@@ -9,6 +9,7 @@ have (`bls_pct_female`) is taken for the stereotype; all other pairs are unlabel
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from senseprobe.importers.registry import ImportFormat
 from senseprobe.importers.sentence_pairs import contrast_design, differ, find_word, pair_row, span
 from senseprobe.importers.sources import (
     Notes,
@@ -176,3 +177,22 @@ def _row(source: Source, key: Key, told: Told, shares: Mapping[str, float], note
         source_line=str(line),
         anti_line=str(other),
     )
+
+
+FORMAT = ImportFormat(
+    name="winogender",
+    title="Winogender schemas",
+    files="all_sentences.tsv, with occupations-stats.tsv if there is one",
+    paper=r"""@inproceedings{rudinger2018,
+  author    = {Rudinger, Rachel and Naradowsky, Jason and Leonard, Brian and Van Durme, Benjamin},
+  title     = {Gender Bias in Coreference Resolution},
+  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
+               Linguistics: Human Language Technologies, Volume 2 (Short Papers)},
+  year      = {2018},
+  url       = {https://aclanthology.org/N18-2002},
+}
+""",
+    measured="Whether a language model gives a sentence a higher score with one pronoun than with the other. The "
+    "paper measured coreference systems, which is another figure.",
+    read=read,
+)

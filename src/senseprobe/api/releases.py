@@ -16,7 +16,7 @@ from senseprobe.messages import offered
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import Catalogue
-    from senseprobe.hub.upload import Gate, Published
+    from senseprobe.hub.upload import Gate, PublishResult
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
@@ -132,11 +132,11 @@ def import_release(
     release is not published. Raises ReleaseError where a file is of another format or the version exists, and
     SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.importers.plan import check_name, known_license, read_import, release_plan
+    from senseprobe.importers.plan import check_name, parse_license, read_import, release_plan
 
     check_name(name, version)
     folder = (out or _own_releases()) / name / version
-    imported = read_import(format_, files, known_license(license_))
+    imported = read_import(format_, files, parse_license(license_))
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
@@ -309,7 +309,7 @@ def verified(spec: str) -> tuple[Release, str | None]:
 
 def publish(
     release: str, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
-) -> Published:
+) -> PublishResult:
     """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
 
     Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next

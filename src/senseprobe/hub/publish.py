@@ -18,7 +18,7 @@ from senseprobe.atomic_files import write_whole
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.hub.client import Place, check_repo, client, explained, token, why_refused
 from senseprobe.hub.pull import Verify, fetch
-from senseprobe.hub.upload import GATES, Gate, Published, Task, look
+from senseprobe.hub.upload import GATES, Gate, PublishResult, Task, look
 from senseprobe.messages import printable
 from senseprobe.release.licences import alternatives, declared
 from senseprobe.release.manifest import NAME, read_manifest
@@ -116,7 +116,7 @@ def publish(
     dry_run: bool = False,
     cited: Collection[str] = (),
     verify: Verify = verify_release,
-) -> Published:
+) -> PublishResult:
     """Publish the release in `folder` as ``USER/NAME`` on the Hub.
 
     `gated`: None is ``auto`` for a repository without a version, and leaves others as they are. With `dry_run` the Hub
@@ -159,7 +159,7 @@ def _files(release: Release) -> dict[str, Path]:
     return {name: release.folder / name for name in sorted(names)}
 
 
-def _fetched_again(plan: Published, release: Release) -> Published:
+def _fetched_again(plan: PublishResult, release: Release) -> PublishResult:
     """The plan, once a copy fetched by the tag into an empty folder is the release; DamagedRelease where it is not."""
     place = Place(repo=plan.repo, version=plan.tag.removeprefix("v"))
     with TemporaryDirectory() as scratch:

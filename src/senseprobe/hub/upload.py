@@ -65,7 +65,7 @@ _EXAMPLE = "to try senseprobe with."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Published:
+class PublishResult:
     """What was done, or would be done: `commit` is empty where it would only be made.
 
     `sent` and `removed` count files of the commit; both are 0 where the Hub held the release already. `access` is what
@@ -121,12 +121,12 @@ class Task:
         """The commit's title, by which a later run finds it again."""
         return f"{self.manifest.name}, content {self.manifest.content[:12]}"
 
-    def plan(self, there: Repo, *, private: bool, gated: Gate | None) -> Published:
+    def plan(self, there: Repo, *, private: bool, gated: Gate | None) -> PublishResult:
         """What is to be done; ReleaseError where the repository holds what must not be touched."""
         commit = self._commit_there(there)
         # One without a version may be what a run that was killed has left, before it set the gate.
         gate = gated or ("auto" if not there.tags and there.gated == "no" else there.gated)
-        plan = Published(
+        plan = PublishResult(
             release=self.manifest.name,
             repo=self.repo,
             tag=self.tag,
@@ -144,7 +144,7 @@ class Task:
         size = sum(path.stat().st_size for path in self.files.values())
         return replace(plan, sent=len(self.files), removed=len(self._to_remove(there)), bytes=size)
 
-    def carry_out(self, plan: Published, there: Repo) -> Published:
+    def carry_out(self, plan: PublishResult, there: Repo) -> PublishResult:
         """Do what is not done yet. Access is set before anything is sent, so that nothing is ever open by mistake."""
         if plan.created:
             self.api.create_repo(self.repo, repo_type="dataset", private=plan.private or None, exist_ok=True)
@@ -166,7 +166,7 @@ class Task:
             raise self._taken(on or "another commit", "set meanwhile")
         return commit
 
-    def _set_access(self, plan: Published, there: Repo) -> None:
+    def _set_access(self, plan: PublishResult, there: Repo) -> None:
         gate: Literal["auto", "manual", False] = False
         if plan.gated == "auto" or plan.gated == "manual":
             gate = plan.gated  # type: ignore[assignment]
@@ -274,7 +274,7 @@ class Task:
         )
 
 
-def _access(plan: Published, there: Repo) -> tuple[str, ...]:
+def _access(plan: PublishResult, there: Repo) -> tuple[str, ...]:
     """What of who may read a repository is not as it was."""
     seen = "private" if plan.private else "public"
     was = ("private" if there.private else "public", there.gated) if there.head else ("", "")

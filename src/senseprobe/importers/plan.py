@@ -49,7 +49,7 @@ _PAPER = "references.bib"
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedDataset:
     """Files of a format, and the tables and notes that were made of them."""
 
     format: ImportFormat
@@ -88,7 +88,7 @@ class Imported:
         }
 
 
-def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -> Imported:
+def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -> ImportedDataset:
     """Read files of a format; ReleaseError where they are of another, SenseprobeError where nothing is in them."""
     format_ = find_format(name)
     if not paths:
@@ -102,7 +102,7 @@ def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
     order = {source.name: number for number, source in enumerate(sources)}
     notes.listed.sort(key=lambda note: (order[note.file], note.line))
-    return Imported(format_, license_ or NO_LICENSE, sources, _named(tables), notes)
+    return ImportedDataset(format_, license_ or NO_LICENSE, sources, _named(tables), notes)
 
 
 def _identified(rows: Sequence[Row]) -> list[Row]:
@@ -144,7 +144,7 @@ def is_import(recipe: Path) -> bool:
     return (recipe / _PARAMETERS).is_file()
 
 
-def open_import(recipe: Path) -> Imported:
+def open_import(recipe: Path) -> ImportedDataset:
     """Import again from a recipe; ReleaseError where that cannot be read."""
     try:
         told = _Parameters.model_validate_json((recipe / _PARAMETERS).read_bytes())
@@ -156,7 +156,7 @@ def open_import(recipe: Path) -> Imported:
     return read_import(told.format, [recipe / _SOURCES / name for name in told.files], license_)
 
 
-def release_plan(imported: Imported, name: str, version: str, senseprobe: str) -> Plan:
+def release_plan(imported: ImportedDataset, name: str, version: str, senseprobe: str) -> Plan:
     """The plan of a release of what was imported."""
     return Plan(
         dataset=name,
@@ -170,7 +170,7 @@ def release_plan(imported: Imported, name: str, version: str, senseprobe: str) -
     )
 
 
-def _config(imported: Imported, table: Table) -> ConfigPlan:
+def _config(imported: ImportedDataset, table: Table) -> ConfigPlan:
     unit = "members" if table.design.kind == "association" else "pairs"
     return ConfigPlan(
         name=table.name,
@@ -185,11 +185,11 @@ def _config(imported: Imported, table: Table) -> ConfigPlan:
     )
 
 
-def _write(imported: Imported, table: Table, folder: Path, schema: pa.Schema, told: Told) -> None:
+def _write(imported: ImportedDataset, table: Table, folder: Path, schema: pa.Schema, told: Told) -> None:
     write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), told)
 
 
-def _card(imported: Imported, name: str) -> dict[str, Any]:
+def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
     about = imported.format
     return {
         "title": f"{name}: {about.title}, imported",
@@ -215,7 +215,7 @@ def _card(imported: Imported, name: str) -> dict[str, Any]:
     }
 
 
-def _creation(imported: Imported) -> str:
+def _creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
     kept = len(imported.notes.listed) - left_out
@@ -228,7 +228,7 @@ Columns that the files do not fill are null, and sentences are as they were publ
 `senseprobe verify` checks every file, the rows and the recipe, and `--rebuild` imports `recipe/sources/` again."""
 
 
-def _canary(imported: Imported) -> uuid.UUID:
+def _canary(imported: ImportedDataset) -> uuid.UUID:
     """The same for the same files, so that a rerun makes the same bytes."""
     digest = sha256()
     for source in imported.sources:
@@ -254,7 +254,7 @@ def check_name(name: str, version: str) -> None:
         )
 
 
-def known_license(told: str | None) -> str | None:
+def parse_license(told: str | None) -> str | None:
     """The SPDX expression of a licence, None where none is stated; ReleaseError where it is no expression.
 
     One that forbids changed versions is taken: the release is for oneself then, and `publish` refuses it.

@@ -142,7 +142,7 @@ _ADVICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedWordNet:
     """An NLTK data folder that holds WordNet, the source that it was made from, in words, and WordNet's version."""
 
     folder: Path
@@ -162,7 +162,7 @@ class _Candidate:
         return self.why if self.files is None else damage(self.files, needed=COPIED)
 
 
-def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepared:
+def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> PreparedWordNet:
     """Make `destination` an NLTK data folder with WordNet 3.0, if it is not one yet, and say from what.
 
     The default is ``$SENSEPROBE_WORDNET``, else ``senseprobe/nltk_data`` in ``$XDG_DATA_HOME`` or ``~/.local/share``.
@@ -172,7 +172,7 @@ def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepar
     """
     home, wordnet = wordnet_in(destination)
     if not damage(wordnet):
-        return Prepared(home, "already there", VERSION)
+        return PreparedWordNet(home, "already there", VERSION)
     refused = []
     with TemporaryDirectory(prefix="senseprobe-") as scratch:
         for candidate in _candidates(Path(scratch), debian):
@@ -180,7 +180,7 @@ def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepar
                 refused.append(f"{candidate.source}: {why}")
             elif candidate.files:
                 install(candidate.files, home)
-                return Prepared(home, candidate.source, VERSION)
+                return PreparedWordNet(home, candidate.source, VERSION)
     raise LexiconError(f"no WordNet {VERSION} on this machine ({'; '.join(refused)}): {_ADVICE}")
 
 

@@ -36,7 +36,7 @@ _MOST_HINTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SenseKeyFinding:
     """What is wrong with a sense key, and what may help.
 
     `kind`: ``malformed`` (not of a key's form), ``missing`` (no such sense), ``pos`` (another part of speech than
@@ -96,7 +96,7 @@ class Lexicon:
             digest.update((self._wordnet / name).read_bytes())
         return digest.hexdigest()
 
-    def check(self, key: str, *, lemma: str, pos: str) -> tuple[Problem, ...]:
+    def check(self, key: str, *, lemma: str, pos: str) -> tuple[SenseKeyFinding, ...]:
         """Everything that is wrong with a sense key; empty where nothing is.
 
         `lemma` is compared in lower case with spaces as underscores. `pos` is noun, verb, adjective or adverb;
@@ -122,31 +122,31 @@ class Lexicon:
         found = self._reader.definitions(lemma, _POS[pos]) if pos in _POS else {}
         return {key: _ATTRIBUTION.sub("", definition) for key, definition in found.items()}
 
-    def _malformed(self, key: str) -> Problem:
+    def _malformed(self, key: str) -> SenseKeyFinding:
         repaired = _Key.parse(_as_lemma(key))
         known = repaired is not None and repaired.text in self._senses(repaired.lemma, repaired.pos)
         hint = f"did you mean {_as_lemma(key)}" if known else "a key looks like dog%1:05:00::, in lower case"
-        return Problem("malformed", f"{key!r} is no sense key", hint)
+        return SenseKeyFinding("malformed", f"{key!r} is no sense key", hint)
 
-    def _missing(self, key: _Key, asked: str) -> Problem | None:
+    def _missing(self, key: _Key, asked: str) -> SenseKeyFinding | None:
         if key.text in self._senses(key.lemma, key.pos):
             return None
         poses = sorted(_POS, key=lambda pos: pos != key.pos)
         hints = (self._hint(lemma, pos, near=key.text) for lemma in (key.lemma, asked) for pos in poses)
         hint = next(filter(None, hints), f"it has no word {key.lemma}")
-        return Problem("missing", f"{self.name} has no sense {key.text}", hint)
+        return SenseKeyFinding("missing", f"{self.name} has no sense {key.text}", hint)
 
-    def _other_pos(self, key: _Key, asked: str) -> Problem | None:
+    def _other_pos(self, key: _Key, asked: str) -> SenseKeyFinding | None:
         if key.pos == asked:
             return None
         message = f"{key.text} is {_article(key.pos)}, not {_article(asked)}"
-        return Problem("pos", message, self._hint(key.lemma, asked, near=key.text))
+        return SenseKeyFinding("pos", message, self._hint(key.lemma, asked, near=key.text))
 
-    def _other_lemma(self, key: _Key, asked: str, pos: str) -> Problem | None:
+    def _other_lemma(self, key: _Key, asked: str, pos: str) -> SenseKeyFinding | None:
         if key.lemma == asked:
             return None
         message = f"{key.text} is a sense of {key.lemma}, not of {asked}"
-        return Problem("lemma", message, self._hint(asked, pos, near=key.text))
+        return SenseKeyFinding("lemma", message, self._hint(asked, pos, near=key.text))
 
     def _hint(self, lemma: str, pos: str, *, near: str) -> str:
         """Name the senses of a lemma, those first that begin like the key `near`; empty where there are none."""

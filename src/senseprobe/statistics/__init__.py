@@ -15,7 +15,7 @@ Nothing here knows of models, tables or datasets; everything works on numpy arra
 from senseprobe.statistics.agreement import (
     DRAWS,
     FEWEST_ITEMS,
-    Agreeing,
+    AgreementEstimate,
     Estimate,
     agreement_between,
     agreement_within,
@@ -59,7 +59,7 @@ __all__ = [
     "PERMUTATIONS",
     "SCALES",
     "SMOOTHING",
-    "Agreeing",
+    "AgreementEstimate",
     "BoolArray",
     "DawidSkene",
     "Divisions",

@@ -38,7 +38,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Agreeing:
+class AgreementEstimate:
     """Agreement on the units that can be compared.
 
     - `percent`: the share of pairs of answers to the same unit that are equal; between two sets, its mean over units.
@@ -60,7 +60,7 @@ Figures = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 
 def agreement_within(
     counts: IntArray, items: IntArray, *, seed: int = 0, draws: int = DRAWS, confidence: float = CONFIDENCE
-) -> Agreeing:
+) -> AgreementEstimate:
     """Agreement among the answers of one set of people.
 
     - `counts`: shape (U, C), how often each of C labels was given to each of U units. Units with fewer than two answers
@@ -79,7 +79,7 @@ def agreement_within(
 def agreement_between(
     own: IntArray, others: IntArray, items: IntArray, *, seed: int = 0, draws: int = DRAWS,
     confidence: float = CONFIDENCE,
-) -> Agreeing:  # fmt: skip
+) -> AgreementEstimate:  # fmt: skip
     """Agreement of one set of people with another, by answers across only; arguments as for `agreement_within`.
 
     A unit weighs the same however many answered it. Units that one set left out are left out, and counted.
@@ -94,8 +94,8 @@ def agreement_between(
 
 def _agreeing(
     percent: Estimate, corrected: Estimate, compared: BoolArray, answered: IntArray, items: IntArray
-) -> Agreeing:
-    return Agreeing(
+) -> AgreementEstimate:
+    return AgreementEstimate(
         percent=percent,
         corrected=corrected,
         items=len(np.unique(items[compared])),

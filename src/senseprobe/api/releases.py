@@ -316,7 +316,7 @@ def publish(
     one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
     has it no more, or the Hub refuses.
     """
-    from senseprobe.hub.publish import commits_of, note
+    from senseprobe.hub.publish import commits_of, note_published
     from senseprobe.hub.publish import publish as send
     from senseprobe.recipes import verify_with_card
     from senseprobe.release.manifest import read_manifest
@@ -330,7 +330,7 @@ def publish(
     cited = commits_of(path, version, repo) if path else ()
     done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited, verify=verify_with_card)
     if path is not None and not dry_run:
-        note(path, (version, done.repo, done.commit, done.content))
+        note_published(path, (version, done.repo, done.commit, done.content))
     return done
 
 

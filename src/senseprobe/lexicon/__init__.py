@@ -1,4 +1,4 @@
-"""Sense keys against a named lexicon: `prepare` puts WordNet 3.0 where NLTK takes it from, `Lexicon` checks with it."""
+"""Check sense keys with WordNet: `prepare` puts WordNet 3.0 where NLTK finds it, `Lexicon` reads it."""
 
 from senseprobe.lexicon.install import PreparedWordNet, prepare
 from senseprobe.lexicon.wordnet import Lexicon, SenseKeyFinding

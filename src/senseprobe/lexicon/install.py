@@ -98,7 +98,7 @@ def install(files: Path, home: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=target.parent, prefix=".wordnet-") as scratch:
-            _move_into_place(_copy(files, Path(scratch) / "wordnet"), target)
+            _rename_folder(_copy(files, Path(scratch) / "wordnet"), target)
     except OSError as error:
         reason = f"cannot write {target}: {error.strerror}"
         raise LexiconError(f"{reason}; name another folder in $SENSEPROBE_WORDNET") from error
@@ -118,7 +118,7 @@ def _lexnames_text() -> str:
     return "".join(f"{number:02d}\t{name}\t{category}\n" for number, name, category in rows)
 
 
-def _move_into_place(folder: Path, target: Path) -> None:
+def _rename_folder(folder: Path, target: Path) -> None:
     """Rename into place, unless a second process was faster and has put the same files there."""
     try:
         folder.rename(target)

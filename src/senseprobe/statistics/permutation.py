@@ -120,7 +120,7 @@ class Divisions:
 
 
 def divisions(labels: BoolArray, seed: int, most: int = PERMUTATIONS) -> Divisions:
-    """Return other divisions of `labels`, shape (W,): all if they are at most `most`, else so many, drawn with a seed."""
+    """Return other divisions of `labels`, shape (W,): all if at most `most`, else so many, drawn with a seed."""
     exact = math.comb(len(labels), int(labels.sum())) - 1 <= most
     others = _all_divisions(labels) if exact else _sample_divisions(labels, seed, most)
     mirrored = bool((others == ~labels).all(axis=1).any())
@@ -143,13 +143,13 @@ def _sample_divisions(labels: BoolArray, seed: int, count: int) -> BoolArray:
 def _draw_distinct(draw: Callable[[int], BoolArray], observed: BoolArray, count: int) -> BoolArray:
     """Draw `count` different rows, none of them the observed one, and return them in the order of the draws."""
     seen = {observed.tobytes()}
-    rows_drawn: list[BoolArray] = []
-    while len(rows_drawn) < count:
-        for row in draw(count - len(rows_drawn)):
+    distinct: list[BoolArray] = []
+    while len(distinct) < count:
+        for row in draw(count - len(distinct)):
             if (key := row.tobytes()) not in seen:
                 seen.add(key)
-                rows_drawn.append(row)
-    return np.array(rows_drawn, dtype=np.bool_).reshape(count, len(observed))
+                distinct.append(row)
+    return np.array(distinct, dtype=np.bool_).reshape(count, len(observed))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -79,7 +79,7 @@ class FactorLevels:
         return self.stratum_sizes >= FEWEST_LEVELS
 
     def outer_levels(self, other: "FactorLevels") -> IntArray | None:
-        """Return the level of `other` with which each level occurs, shape (L,); None where that is not one level each."""
+        """Return the level of `other` with which each level occurs, shape (L,); None if not one level each."""
         together = (self.incidence.T @ other.incidence).tocsr()
         nested = len(other.strata) < len(self.strata) and bool(np.all(np.diff(together.indptr) == 1))
         return together.indices.astype(np.intp) if nested else None
@@ -93,7 +93,7 @@ class FactorLevels:
 
 
 def _contributing(factor: FactorLevels, factors: Sequence[FactorLevels]) -> BoolArray:
-    """Mark the levels that add to the variance: in a large enough stratum, not in a sampled level of an outer factor."""
+    """Mark the levels that add to the variance: in a large enough stratum, in no sampled level of an outer one."""
     adds = factor.sampled.copy()
     for other in factors:
         outer = factor.outer_levels(other) if other is not factor else None
@@ -186,7 +186,8 @@ class Block(_Sum):
         self.levels = _fewest_levels(own_factors)
 
     def shares(self, kernel: FloatArray) -> FloatArray:
-        """Return the mean of the block; `kernel` is that of the figure, shape (N,) or (D, N). It is rounded."""
+        """Return the mean of the block; `kernel` is that of the figure, shape (N,) or (D, N)."""
+        # Rounded, so that the mean of ones is 1.
         return np.round(kernel[..., self.rows] @ self.weights, 12)
 
     def variances(self, kernel: FloatArray) -> FloatArray:

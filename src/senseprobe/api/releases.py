@@ -19,7 +19,7 @@ from senseprobe.messages import offered
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import Catalogue
-    from senseprobe.hub.upload import Gate, Published
+    from senseprobe.hub.upload import Gate, PublishResult
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
@@ -142,11 +142,11 @@ def import_release(
     release is not published. Raises ReleaseError where a file is of another format or the version exists, and
     SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.importers.plan import check_name, known_license, read_import, release_plan
+    from senseprobe.importers.plan import check_name, parse_license, read_import, release_plan
 
     check_name(name, version)
     folder = _releases(out) / name / version
-    imported = read_import(format_, [Path(file) for file in files], known_license(license_))
+    imported = read_import(format_, [Path(file) for file in files], parse_license(license_))
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
@@ -329,14 +329,14 @@ def verified(spec: ReleaseSpec) -> tuple[Release, str | None]:
 
 def publish(
     release: ReleaseSpec, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
-) -> Published:
+) -> PublishResult:
     """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
 
     Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next
     one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
     has it no more, or the Hub refuses.
     """
-    from senseprobe.hub.publish import commits_of, note
+    from senseprobe.hub.publish import commits_of, note_published
     from senseprobe.hub.publish import publish as send
     from senseprobe.recipes import verify_with_card
     from senseprobe.release.manifest import read_manifest
@@ -350,7 +350,7 @@ def publish(
     cited = commits_of(path, version, repo) if path else ()
     done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited, verify=verify_with_card)
     if path is not None and not dry_run:
-        note(path, (version, done.repo, done.commit, done.content))
+        note_published(path, (version, done.repo, done.commit, done.content))
     return done
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.generator.config import ResolvedBlock, reference
-from senseprobe.generator.product import Flags, Picked
+from senseprobe.generator.product import Flags, RowSelection
 from senseprobe.generator.render import FrameRows, Side, constant, flags, join
 from senseprobe.generator.schema import AssociationFront, Condition, ContrastFront, InferenceFront
 from senseprobe.generator.word_lists import WordLists
@@ -21,7 +21,7 @@ from senseprobe.generator.word_lists import WordLists
 _ROLES = ("stereo", "anti")
 
 
-def contrast_columns(rows: FrameRows, picked: Picked, lists: WordLists) -> dict[str, pa.Array]:
+def contrast_columns(rows: FrameRows, picked: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
     """The columns of a contrast config."""
     front = rows.block.block.front
     assert isinstance(front, ContrastFront)  # noqa: S101 - chosen by kind
@@ -49,7 +49,7 @@ class _Pairs:
     rows: FrameRows
     front: ContrastFront
 
-    def sentences(self, picked: Picked) -> dict[str, pa.Array]:
+    def sentences(self, picked: RowSelection) -> dict[str, pa.Array]:
         """Both sentences and what is said of them. Where labels flip, each depends on the words of both."""
         rows, block = self.rows, self.rows.block
         slots = {slot for role in _ROLES for slot in (*rows.reads(role), *block.reads(role, block.roles[role]))}
@@ -61,12 +61,12 @@ class _Pairs:
             made |= rows.gather(picked, rows.reads(role), lambda one, role=role: rows.sentence(role, one))  # type: ignore[misc]
         return made
 
-    def _compared(self, one: Picked) -> dict[str, pa.Array]:
+    def _compared(self, one: RowSelection) -> dict[str, pa.Array]:
         stereo, anti = (self.rows.side(role, one) for role in _ROLES)
         values = dict(zip(("stereo_value", "anti_value"), self._values(one), strict=True))
         return {**values, "minimal": pa.array(self._minimal(stereo, anti, one))}
 
-    def _pair(self, one: Picked) -> dict[str, pa.Array]:
+    def _pair(self, one: RowSelection) -> dict[str, pa.Array]:
         swapped = pa.array(_odd(self.rows.block, self.front.flip, one))
         made = self._compared(one) | self.rows.sentence("stereo", one) | self.rows.sentence("anti", one)
         for name in ("{}", "{}_span", "{}_value"):
@@ -75,7 +75,7 @@ class _Pairs:
             made[first], made[second] = pc.if_else(swapped, theirs, mine), pc.if_else(swapped, mine, theirs)
         return made
 
-    def _values(self, one: Picked) -> tuple[pa.Array, pa.Array]:
+    def _values(self, one: RowSelection) -> tuple[pa.Array, pa.Array]:
         """The bound words of each sentence that the other one does not have."""
         parts: tuple[list[pa.Array], list[pa.Array]] = ([], [])
         for name in self.front.roles["stereo"]:
@@ -87,7 +87,7 @@ class _Pairs:
         stereo, anti = (pc.utf8_slice_codeunits(join(["", *side], one.n, ", "), 2) for side in parts)
         return stereo, anti
 
-    def _minimal(self, stereo: Side, anti: Side, one: Picked) -> Flags:
+    def _minimal(self, stereo: Side, anti: Side, one: RowSelection) -> Flags:
         differing = {
             name: flags(pc.not_equal(*(self.rows.bound(role, name, one) for role in _ROLES)))
             for name in self.front.roles["stereo"]
@@ -95,7 +95,7 @@ class _Pairs:
         minimal: Flags = np.sum(list(differing.values()), axis=0) == 1
         for number, segment in enumerate(self.rows.frame.compiled.segments):
             mine, theirs = stereo.pieces[number], anti.pieces[number]
-            same = flags(pc.equal(mine.said, theirs.said))
+            same = flags(pc.equal(mine.row_texts, theirs.row_texts))
             # A segment may differ only where it prints the word that differs, and then not in its article.
             # "a " and "an " differ in length, and no article is neither.
             may_differ = (mine.articles == theirs.articles) & (not segment.block)
@@ -105,7 +105,7 @@ class _Pairs:
             minimal &= same | (may_differ & printed)
         return minimal
 
-    def contested(self, one: Picked) -> pa.Array:
+    def contested(self, one: RowSelection) -> pa.Array:
         """Where one of the conditions holds at least."""
         held = [_holds(self.rows.block, condition, one) for condition in self.front.contested]
         return pa.array(np.any([np.zeros(one.n, dtype=np.bool_), *held], axis=0))
@@ -114,7 +114,7 @@ class _Pairs:
         """The slots on which the target depends."""
         return self.rows.block.reads("stereo", [self.front.target]) if self.front.target else ()
 
-    def target(self, one: Picked) -> pa.Array:
+    def target(self, one: RowSelection) -> pa.Array:
         """The words that the target stands for, without a flip."""
         return self.rows.bound("stereo", self.front.target, one) if self.front.target else constant(None, one.n)
 
@@ -132,7 +132,7 @@ def _slots(conditions: Iterable[Condition]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key.partition(".")[0] for condition in conditions for key in condition))
 
 
-def _odd(block: ResolvedBlock, conditions: Iterable[Condition], one: Picked) -> Flags:
+def _odd(block: ResolvedBlock, conditions: Iterable[Condition], one: RowSelection) -> Flags:
     """Where an odd number of the conditions hold."""
     odd = np.zeros(one.n, dtype=np.bool_)
     for condition in conditions:
@@ -140,7 +140,7 @@ def _odd(block: ResolvedBlock, conditions: Iterable[Condition], one: Picked) -> 
     return odd
 
 
-def _holds(block: ResolvedBlock, condition: Condition, one: Picked) -> Flags:
+def _holds(block: ResolvedBlock, condition: Condition, one: RowSelection) -> Flags:
     held = np.ones(one.n, dtype=np.bool_)
     for key, value in condition.items():
         slot, _, column = key.partition(".")
@@ -150,13 +150,13 @@ def _holds(block: ResolvedBlock, condition: Condition, one: Picked) -> Flags:
     return held
 
 
-def association_columns(rows: FrameRows, picked: Picked, lists: WordLists) -> dict[str, pa.Array]:
+def association_columns(rows: FrameRows, picked: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
     """The columns of an association config."""
     front = rows.block.block.front
     assert isinstance(front, AssociationFront)  # noqa: S101 - chosen by kind
     told = {"test": front.test, "role": front.role, "word": front.word, "word_class": front.word_class}
 
-    def make(one: Picked) -> dict[str, pa.Array]:
+    def make(one: RowSelection) -> dict[str, pa.Array]:
         side = rows.side("sentence", one)
         cells = {name: rows.cell(text, one) for name, text in told.items()}
         return {**cells, "sentence": side.text, "span": rows.spans(side)}
@@ -164,7 +164,7 @@ def association_columns(rows: FrameRows, picked: Picked, lists: WordLists) -> di
     return rows.gather(picked, tuple(rows.block.slots), make)
 
 
-def inference_columns(rows: FrameRows, picked: Picked, lists: WordLists) -> dict[str, pa.Array]:
+def inference_columns(rows: FrameRows, picked: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
     """The columns of an inference config."""
     front = rows.block.block.front
     assert isinstance(front, InferenceFront)  # noqa: S101 - chosen by kind

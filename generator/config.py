@@ -9,7 +9,7 @@ from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.generator.word_lists import Word
 from senseprobe.release.schema import Kind
 
-Bound = str | Word
+ResolvedBinding = str | Word
 """What a role puts in the place of a name: a slot's word, by the slot's name, or always the same word."""
 
 
@@ -17,15 +17,15 @@ Bound = str | Word
 class ResolvedFrame:
     """A frame, compiled; `target` is the segment that prints the block's target, None where the block has none.
 
-    `said` holds what segments said so far: by segment and role, or an empty text where all roles say the same, the text
-    of each combination of the block's words, and the length of its article. A frame that is put into a block of other
-    words needs an empty one.
+    `rendered` caches the texts of segments: by segment and role (an empty text where all roles render alike), the text
+    for each combination of the block's words, and the length of its article. A frame that moves to a block of other
+    words needs an empty cache.
     """
 
     frame: Frame
     compiled: CompiledFrame
     target: Segment | None
-    said: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = field(
+    rendered: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -36,7 +36,7 @@ class ResolvedBlock:
 
     block: Block
     slots: Mapping[str, tuple[Word, ...]]
-    roles: Mapping[str, Mapping[str, Bound]]
+    roles: Mapping[str, Mapping[str, ResolvedBinding]]
     frames: tuple[ResolvedFrame, ...]
 
     @property
@@ -49,7 +49,7 @@ class ResolvedBlock:
         """Rows of the block."""
         return self.product * len(self.frames)
 
-    def names(self, role: str) -> dict[str, Bound]:
+    def names(self, role: str) -> dict[str, ResolvedBinding]:
         """What each name stands for in a role: bindings hide slots."""
         return {**{slot: slot for slot in self.slots}, **self.roles[role]}
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
-from senseprobe.generator.product import Picked
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.segments import CompiledFrame
 
@@ -82,7 +82,7 @@ class _View:
         """The sentences, of which some may be alike, in batches."""
         read = self.read
         for start in range(0, read.product, _BATCH):
-            picked = Picked.rows(read, start, min(start + _BATCH, read.product))
+            picked = RowSelection.rows(read, start, min(start + _BATCH, read.product))
             yield self.rows.side(self.role, picked).text.to_pylist()
 
     def segments(self) -> Iterator["_View"]:

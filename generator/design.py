@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from senseprobe.generator.config import Bound, Config, ResolvedBlock, reference
+from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
 from senseprobe.generator.schema import AssociationFront, ContrastFront, InferenceFront
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Design, Factor
 
 
-def design_of(config: Config) -> Design:
+def derive_design(config: Config) -> Design:
     """The design of a config; blocks differ in words and labels only, so the first one speaks for all."""
     block = config.blocks[0]
     front = block.block.front
@@ -48,7 +48,7 @@ def _contrast(common: Design, config: Config, block: ResolvedBlock, front: Contr
     )
 
 
-def levels_of(config: Config, gone: Sequence[Collection[tuple[str, str]]] = ()) -> dict[str, int]:
+def count_levels(config: Config, gone: Sequence[Collection[tuple[str, str]]] = ()) -> dict[str, int]:
     """How many levels each factor of `generalise` has, split where praise and blame or a stereotype split them.
 
     `gone` are, block by block, slots (or ``frame``) and words of which no row is left.
@@ -82,7 +82,7 @@ def _levels(block: ResolvedBlock, name: str, lost: Collection[tuple[str, str]]) 
             yield str(word), str(word.columns[column]) if column else ""
 
 
-def _shown(value: Bound) -> str:
+def _shown(value: ResolvedBinding) -> str:
     return f"{value.source or 'text'}/{value}" if isinstance(value, Word) else value
 
 

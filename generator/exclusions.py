@@ -16,18 +16,18 @@ import pyarrow as pa
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBlock
-from senseprobe.generator.word_lists import show
+from senseprobe.generator.yaml_source import format_path
 from senseprobe.records import Finding
 from senseprobe.release.verdicts import REJECT, VERDICTS, Verdict, read_verdicts
 
 
-def verdicts_of(folder: Path) -> dict[str, Verdict]:
+def read_dataset_verdicts(folder: Path) -> dict[str, Verdict]:
     """The verdicts on rows of the dataset in `folder`; DeclarationError where its `verdicts.csv` is malformed."""
-    return read_verdicts(folder / VERDICTS, f"{show(folder)}/{VERDICTS}")
+    return read_verdicts(folder / VERDICTS, f"{format_path(folder)}/{VERDICTS}")
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class ExcludedRows:
     """The rows of a config that verdicts leave out, in the order of their numbers before verdicts, and their ids."""
 
     numbers: tuple[int, ...] = ()
@@ -38,7 +38,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class RowNumbers:
     """The numbers of a config's rows, by their ids."""
 
     config: Config
@@ -55,7 +55,7 @@ class Numbers:
                 first += block.product
         return found
 
-    def of(self, name: str) -> int | None:
+    def find(self, name: str) -> int | None:
         """The number of the row with this id; None where no row has it."""
         config, _, rest = name.partition(".")
         code, *words = rest.split(".")  # no slug has a dot
@@ -77,12 +77,12 @@ def _number(words: list[str], slugs: list[dict[str, int]]) -> int | None:
     return number
 
 
-def rejected(configs: Sequence[Config], folder: Path) -> dict[str, LeftOut]:
+def read_exclusions(configs: Sequence[Config], folder: Path) -> dict[str, ExcludedRows]:
     """By config the rows that have the verdict ``reject``; ids that no row has are passed over.
 
     Raises DeclarationError where the verdicts in `folder` are malformed, or leave no row of a config.
     """
-    names = [each.id for each in verdicts_of(folder).values() if each.verdict == REJECT]
+    names = [each.id for each in read_dataset_verdicts(folder).values() if each.verdict == REJECT]
     found = {config.name: _left_out(config, names) for config in configs} if names else {}
     findings = [
         _nothing_left(config.name, folder) for config in configs if names and len(found[config.name]) == config.size
@@ -92,19 +92,19 @@ def rejected(configs: Sequence[Config], folder: Path) -> dict[str, LeftOut]:
     return {name: out for name, out in found.items() if out}
 
 
-def _left_out(config: Config, names: Iterable[str]) -> LeftOut:
-    numbers, start = Numbers(config), f"{config.name}."
+def _left_out(config: Config, names: Iterable[str]) -> ExcludedRows:
+    numbers, start = RowNumbers(config), f"{config.name}."
     ours = (name for name in names if name.startswith(start))
-    found = sorted((number, name) for name in ours if (number := numbers.of(name)) is not None)
-    return LeftOut(tuple(number for number, _ in found), tuple(name for _, name in found))
+    found = sorted((number, name) for name in ours if (number := numbers.find(name)) is not None)
+    return ExcludedRows(tuple(number for number, _ in found), tuple(name for _, name in found))
 
 
 def _nothing_left(config: str, folder: Path) -> Finding:
     message, hint = f"leaves no row of {config}", f"take {config} out of `configs`, or keep some of its rows"
-    return Finding(path=f"{show(folder)}/{VERDICTS}", code="E125", message=message, hint=hint)
+    return Finding(path=f"{format_path(folder)}/{VERDICTS}", code="E125", message=message, hint=hint)
 
 
-def without(batches: Iterable[pa.RecordBatch], start: int, out: LeftOut) -> Iterator[pa.RecordBatch]:
+def drop_rows(batches: Iterable[pa.RecordBatch], start: int, out: ExcludedRows) -> Iterator[pa.RecordBatch]:
     """The batches, of which the first begins with row `start`, without the rows that are left out.
 
     There are as many batches as before: one of which all rows are left out has none.
@@ -130,7 +130,7 @@ def _filtered(column: pa.Array, mask: pa.Array) -> pa.Array:
     return column.filter(mask)
 
 
-def emptied(config: Config, out: LeftOut) -> Iterator[frozenset[tuple[str, str]]]:
+def emptied(config: Config, out: ExcludedRows) -> Iterator[frozenset[tuple[str, str]]]:
     """For each block of a config the pairs of slot (or ``frame``) and word (or code) of which no row is left."""
     first = 0
     for block in config.blocks:
@@ -140,7 +140,7 @@ def emptied(config: Config, out: LeftOut) -> Iterator[frozenset[tuple[str, str]]
         first = last
 
 
-def is_gone(config: Config, out: LeftOut, slot: str, word: str) -> bool:
+def is_gone(config: Config, out: ExcludedRows, slot: str, word: str) -> bool:
     """Whether no row with this word in the slot is left."""
     held = [gone for block, gone in zip(config.blocks, emptied(config, out), strict=True) if word in block.slots[slot]]
     return bool(out) and all((slot, word) in gone for gone in held)

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from senseprobe.generator.columns import association_columns, contrast_columns, inference_columns
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.product import Picked
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, constant, glue, join, take
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.release.schema import row_schema
 
 BATCH_ROWS = 262_144
 
-_KINDS: dict[str, Callable[[FrameRows, Picked, WordLists], Mapping[str, pa.Array]]] = {
+_KINDS: dict[str, Callable[[FrameRows, RowSelection, WordLists], Mapping[str, pa.Array]]] = {
     "contrast": contrast_columns,
     "inference": inference_columns,
     "association": association_columns,
@@ -41,12 +41,12 @@ def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = 
             begin, rows = max(start, first), FrameRows(config, block, frame)
             while begin < min(stop, last):
                 end = min(stop, last, (begin // BATCH_ROWS + 1) * BATCH_ROWS)
-                yield _batch(rows, Picked.rows(block, begin - first, end - first), lists)
+                yield _batch(rows, RowSelection.rows(block, begin - first, end - first), lists)
                 begin = end
             first = last
 
 
-def _batch(rows: FrameRows, picked: Picked, lists: WordLists) -> pa.RecordBatch:
+def _batch(rows: FrameRows, picked: RowSelection, lists: WordLists) -> pa.RecordBatch:
     config, block = rows.config, rows.block
     columns = {
         "id": _ids(config, block, rows.frame, picked),
@@ -62,7 +62,7 @@ def _batch(rows: FrameRows, picked: Picked, lists: WordLists) -> pa.RecordBatch:
     return pa.record_batch([columns[name] for name in names], schema=pa.schema(fields))
 
 
-def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, picked: Picked) -> pa.Array:
+def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, picked: RowSelection) -> pa.Array:
     """Ids of rows that differ in the last slot only share all but their end, which is made once for all of them."""
     *outer, last = block.slots
     distinct, rows = picked.distinct(outer, block)
@@ -72,7 +72,7 @@ def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, picked: Pic
     return glue([(join(heads, distinct.n, "."), rows), (ends, picked.at[last])])
 
 
-def _own(rows: FrameRows, picked: Picked, name: str, text: str) -> dict[str, pa.Array]:
+def _own(rows: FrameRows, picked: RowSelection, name: str, text: str) -> dict[str, pa.Array]:
     """A column that the template adds: a list's cells, as they are."""
     found = reference(text, rows.block.slots)
     assert found  # noqa: S101 - no template is resolved otherwise

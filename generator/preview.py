@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from senseprobe.generator.config import Config, ResolvedBlock
-from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.english import English
 from senseprobe.generator.expand import expand
-from senseprobe.generator.product import Picked
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 
@@ -29,7 +29,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PreviewRow:
     """A row: its number from 0, its id, and its sentences by role; `left_out` where a verdict leaves it out."""
 
     row: int
@@ -38,13 +38,13 @@ class Shown:
     left_out: bool = False
 
 
-def preview(catalogue: Catalogue, config: Config, n: int, seed: int) -> Iterator[Shown]:
+def preview(catalogue: ResolvedDataset, config: Config, n: int, seed: int) -> Iterator[PreviewRow]:
     """`n` rows of a config (all, where it has no more), drawn with a seed, in order of their numbers.
 
     Only these rows are made, among them those that verdicts leave out. Raises DeclarationError where a frame cannot be
     rendered.
     """
-    out = {*catalogue.left_out(config).numbers}
+    out = {*catalogue.excluded_rows(config).numbers}
     for number in _drawn(config.size, n, seed):
         yield replace(_shown(catalogue, _alone(config, number), number), left_out=number in out)
 
@@ -67,20 +67,20 @@ def _alone(config: Config, number: int) -> Config:
     for block in config.blocks:
         for frame in block.frames:
             if number < block.product:
-                at = Picked.rows(block, number, number + 1).at
+                at = RowSelection.rows(block, number, number + 1).at
                 slots = {slot: (words[int(at[slot][0])],) for slot, words in block.slots.items()}
-                return replace(config, blocks=(replace(block, slots=slots, frames=(replace(frame, said={}),)),))
+                return replace(config, blocks=(replace(block, slots=slots, frames=(replace(frame, rendered={}),)),))
             number -= block.product
     raise IndexError(number)
 
 
-def _shown(catalogue: Catalogue, alone: Config, number: int) -> Shown:
+def _shown(catalogue: ResolvedDataset, alone: Config, number: int) -> PreviewRow:
     (row,) = next(expand(alone, catalogue.lists)).to_pylist()
     block = alone.blocks[0]
     made = {role: tuple(_pieces(catalogue.english, block, role)) for role in block.roles}
     # Where labels are swapped, a role's sentence is the one that the other role's bindings made.
     sentences = {role: next(pieces for pieces in made.values() if _text(pieces) == row[role]) for role in made}
-    return Shown(number, row["id"], sentences)
+    return PreviewRow(number, row["id"], sentences)
 
 
 def _text(pieces: tuple[Piece, ...]) -> str:

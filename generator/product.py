@@ -17,18 +17,20 @@ FEW, FEW_OF = 256, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class RowSelection:
     """Some rows of a product: `at` maps each slot to the index of the word that each of the `n` rows has."""
 
     at: Mapping[str, Indices]
     n: int
     start: int | None = None
     """The number of the first row, where the rows follow one another."""
-    found: dict[tuple[str, ...], tuple["Picked", Indices]] = field(default_factory=dict, compare=False, repr=False)
+    found: dict[tuple[str, ...], tuple["RowSelection", Indices]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
     """What was found distinct before, by slots."""
 
     @classmethod
-    def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "Picked":
+    def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "RowSelection":
         """Rows `start` to `stop` of the product of a block's slots; numbers may be as large as they like."""
         stride, at = block.product, {}
         for slot, words in block.slots.items():
@@ -36,7 +38,7 @@ class Picked:
             at[slot] = _cycle(len(words), stride, start, stop - start)
         return cls(at, stop - start, start)
 
-    def distinct(self, slots: Sequence[str], block: ResolvedBlock) -> tuple["Picked", Indices]:
+    def distinct(self, slots: Sequence[str], block: ResolvedBlock) -> tuple["RowSelection", Indices]:
         """Combinations of the words in `slots`, each once, and for each row which of them it has.
 
         Where there are few of them, all are there, whether a row has them or not.
@@ -45,10 +47,10 @@ class Picked:
             self.found[key] = self._distinct(key, block)
         return self.found[key]
 
-    def _distinct(self, slots: tuple[str, ...], block: ResolvedBlock) -> tuple["Picked", Indices]:
+    def _distinct(self, slots: tuple[str, ...], block: ResolvedBlock) -> tuple["RowSelection", Indices]:
         sizes = [len(block.slots[slot]) for slot in slots]
         if prod(sizes) >= 2**62:  # no number that numpy has stands for one of these: each row is taken for another
-            return Picked({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
+            return RowSelection({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
         if self.start is not None and slots == tuple(block.slots)[: len(slots)] and prod(sizes) > min(FEW, self.n):
             return self._leading(slots, sizes, block.product // prod(sizes), self.start)
         first, *others = zip(slots, sizes, strict=True) if slots else [("", 1)]
@@ -57,14 +59,16 @@ class Picked:
         for slot, size in others:
             codes = codes * size + self.at[slot] if size > 1 else codes
         found, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
-        return Picked(digits(found, slots, sizes), len(found)), rows
+        return RowSelection(digits(found, slots, sizes), len(found)), rows
 
-    def _leading(self, slots: Sequence[str], sizes: Sequence[int], stay: int, start: int) -> tuple["Picked", Indices]:
+    def _leading(
+        self, slots: Sequence[str], sizes: Sequence[int], stay: int, start: int
+    ) -> tuple["RowSelection", Indices]:
         """Combinations of the first slots, each of which stays for `stay` rows: nothing need be looked for."""
         first = start // stay
         rows = _cycle((start + self.n - 1) // stay - first + 1, stay, start - first * stay, self.n)
         codes = np.arange(int(rows[-1]) + 1) + first
-        return Picked(digits(codes, slots, sizes), len(codes)), rows
+        return RowSelection(digits(codes, slots, sizes), len(codes)), rows
 
 
 def digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from senseprobe.errors import ReleaseError
-from senseprobe.generator.dataset import Catalogue, open_dataset
+from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import Guess
-from senseprobe.generator.licence_check import used_lists
+from senseprobe.generator.licence_check import find_used_lists
 from senseprobe.generator.retired_ids import RETIRED
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.release.annotation_record import ANNOTATION
@@ -21,12 +21,12 @@ _PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
 """What is read beside templates: other files may be edited without changing the recipe."""
 
 
-def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
+def recipe_files(catalogue: ResolvedDataset) -> dict[str, bytes]:
     """The recipe's files by path; ask after all rows were made, when every guess is known."""
     dataset = catalogue.dataset
     parts = sorted(path for path in dataset.folder.iterdir() if _is_part(path))
     files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in parts}
-    lists = used_lists(dataset, catalogue.lists)
+    lists = find_used_lists(dataset, catalogue.lists)
     if clash := {each.path.name for each in lists if [other.path.name for other in lists].count(each.path.name) > 1}:
         raise ReleaseError(f"two lists of {dataset.name} are in files called {min(clash)}: rename one of them")
     files |= {f"wordlists/{each.path.name}": each.path.read_bytes() for each in lists}
@@ -81,7 +81,7 @@ def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
     }
 
 
-def open_recipe(folder: Path, dataset: str) -> Catalogue:
+def open_recipe(folder: Path, dataset: str) -> ResolvedDataset:
     """The dataset as a release's recipe has it, with its English; ReleaseError where the recipe cannot be read."""
     return open_dataset(folder / "templates" / dataset, WordLists((folder / "wordlists",)), _frozen(folder))
 

@@ -10,15 +10,15 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.product import Flags, Indices, Picked
+from senseprobe.generator.product import Flags, Indices, RowSelection
 from senseprobe.generator.segments import MAX_SENTENCE, Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
-MOST_KEPT = 100_000
+MAX_STORED_TEXTS = 100_000
 """Texts of a segment that are kept from batch to batch: memory must not grow with the number of rows."""
 
-Made = Callable[[Picked], Mapping[str, pa.Array]]
+MakeColumns = Callable[[RowSelection], Mapping[str, pa.Array]]
 """Makes columns of the rows that were picked."""
 
 
@@ -32,7 +32,7 @@ class Piece:
     articles: Indices
 
     @property
-    def said(self) -> pa.Array:
+    def row_texts(self) -> pa.Array:
         """The text of each row."""
         return self.texts.take(pa.array(self.rows))
 
@@ -59,7 +59,7 @@ class FrameRows:
     block: ResolvedBlock
     frame: ResolvedFrame
 
-    def gather(self, picked: Picked, slots: Sequence[str], make: Made) -> dict[str, pa.Array]:
+    def gather(self, picked: RowSelection, slots: Sequence[str], make: MakeColumns) -> dict[str, pa.Array]:
         """Columns that depend on `slots`: made once for each combination of their words, then gathered.
 
         Texts come as a dictionary of the distinct ones, of which Parquet writes its own.
@@ -71,7 +71,7 @@ class FrameRows:
         """The slots on which the sentence of a role depends, in declared order."""
         return self.block.reads(role, (name for segment in self.frame.compiled.segments for name in segment.reads))
 
-    def side(self, role: str, picked: Picked) -> Side:
+    def side(self, role: str, picked: RowSelection) -> Side:
         """The sentences of a role."""
         start, end, length = (np.zeros(picked.n, dtype=np.int32) for _ in range(3))
         pieces = []
@@ -84,7 +84,7 @@ class FrameRows:
             pieces.append(piece)
         return Side(tuple(pieces), start, end)
 
-    def sentence(self, role: str, picked: Picked) -> dict[str, pa.Array]:
+    def sentence(self, role: str, picked: RowSelection) -> dict[str, pa.Array]:
         """The columns of a role: its sentences, and the spans of the target in them."""
         side = self.side(role, picked)
         return {role: side.text, f"{role}_span": self.spans(side)}
@@ -95,16 +95,16 @@ class FrameRows:
         missing = pa.array(np.full(len(side.start), True)) if self.frame.target is None else None
         return pa.StructArray.from_arrays(parts, names=["start", "end"], mask=missing)
 
-    def bound(self, role: str, name: str, picked: Picked) -> pa.Array:
+    def bound(self, role: str, name: str, picked: RowSelection) -> pa.Array:
         """The words that a name stands for in a role."""
         bound = self.block.names(role)[name]
         return constant(str(bound), picked.n) if isinstance(bound, Word) else self.words(bound, picked)
 
-    def words(self, slot: str, picked: Picked) -> pa.Array:
+    def words(self, slot: str, picked: RowSelection) -> pa.Array:
         """The words of a slot."""
         return take([str(word) for word in self.block.slots[slot]], picked.at[slot])
 
-    def cell(self, text: str | None, picked: Picked) -> pa.Array:
+    def cell(self, text: str | None, picked: RowSelection) -> pa.Array:
         """What front matter says as ``slot.column``, or as a literal: as text."""
         found = reference(text, self.block.slots)
         if found is None:
@@ -118,7 +118,7 @@ class FrameRows:
             message = f"a sentence has {longest} characters, at most {MAX_SENTENCE} are allowed"
             raise DeclarationError([self._finding("E108", message)])
 
-    def _evaluate(self, segment: Segment, role: str, picked: Picked) -> Piece:
+    def _evaluate(self, segment: Segment, role: str, picked: RowSelection) -> Piece:
         slots = self.block.reads(role, segment.reads)
         distinct, rows = picked.distinct(slots, self.block)
         if slots and segment.is_plain:
@@ -127,8 +127,8 @@ class FrameRows:
             return self._piece(plain, np.zeros(len(plain), dtype=np.int32), rows)
         # Roles that bind nothing that is read say the same.
         bound = role if {*segment.reads} & self.block.roles[role].keys() else ""
-        said = self.frame.said.setdefault((id(segment), bound), {})
-        if len(said) > MOST_KEPT:
+        said = self.frame.rendered.setdefault((id(segment), bound), {})
+        if len(said) > MAX_STORED_TEXTS:
             said.clear()
         found = []
         for places in _places(distinct, slots):
@@ -156,7 +156,7 @@ class FrameRows:
             raise DeclarationError([self._finding("E105", f"cannot be rendered with {shown}: {error}")]) from None
 
     def _finding(self, code: str, message: str) -> Finding:
-        path = self.config.template.shown
+        path = self.config.template.display_path
         return Finding(path=path, line=self.frame.frame.line, column=1, code=code, message=message)
 
 
@@ -170,7 +170,7 @@ def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
     return pa.DictionaryArray.from_arrays(at if all_differ else coded.indices.take(at), coded.dictionary, safe=False)
 
 
-def _places(picked: Picked, slots: Sequence[str]) -> Iterator[tuple[int, ...]]:
+def _places(picked: RowSelection, slots: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Each combination, as places in the slots."""
     return zip(*(picked.at[slot].tolist() for slot in slots), strict=True) if slots else iter([()])
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import jinja2
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.config import Bound, Config, ResolvedBlock, ResolvedFrame, reference
+from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, ResolvedFrame, reference
 from senseprobe.generator.schema import (
     AssociationFront,
     Binding,
@@ -23,7 +23,7 @@ from senseprobe.generator.schema import (
     Slot,
     Text,
 )
-from senseprobe.generator.segments import CompiledFrame, Mistake, Segment, compile_frame
+from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
 from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.messages import nearest
@@ -39,7 +39,7 @@ Location = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Complaints:
+class FindingCollector:
     """Where the mistakes of a block go; `findings` is shared by the blocks of a file."""
 
     template: Template
@@ -48,19 +48,19 @@ class Complaints:
 
     def find(self, location: Location, code: str, message: str, hint: str = "") -> None:
         """A mistake at a key of the front matter."""
-        line, column = self.block.place(*location)
+        line, column = self.block.locate(*location)
         self._add(line, column, code, message, hint)
 
-    def find_in(self, frame: Frame, mistake: Mistake) -> None:
+    def find_in(self, frame: Frame, mistake: FrameError) -> None:
         """A mistake in a frame."""
         self._add(frame.line, frame.column + mistake.column - 1, mistake.code, str(mistake), mistake.hint)
 
     def _add(self, line: int, column: int, code: str, message: str, hint: str) -> None:
-        path = self.template.shown
+        path = self.template.display_path
         self.findings.append(Finding(path=path, line=line, column=column, code=code, message=message, hint=hint))
 
 
-def check_names(complaints: Complaints) -> None:
+def check_names(complaints: FindingCollector) -> None:
     """Whether roles, slots, bindings and columns have names that they may have."""
     front, find = complaints.block.front, complaints.find
     _check_roles(complaints)
@@ -87,7 +87,7 @@ def _is_name(name: str) -> bool:
     return name.isidentifier() and name.isascii()
 
 
-def _check_roles(complaints: Complaints) -> None:
+def _check_roles(complaints: FindingCollector) -> None:
     front = complaints.block.front
     if isinstance(front, AssociationFront):
         return
@@ -98,7 +98,7 @@ def _check_roles(complaints: Complaints) -> None:
         complaints.find(("roles",), "E102", message)
 
 
-def check_references(complaints: Complaints, draft: ResolvedBlock) -> None:
+def check_references(complaints: FindingCollector, draft: ResolvedBlock) -> None:
     """Whether every slot, column and binding that front matter names is there, and every label is one."""
     front, find = complaints.block.front, complaints.find
     known = {*front.slots, *next(iter(front.roles.values()))}
@@ -125,7 +125,7 @@ def check_references(complaints: Complaints, draft: ResolvedBlock) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _References:
-    complaints: Complaints
+    complaints: FindingCollector
     draft: ResolvedBlock
 
     def contrast(self, front: ContrastFront) -> None:
@@ -188,7 +188,7 @@ class _References:
 def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
     """The config of a template; DeclarationError with every mistake of the file."""
     findings: list[Finding] = []
-    resolvers = [_Resolver(Complaints(template, block, findings), lists) for block in template.blocks]
+    resolvers = [_Resolver(FindingCollector(template, block, findings), lists) for block in template.blocks]
     blocks = tuple(found for resolver in resolvers if (found := resolver.block_of(env)))
     first = template.blocks[0].front
     for resolver in resolvers:
@@ -229,7 +229,7 @@ def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iter
             for line, theirs in others:
                 if all(mine & other for mine, other in zip(slugs, theirs, strict=True)):
                     message = f"the frame on line {line} makes the same ids ({frame.code})"
-                    yield Finding(path=template.shown, line=frame.line, column=1, code="E114", message=message)
+                    yield Finding(path=template.display_path, line=frame.line, column=1, code="E114", message=message)
                     break
             others.append((frame.line, slugs))
 
@@ -237,7 +237,7 @@ def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iter
 class _Resolver:
     """The work of resolving one block."""
 
-    def __init__(self, complaints: Complaints, lists: WordLists) -> None:
+    def __init__(self, complaints: FindingCollector, lists: WordLists) -> None:
         self.complaints, self.lists = complaints, lists
         self.block, self.front = complaints.block, complaints.block.front
 
@@ -252,7 +252,7 @@ class _Resolver:
         check_names(self.complaints)
         if len(self.complaints.findings) > before:
             return None
-        resolved: dict[str, dict[str, Bound]] = {
+        resolved: dict[str, dict[str, ResolvedBinding]] = {
             role: {name: bound for name, bound in names.items() if bound is not None} for role, names in roles.items()
         }
         draft = ResolvedBlock(self.block, slots, resolved, ())
@@ -305,7 +305,7 @@ class _Resolver:
             find(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
         return kept
 
-    def _binding(self, role: str, name: str, value: Binding) -> Bound | None:
+    def _binding(self, role: str, name: str, value: Binding) -> ResolvedBinding | None:
         location: tuple[str | int, ...] = ("roles", role, name)
         if isinstance(value, Text):
             return Word.of({"word": value.text})
@@ -325,7 +325,7 @@ class _Resolver:
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
         try:
             compiled = compile_frame(env, frame.source)
-        except Mistake as mistake:
+        except FrameError as mistake:
             self.complaints.find_in(frame, mistake)
             return None
         mistakes = [*_unknown_names(draft, compiled)]
@@ -355,28 +355,28 @@ def _holds(word: Word, column: str, value: object) -> bool:
     return word.columns[column] in wanted
 
 
-def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[Mistake]:
+def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[FrameError]:
     for name, column, position in compiled.references:
         for role in draft.roles:
             names = draft.names(role)
             if name not in names:
-                yield Mistake("E105", f"{name!r} is not defined", position, nearest(name, names))
+                yield FrameError("E105", f"{name!r} is not defined", position, nearest(name, names))
                 break
             bound = names[name]
             columns = (bound if isinstance(bound, Word) else draft.slots[bound][0]).columns
             if column is not None and column not in columns:
-                yield Mistake("E104", f"{name} has no column {column!r}", position, nearest(column, columns))
+                yield FrameError("E104", f"{name} has no column {column!r}", position, nearest(column, columns))
                 break
 
 
-def _target(name: str | None, compiled: CompiledFrame) -> tuple[Segment | None, list[Mistake]]:
+def _target(name: str | None, compiled: CompiledFrame) -> tuple[Segment | None, list[FrameError]]:
     if name is None:
         return None, []
     printing = [segment for segment in compiled.segments if name in segment.prints]
     if len(printing) != 1:
         times = "not printed" if not printing else f"printed {len(printing)} times"
-        return None, [Mistake("E112", f"target {name!r} is {times}", hint="a frame prints its target once")]
+        return None, [FrameError("E112", f"target {name!r} is {times}", hint="a frame prints its target once")]
     if printing[0].block:
         hint = "an `{% if %}` may print more than the target: use an inline if"
-        return None, [Mistake("E112", f"target {name!r} is printed inside an if", hint=hint)]
+        return None, [FrameError("E112", f"target {name!r} is printed inside an if", hint=hint)]
     return printing[0], []

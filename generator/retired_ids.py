@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.generator import yaml_source
-from senseprobe.generator.word_lists import show
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.verdicts import id_lines
@@ -24,7 +23,7 @@ _COLUMNS = ("id", "version", "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class Retired:
+class RetiredId:
     """An id that was withdrawn: since which version, and why, where that is said; and its line, from 1."""
 
     version: str
@@ -36,21 +35,23 @@ class Retired:
         return printable(f"{since}{': ' if self.reason else ''}{self.reason}")[:200]
 
 
-def read_retired(folder: Path) -> dict[str, Retired]:
+def read_retired(folder: Path) -> dict[str, RetiredId]:
     """The retired ids of the dataset in `folder`; DeclarationError where its `retired.csv` is malformed."""
     path = folder / RETIRED
     if not path.exists() and not path.is_symlink():
         return {}
-    shown = f"{show(folder)}/{RETIRED}"  # of the folder: a link would be shown as what it leads to
+    display_path = (
+        f"{yaml_source.format_path(folder)}/{RETIRED}"  # of the folder: a link would be shown as what it leads to
+    )
     if path.is_symlink() or not path.is_file():
-        raise DeclarationError([Finding(path=shown, code="E100", message="is no plain file")])
-    found: dict[str, Retired] = {}
+        raise DeclarationError([Finding(path=display_path, code="E100", message="is no plain file")])
+    found: dict[str, RetiredId] = {}
     findings = []
-    for line, row in id_lines(yaml_source.read_text(path, shown), shown, _COLUMNS[:1], _COLUMNS[1:]):
+    for line, row in id_lines(yaml_source.read_text(path, display_path), display_path, _COLUMNS[:1], _COLUMNS[1:]):
         if wrong := _wrong(row["id"], found):
             message = f"{row['id']!r} {wrong}" if row["id"] else wrong
-            findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
-        found.setdefault(row["id"], Retired(row.get("version", ""), row.get("reason", ""), line))
+            findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=printable(message)))
+        found.setdefault(row["id"], RetiredId(row.get("version", ""), row.get("reason", ""), line))
     if findings:
         raise DeclarationError(findings)
     return found
@@ -65,7 +66,7 @@ def _wrong(name: str, found: Container[str]) -> str | None:
     return "is retired twice" if name in found else None
 
 
-def refusal(retired: Mapping[str, Retired], folder: Path) -> Callable[[pa.RecordBatch], None]:
+def retired_id_check(retired: Mapping[str, RetiredId], folder: Path) -> Callable[[pa.RecordBatch], None]:
     """What raises ReleaseError for rows with a retired id; `retired` was read from the dataset in `folder`."""
     ids = pa.array(list(retired), pa.string())
 
@@ -73,7 +74,7 @@ def refusal(retired: Mapping[str, Retired], folder: Path) -> Callable[[pa.Record
         back = rows["id"].filter(pc.is_in(rows["id"], value_set=ids))
         if len(back):
             name = back[0].as_py()
-            place = f"{show(folder / RETIRED)}:{retired[name].line}"
+            place = f"{yaml_source.format_path(folder / RETIRED)}:{retired[name].line}"
             raise ReleaseError(
                 f"row {printable(name)} was retired{retired[name]} ({place}): a retired id never comes back"
             )

@@ -32,7 +32,7 @@ _TAG = re.compile(r"(?=\{[{%])")
 _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
 
-class Mistake(Exception):
+class FrameError(Exception):
     """A frame that cannot be compiled: a code, a message, and the column from 1."""
 
     def __init__(self, code: str, message: str, column: int = 1, hint: str = "") -> None:
@@ -122,26 +122,26 @@ class CompiledFrame:
 
 
 def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
-    """Parse, check against the whitelist and cut into segments; Mistake where the frame cannot be used."""
+    """Parse, check against the whitelist and cut into segments; FrameError where the frame cannot be used."""
     if (at := unprintable(source)) is not None:
         odd = source[at]
         name = unicodedata.name(odd, "a control character").lower()
         hint = "write an ordinary blank" if odd.isspace() else "take it out"
-        raise Mistake("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
+        raise FrameError("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
     if comment := _COMMENT.search(source):
         hint = "a name stands at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
-        raise Mistake("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
+        raise FrameError("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
     if len(source) > MAX_SENTENCE:
-        raise Mistake("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
+        raise FrameError("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
     try:
         return _compile(env, source)
     except jinja2.TemplateSyntaxError as error:
-        raise Mistake("E107", f"not a frame: {error.message}", _unclosed(source)) from None
+        raise FrameError("E107", f"not a frame: {error.message}", _unclosed(source)) from None
     except jinja2.TemplateError as error:
-        raise Mistake("E107", f"not a frame: {error.message}") from None
+        raise FrameError("E107", f"not a frame: {error.message}") from None
     except (RecursionError, SyntaxError, ValueError):
         # Jinja writes Python, whose own limits on nesting and on digits it does not know.
-        raise Mistake("E107", "not a frame: nested too deeply, or a number with too many digits") from None
+        raise FrameError("E107", "not a frame: nested too deeply, or a number with too many digits") from None
 
 
 def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
@@ -152,7 +152,7 @@ def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
         _check(node, env, source)
     segments = tuple(_segment(env, node) for node in _pieces(tree))
     if not segments:
-        raise Mistake("E107", "not a frame: it prints nothing")
+        raise FrameError("E107", "not a frame: it prints nothing")
     return CompiledFrame(segments, tuple(_references(tree, source)))
 
 
@@ -166,9 +166,9 @@ def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
         yield from _walk(child)
 
 
-def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> Mistake:
+def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> FrameError:
     hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and our filters"
-    return Mistake("E106", f"{type(node).__name__} is not allowed in a frame", _tag(node, env, source), hint)
+    return FrameError("E106", f"{type(node).__name__} is not allowed in a frame", _tag(node, env, source), hint)
 
 
 def _tag(node: nodes.Node, env: jinja2.Environment, source: str) -> int:
@@ -186,22 +186,24 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
     if isinstance(node, nodes.Filter):
         column = _column(source, node.name)
         if node.name not in env.filters:
-            raise Mistake("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
+            raise FrameError("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
         if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise Mistake("E106", f"filter {node.name!r} takes no arguments", column)
+            raise FrameError("E106", f"filter {node.name!r} takes no arguments", column)
     changes = isinstance(node, nodes.Compare) or (isinstance(node, nodes.Filter) and node.name != "upfirst")
     if changes and any(inner.name == "a" for inner in node.find_all(nodes.Filter)):
-        raise Mistake("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
+        raise FrameError("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
     if isinstance(node, nodes.Const) and unprintable(str(node.value)) is not None:
-        raise Mistake("E106", "frame holds a control character", _tag(node, env, source))
+        raise FrameError("E106", "frame holds a control character", _tag(node, env, source))
     if isinstance(node, nodes.Const) and isinstance(node.value, float) and not isfinite(node.value):
-        raise Mistake("E106", "a number that is too large", _tag(node, env, source))
+        raise FrameError("E106", "a number that is too large", _tag(node, env, source))
     if isinstance(node, nodes.Const) and node.value is None:
-        raise Mistake("E106", "none cannot be printed or asked for", _column(source, "none"))
+        raise FrameError("E106", "none cannot be printed or asked for", _column(source, "none"))
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:
-        raise Mistake("E106", "an inline if needs an else", _column(source, "if"))
+        raise FrameError("E106", "an inline if needs an else", _column(source, "if"))
     if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
-        raise Mistake("E106", f"{node.attr!r} is asked of something that is no slot", source.find(f".{node.attr}") + 2)
+        raise FrameError(
+            "E106", f"{node.attr!r} is asked of something that is no slot", source.find(f".{node.attr}") + 2
+        )
 
 
 def _column(source: str, word: str) -> int:

@@ -42,7 +42,7 @@ def claims_of_list(words: WordList) -> Iterator[Claim]:
             if (key := word.columns[spec.name]) and cells:
                 said = str(word.columns.get(lemma) or word)
                 column = cells.column(word, spec.name)
-                yield Claim(str(key), said, spec.pos or "", spec.lexicon or "", words.shown, word.line, column)
+                yield Claim(str(key), said, spec.pos or "", spec.lexicon or "", words.display_path, word.line, column)
 
 
 def claims_of_config(config: Config) -> Iterator[Claim]:
@@ -55,11 +55,11 @@ def claims_of_config(config: Config) -> Iterator[Claim]:
         for name in ("key", "token"):
             key = getattr(sense, name)
             if key and reference(key, block.slots) is None:
-                line, column = block.block.place("sense", name)
+                line, column = block.block.locate("sense", name)
                 # A key without a part of speech is malformed, which the lexicon says of it whatever is asked.
                 pos = _POS.get(key.partition("%")[2][:1], "noun")
                 for lemma in _targets(block):
-                    yield Claim(key, lemma, pos, sense.lexicon or "", config.template.shown, line, column)
+                    yield Claim(key, lemma, pos, sense.lexicon or "", config.template.display_path, line, column)
 
 
 def _targets(block: ResolvedBlock) -> tuple[str, ...]:

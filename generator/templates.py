@@ -16,7 +16,6 @@ from ruamel.yaml.comments import CommentedMap
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
 from senseprobe.generator.schema import FRONTS, AssociationFront, Card, ContrastFront, InferenceFront
-from senseprobe.generator.word_lists import show
 from senseprobe.records import Contrast, Finding
 
 AnyFront = ContrastFront | InferenceFront | AssociationFront
@@ -44,9 +43,9 @@ class Block:
     sources: tuple[CommentedMap, ...]
     line: int
 
-    def place(self, *location: str | int) -> tuple[int, int]:
+    def locate(self, *location: str | int) -> tuple[int, int]:
         """Line and column of a key of the front matter, as ``place("slots", "nation", "list")``."""
-        return yaml_source.place(self.sources, location, self.line)
+        return yaml_source.locate(self.sources, location, self.line)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,7 +54,7 @@ class Template:
 
     config: str
     path: Path
-    shown: str
+    display_path: str
     blocks: tuple[Block, ...]
 
 
@@ -76,7 +75,7 @@ class Dataset:
 
 _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 
-OF_RELEASE = frozenset(
+RELEASE_FILE_NAMES = frozenset(
     ["changelog", "citation", "croissant", "licence", "license", "readme", "recipe", "release", "restored", "shard"]
 )
 """What other files of a release are called, without endings: each config has a folder beside them."""
@@ -88,10 +87,10 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
     In the recipe of a release, which is `frozen`, a config may be called as earlier versions let it be.
     """
     path = folder / "dataset.yaml"
-    shown = show(path)
-    data = yaml_source.parse(yaml_source.read_text(path, shown), shown)
-    card = yaml_source.validate(Card, data, [data], shown, "E102")
-    findings = [*_card_mistakes(card, folder, shown, data)]
+    display_path = yaml_source.format_path(path)
+    data = yaml_source.read_mapping(path)
+    card = yaml_source.validate(Card, data, [data], display_path, "E102")
+    findings = [*_card_mistakes(card, folder, display_path, data)]
     if frozen:
         findings = [finding for finding in findings if finding.code != "E126"]
     templates = []
@@ -105,10 +104,10 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
     return Dataset(name=folder.name, folder=folder, card=card, templates=tuple(templates))
 
 
-def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> Iterator[Finding]:
+def _card_mistakes(card: Card, folder: Path, display_path: str, data: CommentedMap) -> Iterator[Finding]:
     def finding(message: str, *location: str | int, hint: str = "") -> Finding:
-        line, column = yaml_source.place([data], location)
-        return Finding(path=shown, line=line, column=column, code="E102", message=message, hint=hint)
+        line, column = yaml_source.locate([data], location)
+        return Finding(path=display_path, line=line, column=column, code="E102", message=message, hint=hint)
 
     there = {path.stem for path in folder.glob("*.j2")}
     for config in sorted(there - set(card.configs)):
@@ -117,7 +116,7 @@ def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> 
     for number, config in enumerate(card.configs):
         if not _CONFIG.fullmatch(config):
             yield finding(f"{config!r} cannot be the name of a config", "configs", number)
-        if config.casefold() in OF_RELEASE:
+        if config.casefold() in RELEASE_FILE_NAMES:
             hint = f"rename {config}.j2"
             yield replace(
                 finding(f"{config!r} is the name of another file of a release", "configs", number, hint=hint),
@@ -131,8 +130,8 @@ def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> 
 
 def read_template(path: Path) -> Template:
     """The template in `path`; DeclarationError with every mistake of its front matter."""
-    shown = show(path)
-    sections = _sections(yaml_source.read_text(path, shown), shown)
+    display_path = yaml_source.format_path(path)
+    sections = _sections(yaml_source.read_text(path, display_path), display_path)
     blocks: list[Block] = []
     findings: list[Finding] = []
     (top, _), body = sections[0]  # what is missing is missing in the first block
@@ -140,11 +139,13 @@ def read_template(path: Path) -> Template:
     for (line, front), body in sections:
         frames = tuple(_frames(body)) or inherited
         if not frames:
-            findings.append(Finding(path=shown, line=body[0], column=1, code="E103", message="block has no frames"))
+            findings.append(
+                Finding(path=display_path, line=body[0], column=1, code="E103", message="block has no frames")
+            )
         try:
-            own = yaml_source.parse(front, shown, line)
+            own = yaml_source.parse(front, display_path, line)
             first = first or own
-            model = _front(_inherit(first, own), (own, first), shown, top)
+            model = _front(_inherit(first, own), (own, first), display_path, top)
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
@@ -153,20 +154,20 @@ def read_template(path: Path) -> Template:
         blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
     if findings:
         raise DeclarationError(list(dict.fromkeys(findings)))
-    return Template(config=path.stem, path=path, shown=shown, blocks=tuple(blocks))
+    return Template(config=path.stem, path=path, display_path=display_path, blocks=tuple(blocks))
 
 
-def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], shown: str, line: int) -> AnyFront:
+def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_path: str, line: int) -> AnyFront:
     kind = merged.get("kind")
     if kind is None or (isinstance(kind, str) and kind in FRONTS):
-        return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, shown, "E102", line)
-    likely, place = _likely_kind(merged), yaml_source.place(sources, ("kind",), line)
+        return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, display_path, "E102", line)
+    likely, place = _likely_kind(merged), yaml_source.locate(sources, ("kind",), line)
     hint = f"kind: {', '.join(FRONTS)}"
     findings = [
-        Finding(path=shown, line=place[0], column=place[1], code="E102", message=f"no kind {kind!r}", hint=hint)
+        Finding(path=display_path, line=place[0], column=place[1], code="E102", message=f"no kind {kind!r}", hint=hint)
     ]
     try:
-        yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, shown, "E102", line)
+        yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, display_path, "E102", line)
     except DeclarationError as error:
         findings.extend(error.findings)
     raise DeclarationError(findings)
@@ -183,7 +184,7 @@ def _likely_kind(merged: Mapping[str, Any]) -> str:
 Section = tuple[int, str]
 
 
-def _sections(text: str, shown: str) -> list[tuple[Section, Section]]:
+def _sections(text: str, display_path: str) -> list[tuple[Section, Section]]:
     parts: list[tuple[int, list[str]]] = [(1, [])]
     for number, line in enumerate(text.split("\n"), 1):
         if line.rstrip() == "---":
@@ -194,7 +195,7 @@ def _sections(text: str, shown: str) -> list[tuple[Section, Section]]:
     if start[1].strip() or not rest or len(rest) % 2:
         message = "expected front matter between two lines of `---`, then frames"
         where = 1 if start[1].strip() or not rest else rest[-1][0] - 1
-        raise DeclarationError([Finding(path=shown, line=where, column=1, code="E101", message=message)])
+        raise DeclarationError([Finding(path=display_path, line=where, column=1, code="E101", message=message)])
     return list(zip(rest[::2], rest[1::2], strict=True))
 
 

@@ -131,7 +131,7 @@ class WordList:
 
     resource: Resource
     path: Path
-    shown: str
+    display_path: str
     words: tuple[Word, ...]
 
     @property
@@ -182,61 +182,52 @@ def _read_package(folder: Path) -> Package:
     path = folder / DESCRIPTOR
     if not path.exists():
         return Package(resources=())
-    shown = show(path)
-    data = yaml_source.parse(yaml_source.read_text(path, shown), shown)
-    return yaml_source.validate(Package, data, [data], shown, "E201")
-
-
-def show(path: Path) -> str:
-    """The path as messages print it: relative to the working directory where it lies below it."""
-    try:
-        return path.resolve().relative_to(Path.cwd().resolve()).as_posix()
-    except (ValueError, OSError, RuntimeError):  # elsewhere, or a link that leads to itself
-        return str(path)
+    data = yaml_source.read_mapping(path)
+    return yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
 
 
 def _read_list(folder: Path, resource: Resource) -> WordList:
     path = folder / resource.path
-    shown = show(path)
-    text = yaml_source.read_text(path, shown)
+    display_path = yaml_source.format_path(path)
+    text = yaml_source.read_text(path, display_path)
     findings: list[Finding] = []
-    words = tuple(_words(resource, text, shown, findings))
-    findings.extend(islice(_repeats(resource, words, shown), MOST_MISTAKES + 1))
+    words = tuple(_words(resource, text, display_path, findings))
+    findings.extend(islice(_repeats(resource, words, display_path), MOST_MISTAKES + 1))
     if len(findings) > MOST_MISTAKES:
         last = findings[MOST_MISTAKES]
         message = f"more than {MOST_MISTAKES} mistakes: what follows is not told"
-        findings[MOST_MISTAKES:] = [_finding(shown, last.line, 1, "E202", message)]
+        findings[MOST_MISTAKES:] = [_finding(display_path, last.line, 1, "E202", message)]
     if findings:
         raise DeclarationError(findings)
-    return WordList(resource, path, shown, words)
+    return WordList(resource, path, display_path, words)
 
 
-def _words(resource: Resource, text: str, shown: str, findings: list[Finding]) -> Iterator[Word]:
+def _words(resource: Resource, text: str, display_path: str, findings: list[Finding]) -> Iterator[Word]:
     specs, lines = resource.table.fields, text.split("\n")
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
         header = next(reader, [])
         if header != [spec.name for spec in specs]:
             expected = ",".join(spec.name for spec in specs)
-            findings.append(_finding(shown, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
+            findings.append(_finding(display_path, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
             return
         for number, cells in enumerate(reader, 1):
             line = reader.line_num
             if len(findings) > MOST_MISTAKES:
                 return
             if number > MAX_WORDS:
-                findings.append(_finding(shown, line, 1, "E202", f"more than {MAX_WORDS} rows"))
+                findings.append(_finding(display_path, line, 1, "E202", f"more than {MAX_WORDS} rows"))
                 return
             if len(cells) != len(specs):
-                findings.append(_finding(shown, line, 1, "E202", f"{len(cells)} cells, expected {len(specs)}"))
+                findings.append(_finding(display_path, line, 1, "E202", f"{len(cells)} cells, expected {len(specs)}"))
                 continue
             values, mistakes = _values(specs, cells)
             for number, message in mistakes.items():
-                findings.append(_finding(shown, line, cell_column(lines[line - 1], number), "E203", message))
+                findings.append(_finding(display_path, line, cell_column(lines[line - 1], number), "E203", message))
             if not mistakes:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
-        findings.append(_finding(shown, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
+        findings.append(_finding(display_path, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
 
 
 def cell_column(line: str, number: int) -> int:
@@ -306,7 +297,7 @@ def _value(spec: FieldSpec, cell: str) -> Value:
     return value
 
 
-def _repeats(resource: Resource, words: tuple[Word, ...], shown: str) -> Iterator[Finding]:
+def _repeats(resource: Resource, words: tuple[Word, ...], display_path: str) -> Iterator[Finding]:
     unique = [(spec.name,) for spec in resource.table.fields if spec.constraints.unique]
     for key in dict.fromkeys([*unique, resource.table.primary_key]):
         first: dict[tuple[Value, ...], int] = {}
@@ -314,7 +305,7 @@ def _repeats(resource: Resource, words: tuple[Word, ...], shown: str) -> Iterato
             value = tuple(word.columns.get(column) for column in key)
             if value in first:
                 message = f"{', '.join(map(str, value))} is there twice, first on line {first[value]}"
-                yield _finding(shown, word.line, 1, "E204", message, "remove one of the rows")
+                yield _finding(display_path, word.line, 1, "E204", message, "remove one of the rows")
             first.setdefault(value, word.line)
 
 
@@ -331,5 +322,5 @@ class Cells:
 
     def column(self, word: Word, name: str) -> int:
         """The column, from 1, at which the cell `name` of a word's row begins."""
-        self._lines = self._lines or yaml_source.read_text(self.words.path, self.words.shown).split("\n")
+        self._lines = self._lines or yaml_source.read_text(self.words.path, self.words.display_path).split("\n")
         return cell_column(self._lines[word.line - 1], list(self.words.columns).index(name))

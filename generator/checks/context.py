@@ -12,7 +12,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator.checks.registry import Subject
 from senseprobe.generator.columns import contrast_columns
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
-from senseprobe.generator.product import Indices, Picked, digits
+from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import ContrastFront
 from senseprobe.generator.segments import Segment
@@ -36,7 +36,7 @@ class Row:
 def finding(config: Config, place: tuple[int, int], code: str, message: str, hint: str = "") -> Finding:
     """A finding at a line and column of a config's template."""
     line, column = place
-    return Finding(path=config.template.shown, line=line, column=column, code=code, message=message, hint=hint)
+    return Finding(path=config.template.display_path, line=line, column=column, code=code, message=message, hint=hint)
 
 
 def some(words: Sequence[str], most: int = 3) -> str:
@@ -84,17 +84,17 @@ def _starts(source: str) -> Iterator[int]:
 # ---- Words ----
 
 
-def spread(block: ResolvedBlock, slots: Sequence[str]) -> Picked:
+def spread(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
     """All combinations of the words of these slots, or MOST_ROWS of them."""
     sizes = [len(block.slots[slot]) for slot in slots]
     n = prod(sizes)
     if n <= MOST_ROWS:
-        return Picked(digits(np.arange(n), slots, sizes), n)
+        return RowSelection(digits(np.arange(n), slots, sizes), n)
     draw = np.random.default_rng(0)
     at: dict[str, Indices] = {
         slot: draw.permutation(np.arange(MOST_ROWS) % size) for slot, size in zip(slots, sizes, strict=True)
     }
-    return Picked(at, MOST_ROWS)
+    return RowSelection(at, MOST_ROWS)
 
 
 def combinations(block: ResolvedBlock, slots: Sequence[str]) -> Iterator[dict[str, Word]]:

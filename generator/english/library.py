@@ -26,8 +26,8 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-MOST_KEPT = 10_000
-"""Answers of a kind that the file keeps; of more, those that were learnt last."""
+MAX_ANSWERS = 10_000
+"""AnswerCache of a kind that the file keeps; of more, those that were learnt last."""
 
 LONGEST = 50
 """Characters of a text, or of an answer, that is kept."""
@@ -38,8 +38,8 @@ _LARGEST = 10_000_000  # bytes: more than the most and longest answers in UTF-8,
 _Table = dict[str, str]
 
 
-class Answers:
-    """Answers by kind and text. `path` is read once, here, and written by `save`; without one nothing is kept."""
+class AnswerCache:
+    """AnswerCache by kind and text. `path` is read once, here, and written by `save`; without one nothing is kept."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -69,7 +69,7 @@ class Answers:
 
 
 def _last(table: _Table) -> _Table:
-    return dict(list(table.items())[-MOST_KEPT:])
+    return dict(list(table.items())[-MAX_ANSWERS:])
 
 
 def _read(path: Path | None) -> dict[str, _Table]:
@@ -155,8 +155,8 @@ def _version() -> str:
 
 
 @cache
-def _answers(path: Path | None) -> Answers:
-    answers = Answers(path)
+def _answers(path: Path | None) -> AnswerCache:
+    answers = AnswerCache(path)
     atexit.register(answers.save)
     return answers
 

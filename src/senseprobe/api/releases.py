@@ -15,7 +15,7 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 
 if TYPE_CHECKING:
-    from senseprobe.generator.dataset import Catalogue
+    from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.hub.upload import Gate, Published
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 Progress = Callable[[int], None]
 
 
-def open_catalogue(name: str) -> Catalogue:
+def open_catalogue(name: str) -> ResolvedDataset:
     """The dataset ``DATASET[/CONFIG]``, read, resolved and checked.
 
     Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
     """
-    from senseprobe.generator.dataset import lists_of, open_dataset
+    from senseprobe.generator.dataset import open_dataset, open_word_lists
 
     dataset, _, config = name.partition("/")
     layer = project.find_dataset(dataset)
-    catalogue = open_dataset(layer.templates / dataset, lists_of(layer), only=config or None)
+    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None)
     if not catalogue.configs:
         raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
     return catalogue
@@ -90,7 +90,7 @@ def build(
 
 
 def _check_size(
-    catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
+    catalogue: ResolvedDataset, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
 ) -> None:
     """State the size of what a plan writes, `sizes` rows by config; ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
@@ -222,7 +222,7 @@ def restore(
     return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, say=say)
 
 
-def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catalogue]:
+def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, ResolvedDataset]:
     """Where a release goes, and what it is made of."""
     _check_version(version)
     if "/" in dataset:

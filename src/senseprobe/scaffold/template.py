@@ -33,7 +33,7 @@ from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
-from senseprobe.generator.word_lists import DESCRIPTOR, WordLists, show
+from senseprobe.generator.word_lists import DESCRIPTOR, WordLists
 from senseprobe.messages import offered
 from senseprobe.project import MARKER, Layer, built_in
 
@@ -209,7 +209,7 @@ def planned(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     folder = layer.templates / dataset
     path = folder / f"{config}.j2"
     if os.path.lexists(path):
-        raise SenseprobeError(f"{show(path)} is there already: choose another name for the config")
+        raise SenseprobeError(f"{yaml_source.format_path(path)} is there already: choose another name for the config")
     if dataset in built_in().datasets() and not folder.is_dir():
         raise SenseprobeError(f"{dataset} is a built-in dataset, which yours would hide: choose another name")
     lists = dict(_lists(layer, kind))
@@ -238,7 +238,9 @@ def _lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
     for name in missing:
         path = layer.wordlists / f"{name}.csv"
         if os.path.lexists(path):
-            raise SenseprobeError(f"{show(path)} is there and not in {DESCRIPTOR}: describe it, or remove it")
+            raise SenseprobeError(
+                f"{yaml_source.format_path(path)} is there and not in {DESCRIPTOR}: describe it, or remove it"
+            )
         yield path, shipped(f"lists/{name}.csv")
     if missing:
         yield layer.wordlists / DESCRIPTOR, _descriptor(layer.wordlists / DESCRIPTOR, missing)
@@ -259,7 +261,7 @@ def _card(path: Path, dataset: str, config: str, kind: str) -> str:
 
 def _text(path: Path) -> str:
     """The file, checked to be YAML as declarations have it, with its own line ends."""
-    shown = show(path)
+    shown = yaml_source.format_path(path)
     yaml_source.parse(yaml_source.read_text(path, shown), shown)
     return path.read_bytes().decode("utf-8-sig")
 
@@ -267,14 +269,16 @@ def _text(path: Path) -> str:
 def _appended(path: Path, text: str, key: str, item: str) -> str:
     added = append(text.replace("\r\n", "\n"), key, item)
     if added is None:
-        raise SenseprobeError(f"{show(path)}: `{key}` is no list that can be added to: write it with an item in a line")
+        raise SenseprobeError(
+            f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to: write it with an item in a line"
+        )
     return added.replace("\n", "\r\n") if "\r\n" in text else added
 
 
 def _bibliography(layer: Layer) -> dict[Path, str]:
     """The list of sources, where it lacks the one that the files name."""
     path = layer.wordlists / "references.bib"
-    text = yaml_source.read_text(path, show(path)) if path.exists() else ""
+    text = yaml_source.read_text(path, yaml_source.format_path(path)) if path.exists() else ""
     if _CITED.search(text):
         return {}
     return {path: (text and text.rstrip("\n") + "\n\n") + fill("project/references.bib", year=datetime.now(UTC).year)}
@@ -292,7 +296,7 @@ def _rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str]) -> in
         try:
             return resolve(read_template(path), sight, environment(English().filters())).size
         except DeclarationError as error:
-            if theirs := [finding for finding in error.findings if finding.path != show(path)]:
+            if theirs := [finding for finding in error.findings if finding.path != yaml_source.format_path(path)]:
                 raise DeclarationError(theirs) from None
             message = f"no {kind} can be made of the lists of this project: {error.findings[0].message}"
             raise SenseprobeError(message) from None

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from senseprobe.generator.schema import Block, Frame, Template
 from senseprobe.generator.segments import CompiledFrame, Segment
-from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.generator.word_lists import Word
 from senseprobe.release.schema import Kind
 

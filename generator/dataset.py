@@ -13,8 +13,9 @@ from senseprobe.generator.english import English, Guess
 from senseprobe.generator.exclusions import ExcludedRows, drop_rows, emptied, is_gone, read_exclusions
 from senseprobe.generator.expand import expand
 from senseprobe.generator.resolve import resolve
+from senseprobe.generator.schema import Dataset
 from senseprobe.generator.segments import environment
-from senseprobe.generator.templates import Dataset, read_dataset
+from senseprobe.generator.templates import read_dataset
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.generator.yaml_source import format_path
 from senseprobe.project import Layer, built_in
@@ -97,8 +98,8 @@ def open_dataset(
 
 def _unexpected(config: Config) -> Iterator[Finding]:
     block = config.template.blocks[0]
-    expect = block.front.expect
-    noun = "members" if config.kind == "association" else "pairs"
+    expect = block.front.expected
+    noun = expect.noun
     line, column = block.locate("expect", noun)
     messages = []
     if config.size != expect.rows:

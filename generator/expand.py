@@ -4,24 +4,18 @@ Rows come block after block, frame after frame, and for each frame as the produc
 last varying fastest. Nothing is rendered row by row. Any range of rows can be expanded alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 import pyarrow as pa
 
-from senseprobe.generator.columns import association_columns, contrast_columns, inference_columns
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame, reference
+from senseprobe.generator.kinds import KINDS
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, constant, glue, join, take
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.release.schema import row_schema
 
 BATCH_ROWS = 262_144
-
-_KINDS: dict[str, Callable[[FrameRows, RowSelection, WordLists], Mapping[str, pa.Array]]] = {
-    "contrast": contrast_columns,
-    "inference": inference_columns,
-    "association": association_columns,
-}
 
 
 def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
@@ -51,7 +45,7 @@ def _batch(rows: FrameRows, picked: RowSelection, lists: WordLists) -> pa.Record
     columns = {
         "id": _ids(config, block, rows.frame, picked),
         **rows.gather(picked, (), lambda one: {"frame": constant(rows.frame.frame.code, one.n)}),
-        **_KINDS[config.kind](rows, picked, lists),
+        **KINDS[config.kind].columns(rows, picked, lists),
     }
     for slot in block.slots:
         columns |= rows.gather(picked, (slot,), lambda one, slot=slot: {slot: rows.words(slot, one)})  # type: ignore[misc]

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.generator import yaml_source
-from senseprobe.generator.schema import Fixed
-from senseprobe.generator.templates import Dataset
+from senseprobe.generator.schema import Dataset, Fixed
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.records import Finding
 from senseprobe.release.licences import alternatives, combined
@@ -17,7 +16,7 @@ def find_used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:
     names: dict[str, None] = {}
     for front in (block.front for template in dataset.templates for block in template.blocks):
         names |= dict.fromkeys(slot.list for slot in front.slots.values())
-        bindings = [value for role in front.roles.values() for value in role.values()]
+        bindings = [value for role in front.bindings.values() for value in role.values()]
         names |= dict.fromkeys(value.list for value in bindings if isinstance(value, Fixed))
     return [found for name in sorted(names) if (found := lists.get(name))]
 

@@ -7,79 +7,44 @@ All mistakes of a file are told at once.
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import jinja2
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.schema import (
-    AssociationFront,
-    Binding,
-    Condition,
-    ContrastFront,
-    Fixed,
-    InferenceFront,
-    Slot,
-    Text,
-)
+from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.references import FindingCollector, ReferenceChecker
+from senseprobe.generator.schema import Binding, Fixed, Frame, Slot, Template, Text
 from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
-from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
-from senseprobe.release.schema import FULL, KINDS, row_schema
+from senseprobe.release.schema import FULL, row_schema
 
 _JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "not", "or", "self", "true"})
 _RESERVED = {kind: frozenset(row_schema(kind, ()).names) | {"stereo_score", "anti_score"} for kind in KINDS}
-_GOLD = ("entailment", "neutral", "contradiction")
-_SETS = ("X", "Y", "A", "B")
-
-Location = tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FindingCollector:
-    """Where the mistakes of a block go; `findings` is shared by the blocks of a file."""
-
-    template: Template
-    block: Block
-    findings: list[Finding]
-
-    def find(self, location: Location, code: str, message: str, hint: str = "") -> None:
-        """A mistake at a key of the front matter."""
-        line, column = self.block.locate(*location)
-        self._add(line, column, code, message, hint)
-
-    def find_in(self, frame: Frame, mistake: FrameError) -> None:
-        """A mistake in a frame."""
-        self._add(frame.line, frame.column + mistake.column - 1, mistake.code, str(mistake), mistake.hint)
-
-    def _add(self, line: int, column: int, code: str, message: str, hint: str) -> None:
-        path = self.template.display_path
-        self.findings.append(Finding(path=path, line=line, column=column, code=code, message=message, hint=hint))
-
-
-def check_names(complaints: FindingCollector) -> None:
+def check_names(collector: FindingCollector) -> None:
     """Whether roles, slots, bindings and columns have names that they may have."""
-    front, find = complaints.block.front, complaints.find
-    _check_roles(complaints)
+    front, add = collector.block.front, collector.add
+    _check_roles(collector)
     reserved = _RESERVED[front.kind]
     for name in front.slots:
         if name in reserved:
-            find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
+            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
         elif not _is_name(name) or name in _JINJA:
-            find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters of ASCII, digits and _")
-    for role, bindings in front.roles.items():
+            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters of ASCII, digits and _")
+    for role, bindings in front.bindings.items():
         for name in bindings:
             if name in front.slots:
-                find(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
+                add(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
             elif not _is_name(name) or name in {"frame", *_JINJA}:
-                find(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
+                add(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
     for name in front.columns:
         if name in reserved or name in front.slots or not _is_name(name):
             hint = "letters of ASCII, digits and _, and no column that rows have already"
-            find(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
+            add(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
 
 
 def _is_name(name: str) -> bool:
@@ -87,102 +52,32 @@ def _is_name(name: str) -> bool:
     return name.isidentifier() and name.isascii()
 
 
-def _check_roles(complaints: FindingCollector) -> None:
-    front = complaints.block.front
-    if isinstance(front, AssociationFront):
-        return
-    expected = ("stereo", "anti") if isinstance(front, ContrastFront) else ("premise", "hypothesis")
-    bindings = {frozenset(names) for names in front.roles.values()}
-    if set(front.roles) != set(expected) or len(bindings) != 1 or not all(front.roles.values()):
+def _check_roles(collector: FindingCollector) -> None:
+    front = collector.block.front
+    expected = KINDS[front.kind].roles
+    bindings = {frozenset(names) for names in front.bindings.values()}
+    if expected and (set(front.bindings) != set(expected) or len(bindings) != 1 or not all(front.bindings.values())):
         message = "roles are `{}` and `{}`, with the same bindings in both, one at least".format(*expected)
-        complaints.find(("roles",), "E102", message)
+        collector.add(("roles",), "E102", message)
 
 
-def check_references(complaints: FindingCollector, draft: ResolvedBlock) -> None:
+def check_references(collector: FindingCollector, draft: ResolvedBlock) -> None:
     """Whether every slot, column and binding that front matter names is there, and every label is one."""
-    front, find = complaints.block.front, complaints.find
-    known = {*front.slots, *next(iter(front.roles.values()))}
+    front, add = collector.block.front, collector.add
+    known = {*front.slots, *next(iter(front.bindings.values()))}
     for number, name in enumerate(front.generalise):
         if name in front.generalise[:number]:
-            find(("generalise", number), "E102", f"{name!r} is there twice")
+            add(("generalise", number), "E102", f"{name!r} is there twice")
         if name not in known | {"frame"}:
-            find(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, known))
+            add(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, known))
     if front.target is not None and front.target not in known:
-        find(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, known))
-    if front.target is None and not (isinstance(front, ContrastFront) and front.unmarked):
-        find(("target",), "E112", "only an unmarked block has no target")
-    check = _References(complaints, draft)
+        add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, known))
+    if front.target is None and front.needs_target:
+        add(("target",), "E112", "only an unmarked block has no target")
+    checker = ReferenceChecker(collector, draft)
     for name, text in front.columns.items():
-        check.column_of(text, ("columns", name))
-    match front:
-        case ContrastFront():
-            check.contrast(front)
-        case InferenceFront():
-            check.gold(front.gold)
-        case AssociationFront():
-            check.association(front)
-
-
-@dataclass(frozen=True, slots=True)
-class _References:
-    complaints: FindingCollector
-    draft: ResolvedBlock
-
-    def contrast(self, front: ContrastFront) -> None:
-        for key, text in (("valence", front.valence), ("stereotype", front.stereotype)):
-            if text is not None:
-                self.column_of(text, (key,))
-        for key, text in (("key", front.sense.key), ("token", front.sense.token)):
-            if text is not None and reference(text, self.draft.slots):
-                self.column_of(text, ("sense", key))
-            elif text is not None and front.sense.lexicon is None:
-                hint = "lexicon: wordnet-3.0"
-                self.complaints.find(("sense", key), "E113", "a literal sense key needs `lexicon`", hint)
-        for key, conditions in (("flip", front.flip), ("contested", front.contested)):
-            for number, condition in enumerate(conditions):
-                self._condition(condition, (key, number))
-
-    def gold(self, text: str) -> None:
-        if reference(text, self.draft.slots):
-            self._values(text, ("gold",), _GOLD)
-        elif text not in _GOLD:
-            self.complaints.find(("gold",), "E105", f"gold is {text!r}", f"one of {', '.join(_GOLD)}, or slot.column")
-
-    def association(self, front: AssociationFront) -> None:
-        for key, text in (("test", front.test), ("word", front.word), ("word_class", front.word_class)):
-            self.column_of(text, (key,))
-        self._values(front.role, ("role",), _SETS)
-
-    def column_of(self, text: str, location: Location) -> bool:
-        """Whether `text` is a reference to a column that there is."""
-        found = reference(text, self.draft.slots)
-        if found is None:
-            hint = nearest(text.partition(".")[0], self.draft.slots)
-            self.complaints.find(location, "E105", f"{text!r} is no slot.column", hint)
-            return False
-        return self._column(*found, location)
-
-    def _values(self, text: str, location: Location, allowed: tuple[str, ...]) -> None:
-        """Whether every cell of a column is one of the values allowed."""
-        found = reference(text, self.draft.slots)
-        if self.column_of(text, location) and found:
-            cells = {str(word.columns[found[1]]) for word in self.draft.slots[found[0]]}
-            for value in sorted(cells - {*allowed}):
-                self.complaints.find(location, "E102", f"{text} holds {value!r}", f"one of {', '.join(allowed)}")
-
-    def _column(self, slot: str, column: str, location: Location) -> bool:
-        columns = self.draft.slots[slot][0].columns
-        if column not in columns:
-            self.complaints.find(location, "E104", f"{slot} has no column {column!r}", nearest(column, columns))
-        return column in columns
-
-    def _condition(self, condition: Condition, location: Location) -> None:
-        for key in condition:
-            slot, _, column = key.partition(".")
-            if slot not in self.draft.slots:
-                self.complaints.find((*location, key), "E105", f"no slot {slot!r}", nearest(slot, self.draft.slots))
-            else:
-                self._column(slot, column or "word", (*location, key))
+        checker.check_column(text, ("columns", name))
+    KINDS[front.kind].check_references(front, checker)
 
 
 def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
@@ -192,15 +87,15 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
     blocks = tuple(found for resolver in resolvers if (found := resolver.block_of(env)))
     first = template.blocks[0].front
     for resolver in resolvers:
-        front, find = resolver.front, resolver.complaints.find
+        front, add = resolver.front, resolver.collector.add
         if list(front.slots) != list(first.slots):
-            find(("slots",), "E102", "every block has the slots of the first one")
+            add(("slots",), "E102", "every block has the slots of the first one")
         if front.kind != first.kind:
-            find(("kind",), "E102", "every block is of the kind of the first one")
+            add(("kind",), "E102", "every block is of the kind of the first one")
         if list(front.columns) != list(first.columns):
-            find(("columns",), "E102", "every block has the columns of the first one")
+            add(("columns",), "E102", "every block has the columns of the first one")
         elif resolver.columns() != resolvers[0].columns():
-            find(("columns",), "E102", "every block has columns of the types that those of the first one have")
+            add(("columns",), "E102", "every block has columns of the types that those of the first one have")
     if not findings:
         findings.extend(_repeated_ids(template, blocks))
     if findings:
@@ -237,26 +132,26 @@ def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iter
 class _Resolver:
     """The work of resolving one block."""
 
-    def __init__(self, complaints: FindingCollector, lists: WordLists) -> None:
-        self.complaints, self.lists = complaints, lists
-        self.block, self.front = complaints.block, complaints.block.front
+    def __init__(self, collector: FindingCollector, lists: WordLists) -> None:
+        self.collector, self.lists = collector, lists
+        self.block, self.front = collector.block, collector.block.front
 
     def block_of(self, env: jinja2.Environment) -> ResolvedBlock | None:
         """The block, or None where something that frames depend on is missing."""
-        before = len(self.complaints.findings)
+        before = len(self.collector.findings)
         slots = {name: self._slot(name, slot) for name, slot in self.front.slots.items()}
         roles = {
             role: {name: self._binding(role, name, value) for name, value in bindings.items()}
-            for role, bindings in self.front.roles.items()
+            for role, bindings in self.front.bindings.items()
         }
-        check_names(self.complaints)
-        if len(self.complaints.findings) > before:
+        check_names(self.collector)
+        if len(self.collector.findings) > before:
             return None
         resolved: dict[str, dict[str, ResolvedBinding]] = {
             role: {name: bound for name, bound in names.items() if bound is not None} for role, names in roles.items()
         }
         draft = ResolvedBlock(self.block, slots, resolved, ())
-        check_references(self.complaints, draft)
+        check_references(self.collector, draft)
         self._check_columns(draft)
         frames = tuple(frame for source in self.block.frames if (frame := self._frame(draft, source, env)))
         return ResolvedBlock(self.block, slots, resolved, frames)
@@ -277,32 +172,32 @@ class _Resolver:
             there = found and found[1] in draft.slots[found[0]][0].columns
             if there and (type_ := self._type(text)) not in ("string", "boolean"):
                 message = f"{text} is of type {type_}: a row's own columns are string or boolean"
-                self.complaints.find(("columns", name), "E102", message)
+                self.collector.add(("columns", name), "E102", message)
 
     def _words(self, name: str, location: tuple[str | int, ...]) -> tuple[Word, ...]:
         found = self.lists.get(name)
         if found is None:
-            self.complaints.find(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
+            self.collector.add(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
         elif not found.words:
-            self.complaints.find(location, "E111", f"{name} has no words")
+            self.collector.add(location, "E111", f"{name} has no words")
         return found.words if found else ()
 
     def _slot(self, name: str, slot: Slot) -> tuple[Word, ...]:
-        find, location = self.complaints.find, ("slots", name, "list")
+        add, location = self.collector.add, ("slots", name, "list")
         words = self._words(slot.list, location)
         if not words:
             return ()
         for column in slot.where:
             if column not in words[0].columns:
                 hint = nearest(column, words[0].columns)
-                find(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
+                add(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
                 return words
         kept = tuple(word for word in words if all(_holds(word, c, v) for c, v in slot.where.items()))
         if not kept:
-            find(("slots", name, "where"), "E111", *_unfitting(slot, words))
+            add(("slots", name, "where"), "E111", *_unfitting(slot, words))
         slugs = Counter(word.slug for word in kept)
         for twice in sorted(slug for slug, times in slugs.items() if times > 1):
-            find(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
+            add(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
         return kept
 
     def _binding(self, role: str, name: str, value: Binding) -> ResolvedBinding | None:
@@ -311,7 +206,7 @@ class _Resolver:
             return Word.of({"word": value.text})
         if isinstance(value, str):
             if value not in self.front.slots:
-                self.complaints.find(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
+                self.collector.add(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
                 return None
             return value
         assert isinstance(value, Fixed)  # noqa: S101 - the form has no fourth kind of binding
@@ -319,14 +214,14 @@ class _Resolver:
         found = next((word for word in words if word == value.word), None)
         if words and found is None:
             message = f"{value.list} has no word {value.word!r}"
-            self.complaints.find(location, "E111", message, nearest(value.word, words))
+            self.collector.add(location, "E111", message, nearest(value.word, words))
         return found
 
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
         try:
             compiled = compile_frame(env, frame.source)
         except FrameError as mistake:
-            self.complaints.find_in(frame, mistake)
+            self.collector.add_in_frame(frame, mistake)
             return None
         mistakes = [*_unknown_names(draft, compiled)]
         target = None
@@ -335,7 +230,7 @@ class _Resolver:
             target, more = _target(self.front.target, compiled)
             mistakes.extend(more)
         for each in mistakes:
-            self.complaints.find_in(frame, each)
+            self.collector.add_in_frame(frame, each)
         return None if mistakes else ResolvedFrame(frame, compiled, target)
 
 

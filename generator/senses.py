@@ -7,7 +7,6 @@ from pathlib import Path
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.config import Config, ResolvedBlock, reference
-from senseprobe.generator.schema import ContrastFront
 from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
@@ -48,10 +47,9 @@ def claims_of_list(words: WordList) -> Iterator[Claim]:
 def claims_of_config(config: Config) -> Iterator[Claim]:
     """The claims of the literal keys in front matter: each is a sense of every word that the target can be."""
     for block in config.blocks:
-        front = block.block.front
-        if not isinstance(front, ContrastFront):
+        sense = block.block.front.claimed_sense
+        if sense is None:
             continue
-        sense = front.sense
         for name in ("key", "token"):
             key = getattr(sense, name)
             if key and reference(key, block.slots) is None:

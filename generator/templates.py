@@ -7,7 +7,7 @@ merge by name in the first one's order. An empty body inherits the first one's f
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,63 +15,9 @@ from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
-from senseprobe.generator.schema import FRONTS, AssociationFront, Card, ContrastFront, InferenceFront
-from senseprobe.records import Contrast, Finding
-
-AnyFront = ContrastFront | InferenceFront | AssociationFront
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Frame:
-    """A line of a template's body; `code` is its id, else 6 hexadecimal digits of its source's sha256.
-
-    The source begins in `line` at `column`.
-    """
-
-    source: str
-    code: str
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
-    """Front matter and frames; `sources` are the mappings that it was merged from, its own first."""
-
-    front: AnyFront
-    frames: tuple[Frame, ...]
-    sources: tuple[CommentedMap, ...]
-    line: int
-
-    def locate(self, *location: str | int) -> tuple[int, int]:
-        """Line and column of a key of the front matter, as ``place("slots", "nation", "list")``."""
-        return yaml_source.locate(self.sources, location, self.line)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Template:
-    """A `.j2` file: the config that has its name."""
-
-    config: str
-    path: Path
-    display_path: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dataset:
-    """A folder of configs, published together under one version."""
-
-    name: str
-    folder: Path
-    card: Card
-    templates: tuple[Template, ...]
-
-    @property
-    def contrasts(self) -> tuple[Contrast, ...]:
-        """The matched sense contrasts."""
-        return tuple(Contrast(**spec.model_dump()) for spec in self.card.contrasts)
-
+from senseprobe.generator.kinds import FRONTS, KINDS
+from senseprobe.generator.schema import Block, Card, Dataset, Frame, Front, Template
+from senseprobe.records import Finding
 
 _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 
@@ -157,7 +103,7 @@ def read_template(path: Path) -> Template:
     return Template(config=path.stem, path=path, display_path=display_path, blocks=tuple(blocks))
 
 
-def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_path: str, line: int) -> AnyFront:
+def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_path: str, line: int) -> Front:
     kind = merged.get("kind")
     if kind is None or (isinstance(kind, str) and kind in FRONTS):
         return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, display_path, "E102", line)
@@ -174,11 +120,8 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
 
 
 def _likely_kind(merged: Mapping[str, Any]) -> str:
-    """The form to hold front matter against that does not say its kind."""
-    if "test" in merged:
-        return "association"
-    roles = merged.get("roles")
-    return "inference" if "gold" in merged or (isinstance(roles, Mapping) and "premise" in roles) else "contrast"
+    """Return the kind that front matter without a kind looks most like; the first kind takes what no other does."""
+    return next(name for name in reversed(KINDS) if KINDS[name].is_likely(merged))
 
 
 Section = tuple[int, str]

@@ -10,11 +10,11 @@ import numpy as np
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.checks.registry import Subject
-from senseprobe.generator.columns import contrast_columns
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
+from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.render import FrameRows
-from senseprobe.generator.schema import ContrastFront
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
@@ -138,7 +138,7 @@ def labelled(subject: Subject) -> Iterator[tuple[ResolvedBlock, list[Row]]]:
 def _rows(subject: Subject, block: ResolvedBlock) -> list[Row]:
     rows, picked = FrameRows(subject.config, block, block.frames[0]), spread(block, tuple(block.slots))
     try:
-        made = contrast_columns(rows, picked, subject.lists)
+        made = KINDS[subject.config.kind].columns(rows, picked, subject.lists)
     except DeclarationError:
         return []  # a sentence that cannot be made is a finding of its own, E105
     words = zip(*(rows.words(slot, picked).to_pylist() for slot in block.slots), strict=True)

@@ -8,8 +8,8 @@ from itertools import islice, product
 from senseprobe.generator.checks.context import MOST_ROWS, finding, labelled
 from senseprobe.generator.checks.registry import Subject, on_config
 from senseprobe.generator.config import ResolvedBlock
-from senseprobe.generator.schema import Condition, ContrastFront
-from senseprobe.generator.templates import Frame
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.schema import Condition, Frame
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 

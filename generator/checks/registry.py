@@ -15,8 +15,8 @@ from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english import English
 from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.render import FrameRows, Side
+from senseprobe.generator.schema import Dataset
 from senseprobe.generator.segments import MAX_SENTENCE
-from senseprobe.generator.templates import Dataset
 from senseprobe.generator.word_lists import WordList, WordLists
 from senseprobe.records import Finding
 

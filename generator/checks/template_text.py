@@ -17,9 +17,9 @@ from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.checks.words import FUNCTION_WORDS, is_english
 from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english.library import word_set
-from senseprobe.generator.schema import Condition, ContrastFront
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.schema import Block, Condition, Front
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.templates import AnyFront, Block
 from senseprobe.generator.word_lists import Cells, WordList, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
@@ -157,7 +157,7 @@ def _unknown(block: Block, lists: WordLists) -> Iterator[tuple[tuple[int, int], 
             yield block.locate(*location), message, nearest(str(value), {*cells} - {"None"})
 
 
-def _asked(front: AnyFront) -> Iterator[tuple[Location, str, str, object]]:
+def _asked(front: Front) -> Iterator[tuple[Location, str, str, object]]:
     """Every value of a condition with its place, and the slot and column that it is held against."""
     for slot, spec in front.slots.items():
         for column, value in spec.where.items():

@@ -12,7 +12,9 @@ from senseprobe.generator.checks.context import finding, labelled
 from senseprobe.generator.checks.registry import Published, Subject, on_config, on_dataset
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
 from senseprobe.generator.design import count_levels, derive_design
-from senseprobe.generator.schema import AssociationFront, ContrastFront, InferenceFront
+from senseprobe.generator.kinds.association import AssociationFront
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.kinds.inference import InferenceFront
 from senseprobe.generator.word_lists import Word
 from senseprobe.messages import counted
 from senseprobe.records import Finding

@@ -9,7 +9,7 @@ from senseprobe.generator.checks.codes import CODES
 from senseprobe.generator.checks.lint_report import Accepted
 from senseprobe.generator.checks.registry import checks
 from senseprobe.generator.config import Config
-from senseprobe.generator.templates import Dataset
+from senseprobe.generator.schema import Dataset
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList
 from senseprobe.messages import nearest
 from senseprobe.records import Finding

@@ -39,7 +39,7 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
             design=design,
             levels=catalogue.levels(config),
             description=front.description,
-            expect=front.expect.model_dump(),
+            expect=front.expected.model_dump(),
             accept={**catalogue.dataset.card.accept, **front.accept},
             left_out=catalogue.excluded_rows(config).ids,
         )

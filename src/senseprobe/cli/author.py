@@ -212,7 +212,7 @@ def _counted(name: str, tokenize: "Tokenize | None") -> dict[str, Any]:
 
 
 def _config(config: "Config", found: "Count") -> dict[str, Any]:
-    expect = config.blocks[0].block.front.expect
+    expect = config.blocks[0].block.front.expected
     told = {"config": config.name, "rows": found.rows, "published": expect.published, "cite": expect.cite}
     told |= {"frames": found.frames, "reason": expect.reason}
     return told | {key: value for key, value in asdict(found).items() if key not in told}

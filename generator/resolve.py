@@ -1,8 +1,6 @@
-"""Holds what front matter refers to (slots, columns, bindings, labels) against what there is.
+"""Resolves a template against word lists: names become words, frames are compiled, and nothing is expanded yet.
 
-Resolves a template against word lists, and finds everything that is wrong with it without expanding it.
-
-All mistakes of a file are told at once.
+All mistakes of a file are reported at once.
 """
 
 from collections import Counter
@@ -13,7 +11,7 @@ import jinja2
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, ResolvedFrame, reference
 from senseprobe.generator.kinds import KINDS
-from senseprobe.generator.references import FindingCollector, ReferenceChecker
+from senseprobe.generator.references import FindingCollector, Location, ReferenceChecker
 from senseprobe.generator.schema import Binding, Fixed, Frame, Slot, Template, Text
 from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
 from senseprobe.generator.word_lists import Word, WordLists
@@ -25,66 +23,11 @@ _JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "n
 _RESERVED = {kind: frozenset(row_schema(kind, ()).names) | {"stereo_score", "anti_score"} for kind in KINDS}
 
 
-def check_names(collector: FindingCollector) -> None:
-    """Whether roles, slots, bindings and columns have names that they may have."""
-    front, add = collector.block.front, collector.add
-    _check_roles(collector)
-    reserved = _RESERVED[front.kind]
-    for name in front.slots:
-        if name in reserved:
-            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
-        elif not _is_name(name) or name in _JINJA:
-            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters of ASCII, digits and _")
-    for role, bindings in front.bindings.items():
-        for name in bindings:
-            if name in front.slots:
-                add(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
-            elif not _is_name(name) or name in {"frame", *_JINJA}:
-                add(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
-    for name in front.columns:
-        if name in reserved or name in front.slots or not _is_name(name):
-            hint = "letters of ASCII, digits and _, and no column that rows have already"
-            add(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
-
-
-def _is_name(name: str) -> bool:
-    """Python takes some letters for others, as one ligature for two letters: names keep to those that it does not."""
-    return name.isidentifier() and name.isascii()
-
-
-def _check_roles(collector: FindingCollector) -> None:
-    front = collector.block.front
-    expected = KINDS[front.kind].roles
-    bindings = {frozenset(names) for names in front.bindings.values()}
-    if expected and (set(front.bindings) != set(expected) or len(bindings) != 1 or not all(front.bindings.values())):
-        message = "roles are `{}` and `{}`, with the same bindings in both, one at least".format(*expected)
-        collector.add(("roles",), "E102", message)
-
-
-def check_references(collector: FindingCollector, draft: ResolvedBlock) -> None:
-    """Whether every slot, column and binding that front matter names is there, and every label is one."""
-    front, add = collector.block.front, collector.add
-    known = {*front.slots, *next(iter(front.bindings.values()))}
-    for number, name in enumerate(front.generalise):
-        if name in front.generalise[:number]:
-            add(("generalise", number), "E102", f"{name!r} is there twice")
-        if name not in known | {"frame"}:
-            add(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, known))
-    if front.target is not None and front.target not in known:
-        add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, known))
-    if front.target is None and front.needs_target:
-        add(("target",), "E112", "only an unmarked block has no target")
-    checker = ReferenceChecker(collector, draft)
-    for name, text in front.columns.items():
-        checker.check_column(text, ("columns", name))
-    KINDS[front.kind].check_references(front, checker)
-
-
 def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
-    """The config of a template; DeclarationError with every mistake of the file."""
+    """Return the config of a template; raise DeclarationError with every mistake of the file."""
     findings: list[Finding] = []
     resolvers = [_Resolver(FindingCollector(template, block, findings), lists) for block in template.blocks]
-    blocks = tuple(found for resolver in resolvers if (found := resolver.block_of(env)))
+    blocks = tuple(block for resolver in resolvers if (block := resolver.resolve_block(env)))
     first = template.blocks[0].front
     for resolver in resolvers:
         front, add = resolver.front, resolver.collector.add
@@ -110,12 +53,12 @@ def _full(blocks: tuple[ResolvedBlock, ...]) -> frozenset[str]:
 
 
 def _is_full(block: ResolvedBlock, text: str) -> bool:
-    found = reference(text, block.slots)
-    return found is not None and all(word.columns[found[1]] is not None for word in block.slots[found[0]])
+    parts = reference(text, block.slots)
+    return parts is not None and all(word.columns[parts[1]] is not None for word in block.slots[parts[0]])
 
 
 def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iterator[Finding]:
-    """Two frames with one code, whose slots have words in common, would give two rows one id."""
+    """Yield a finding where two frames with one code and words in common would give two rows one id."""
     seen: dict[str, list[tuple[int, list[set[str]]]]] = {}
     for block in blocks:
         slugs = [{word.slug for word in words} for words in block.slots.values()]
@@ -130,57 +73,57 @@ def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iter
 
 
 class _Resolver:
-    """The work of resolving one block."""
+    """Resolves one block."""
 
     def __init__(self, collector: FindingCollector, lists: WordLists) -> None:
         self.collector, self.lists = collector, lists
         self.block, self.front = collector.block, collector.block.front
 
-    def block_of(self, env: jinja2.Environment) -> ResolvedBlock | None:
-        """The block, or None where something that frames depend on is missing."""
+    def resolve_block(self, env: jinja2.Environment) -> ResolvedBlock | None:
+        """Return the block, or None where something that frames depend on is missing."""
         before = len(self.collector.findings)
         slots = {name: self._slot(name, slot) for name, slot in self.front.slots.items()}
         roles = {
             role: {name: self._binding(role, name, value) for name, value in bindings.items()}
             for role, bindings in self.front.bindings.items()
         }
-        check_names(self.collector)
+        _check_names(self.collector)
         if len(self.collector.findings) > before:
             return None
         resolved: dict[str, dict[str, ResolvedBinding]] = {
             role: {name: bound for name, bound in names.items() if bound is not None} for role, names in roles.items()
         }
         draft = ResolvedBlock(self.block, slots, resolved, ())
-        check_references(self.collector, draft)
+        _check_references(self.collector, draft)
         self._check_columns(draft)
         frames = tuple(frame for source in self.block.frames if (frame := self._frame(draft, source, env)))
         return ResolvedBlock(self.block, slots, resolved, frames)
 
     def columns(self) -> dict[str, str]:
-        """The types of the columns that the template adds, once the block is resolved."""
+        """Return the types of the columns that the template adds, once the block is resolved."""
         return {name: self._type(text) for name, text in self.front.columns.items()}
 
     def _type(self, text: str) -> str:
-        found = reference(text, self.front.slots)
-        words = self.lists.get(self.front.slots[found[0]].list) if found else None
-        spec = words.columns.get(found[1]) if found and words else None
+        parts = reference(text, self.front.slots)
+        words = self.lists.get(self.front.slots[parts[0]].list) if parts else None
+        spec = words.columns.get(parts[1]) if parts and words else None
         return spec.type if spec else ""
 
     def _check_columns(self, draft: ResolvedBlock) -> None:
         for name, text in self.front.columns.items():
-            found = reference(text, draft.slots)
-            there = found and found[1] in draft.slots[found[0]][0].columns
-            if there and (type_ := self._type(text)) not in ("string", "boolean"):
+            parts = reference(text, draft.slots)
+            exists = parts and parts[1] in draft.slots[parts[0]][0].columns
+            if exists and (type_ := self._type(text)) not in ("string", "boolean"):
                 message = f"{text} is of type {type_}: a row's own columns are string or boolean"
                 self.collector.add(("columns", name), "E102", message)
 
-    def _words(self, name: str, location: tuple[str | int, ...]) -> tuple[Word, ...]:
-        found = self.lists.get(name)
-        if found is None:
+    def _words(self, name: str, location: Location) -> tuple[Word, ...]:
+        table = self.lists.get(name)
+        if table is None:
             self.collector.add(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
-        elif not found.words:
+        elif not table.words:
             self.collector.add(location, "E111", f"{name} has no words")
-        return found.words if found else ()
+        return table.words if table else ()
 
     def _slot(self, name: str, slot: Slot) -> tuple[Word, ...]:
         add, location = self.collector.add, ("slots", name, "list")
@@ -192,16 +135,16 @@ class _Resolver:
                 hint = nearest(column, words[0].columns)
                 add(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
                 return words
-        kept = tuple(word for word in words if all(_holds(word, c, v) for c, v in slot.where.items()))
-        if not kept:
-            add(("slots", name, "where"), "E111", *_unfitting(slot, words))
-        slugs = Counter(word.slug for word in kept)
+        matches = tuple(word for word in words if all(_matches(word, c, v) for c, v in slot.where.items()))
+        if not matches:
+            add(("slots", name, "where"), "E111", *_unmatched(slot, words))
+        slugs = Counter(word.slug for word in matches)
         for twice in sorted(slug for slug, times in slugs.items() if times > 1):
             add(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
-        return kept
+        return matches
 
     def _binding(self, role: str, name: str, value: Binding) -> ResolvedBinding | None:
-        location: tuple[str | int, ...] = ("roles", role, name)
+        location: Location = ("roles", role, name)
         if isinstance(value, Text):
             return Word.of({"word": value.text})
         if isinstance(value, str):
@@ -211,43 +154,97 @@ class _Resolver:
             return value
         assert isinstance(value, Fixed)  # noqa: S101 - the form has no fourth kind of binding
         words = self._words(value.list, location)
-        found = next((word for word in words if word == value.word), None)
-        if words and found is None:
+        match = next((word for word in words if word == value.word), None)
+        if words and match is None:
             message = f"{value.list} has no word {value.word!r}"
             self.collector.add(location, "E111", message, nearest(value.word, words))
-        return found
+        return match
 
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
         try:
             compiled = compile_frame(env, frame.source)
-        except FrameError as mistake:
-            self.collector.add_in_frame(frame, mistake)
+        except FrameError as error:
+            self.collector.add_in_frame(frame, error)
             return None
-        mistakes = [*_unknown_names(draft, compiled)]
+        errors = [*_unknown_names(draft, compiled)]
         target = None
-        known = {None, *draft.names(next(iter(draft.roles)))}
-        if not mistakes and self.front.target in known:
+        if not errors and self.front.target in {None, *draft.names(next(iter(draft.roles)))}:
             target, more = _target(self.front.target, compiled)
-            mistakes.extend(more)
-        for each in mistakes:
-            self.collector.add_in_frame(frame, each)
-        return None if mistakes else ResolvedFrame(frame, compiled, target)
+            errors.extend(more)
+        for error in errors:
+            self.collector.add_in_frame(frame, error)
+        return None if errors else ResolvedFrame(frame, compiled, target)
 
 
-def _unfitting(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
-    """What no word of a list has that a slot asks for, and what is most like it."""
-    wrong = [(c, v) for c, v in slot.where.items() if not any(_holds(word, c, v) for word in words)]
-    asked = [(c, one) for c, v in wrong for one in (v if isinstance(v, list) else [v])]
-    if not asked:
+def _check_names(collector: FindingCollector) -> None:
+    """Check that the names of roles, slots, bindings and columns are allowed."""
+    front, add = collector.block.front, collector.add
+    _check_roles(collector)
+    reserved = _RESERVED[front.kind]
+    for name in front.slots:
+        if name in reserved:
+            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
+        elif not _is_name(name) or name in _JINJA:
+            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters of ASCII, digits and _")
+    for role, bindings in front.bindings.items():
+        for name in bindings:
+            if name in front.slots:
+                add(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
+            elif not _is_name(name) or name in {"frame", *_JINJA}:
+                add(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
+    for name in front.columns:
+        if name in reserved or name in front.slots or not _is_name(name):
+            hint = "letters of ASCII, digits and _, and no column that rows have already"
+            add(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
+
+
+def _is_name(name: str) -> bool:
+    # Python normalizes some letters of other scripts to others; names keep to ASCII, where it does not.
+    return name.isidentifier() and name.isascii()
+
+
+def _check_roles(collector: FindingCollector) -> None:
+    front = collector.block.front
+    expected = KINDS[front.kind].roles
+    bindings = {frozenset(names) for names in front.bindings.values()}
+    if expected and (set(front.bindings) != set(expected) or len(bindings) != 1 or not all(front.bindings.values())):
+        message = "roles are `{}` and `{}`, with the same bindings in both, one at least".format(*expected)
+        collector.add(("roles",), "E102", message)
+
+
+def _check_references(collector: FindingCollector, draft: ResolvedBlock) -> None:
+    """Check that every slot, column and binding that front matter names exists, and that labels are valid."""
+    front, add = collector.block.front, collector.add
+    names = {*front.slots, *next(iter(front.bindings.values()))}
+    for number, name in enumerate(front.generalise):
+        if name in front.generalise[:number]:
+            add(("generalise", number), "E102", f"{name!r} is there twice")
+        if name not in names | {"frame"}:
+            add(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, names))
+    if front.target is not None and front.target not in names:
+        add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, names))
+    if front.target is None and front.needs_target:
+        add(("target",), "E112", "only an unmarked block has no target")
+    checker = ReferenceChecker(collector, draft)
+    for name, text in front.columns.items():
+        checker.check_column(text, ("columns", name))
+    KINDS[front.kind].check_references(front, checker)
+
+
+def _unmatched(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
+    """Return a message on the values of `where` that no word of the list has, and a hint."""
+    conditions = [(c, v) for c, v in slot.where.items() if not any(_matches(word, c, v) for word in words)]
+    missing = [(c, value) for c, v in conditions for value in (v if isinstance(v, list) else [v])]
+    if not missing:
         return f"no word of {slot.list} fits all of {dict(slot.where)}", "each fits some word"
-    cells = {str(word.columns[asked[0][0]]) for word in words if word.columns[asked[0][0]] is not None}
-    told = ", ".join(f"{column} {value!r}" for column, value in asked)
-    return f"no word of {slot.list} fits {told}", nearest(str(asked[0][1]), cells)
+    column, value = missing[0]
+    cells = {str(word.columns[column]) for word in words if word.columns[column] is not None}
+    values = ", ".join(f"{column} {value!r}" for column, value in missing)
+    return f"no word of {slot.list} fits {values}", nearest(str(value), cells)
 
 
-def _holds(word: Word, column: str, value: object) -> bool:
-    wanted = value if isinstance(value, list) else [value]
-    return word.columns[column] in wanted
+def _matches(word: Word, column: str, value: object) -> bool:
+    return word.columns[column] in (value if isinstance(value, list) else [value])
 
 
 def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[FrameError]:

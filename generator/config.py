@@ -1,4 +1,4 @@
-"""Templates resolved against word lists: slots are words, bindings are slots or rows, frames are segments."""
+"""What templates become when they are resolved: slots are words, bindings are slots or words, frames are segments."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from senseprobe.generator.word_lists import Word
 from senseprobe.release.schema import Kind
 
 ResolvedBinding = str | Word
-"""What a role puts in the place of a name: a slot's word, by the slot's name, or always the same word."""
+"""What a name stands for in a role: the words of the slot with this name, or always the same word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +50,26 @@ class ResolvedBlock:
         return self.product * len(self.frames)
 
     def names(self, role: str) -> dict[str, ResolvedBinding]:
-        """What each name stands for in a role: bindings hide slots."""
+        """Return what each name stands for in a role: bindings hide slots."""
         return {**{slot: slot for slot in self.slots}, **self.roles[role]}
 
     def words(self, role: str, name: str) -> tuple[Word, ...]:
-        """Every word that a name can stand for in a role."""
+        """Return every word that a name can stand for in a role."""
         bound = self.names(role)[name]
         return (bound,) if isinstance(bound, Word) else self.slots[bound]
 
     def reads(self, role: str, names: Iterable[str]) -> tuple[str, ...]:
-        """The slots, in declared order, on which what the names stand for depends."""
+        """Return the slots, in declared order, whose words the names stand for in a role."""
         bound = self.names(role)
-        found = {bound[name] for name in names if not isinstance(bound[name], Word)}
-        return tuple(slot for slot in self.slots if slot in found)
+        slots = {bound[name] for name in names if not isinstance(bound[name], Word)}
+        return tuple(slot for slot in self.slots if slot in slots)
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One template file's rows, not yet expanded.
+    """The rows of a template file, not yet expanded.
 
-    `columns` maps those that the template adds to their types; `full` names all that hold something in every row.
+    `columns` maps those that the template adds to their types; `full` names the columns without nulls.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Config:
 
     @property
     def kind(self) -> Kind:
-        """What a row is: a pair of sentences, a premise and its hypothesis, or a word in a sentence."""
+        """The kind of the rows."""
         return self.blocks[0].block.front.kind
 
     @property
@@ -90,6 +90,6 @@ class Config:
 
 
 def reference(text: str | None, slots: Iterable[str]) -> tuple[str, str] | None:
-    """``slot.column`` of a declared slot as its two parts; None where the text is a literal."""
+    """Return the two parts of ``slot.column`` where the slot is declared; None where the text is a literal."""
     slot, dot, column = (text or "").partition(".")
     return (slot, column) if dot and slot in slots else None

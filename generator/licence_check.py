@@ -1,4 +1,4 @@
-"""Under which licence a dataset may be released, given those of the lists that it uses."""
+"""The licence under which a dataset may be released, given the licences of the lists that it uses."""
 
 from collections.abc import Iterator
 
@@ -12,65 +12,62 @@ from senseprobe.release.metadata import Source
 
 
 def find_used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:
-    """The lists that the templates of a dataset name, by name; DeclarationError where one cannot be read."""
+    """Return the lists that a dataset's templates name, sorted; raise DeclarationError where one cannot be read."""
     names: dict[str, None] = {}
     for front in (block.front for template in dataset.templates for block in template.blocks):
         names |= dict.fromkeys(slot.list for slot in front.slots.values())
         bindings = [value for role in front.bindings.values() for value in role.values()]
         names |= dict.fromkeys(value.list for value in bindings if isinstance(value, Fixed))
-    return [found for name in sorted(names) if (found := lists.get(name))]
+    return [words for name in sorted(names) if (words := lists.get(name))]
 
 
 def list_licence(words: WordList) -> str:
-    """The SPDX expression of a list: all of its licences apply. Empty where it names none, and the dataset's holds."""
+    """Return the SPDX expression of a list, all of whose licences apply; empty where it has the dataset's licence."""
     names = [licence.name for licence in words.resource.licenses]
     return names[0] if len(names) == 1 else " AND ".join(f"({name})" for name in names)
 
 
 def release_licence(dataset: Dataset, lists: WordLists) -> str:
-    """The licence of a release of the dataset: the most restrictive of its own and those of its lists.
+    """Return the licence of a release: the most restrictive of the dataset's own and those of its lists.
 
-    DeclarationError where one of them cannot be used, or they cannot be combined.
+    Raise DeclarationError where one of them cannot be used, or they cannot be combined.
     """
     used = find_used_lists(dataset, lists)
     findings = [finding for words in used for finding in check_list_licences(words)]
     if findings := findings or [*check_dataset_licence(dataset, used)]:
         raise DeclarationError(findings)
-    return combined(_told(dataset, used))
+    return combined(_licences(dataset, used))
 
 
 def check_list_licences(words: WordList) -> Iterator[Finding]:
-    """E208 at each licence of a list that is no SPDX expression, or forbids what a release does."""
+    """Yield E208 at each licence of a list that is not an SPDX expression, or forbids what a release does."""
     path = words.path.with_name(DESCRIPTOR)
     for at, licence in enumerate(words.resource.licenses):
-        if wrong := _wrong({licence.name: licence.name}):
+        if error := _licence_error({licence.name: licence.name}):
             data = yaml_source.read_mapping(path)
             number = [resource["name"] for resource in data["resources"]].index(words.resource.name)
             line, column = yaml_source.locate([data], ("resources", number, "licenses", at, "name"))
-            yield Finding(path=yaml_source.format_path(path), line=line, column=column, code="E208", message=wrong)
+            yield Finding(path=yaml_source.format_path(path), line=line, column=column, code="E208", message=error)
 
 
 def check_dataset_licence(dataset: Dataset, used: list[WordList]) -> Iterator[Finding]:
-    """E208 where the dataset's own licence cannot be used, E209 where it and those of its lists cannot be one."""
-    own = _wrong({"": dataset.card.license})
-    # A list whose licence cannot be used is told for itself.
-    usable = [words for words in used if not _wrong({words.resource.name: list_licence(words)})]
-    if wrong := own or _wrong(_told(dataset, usable)):
-        path = dataset.folder / "dataset.yaml"
-        data = yaml_source.read_mapping(path)
-        line, column = yaml_source.locate([data], ("license",))
-        yield Finding(
-            path=yaml_source.format_path(path), line=line, column=column, code="E208" if own else "E209", message=wrong
-        )
+    """Yield E208 where the dataset's licence cannot be used, E209 where it cannot be combined with those of lists."""
+    own = _licence_error({"": dataset.card.license})
+    # A list whose licence cannot be used has a finding of its own.
+    usable = [words for words in used if not _licence_error({words.resource.name: list_licence(words)})]
+    if error := own or _licence_error(_licences(dataset, usable)):
+        path, code = dataset.folder / "dataset.yaml", "E208" if own else "E209"
+        line, column = yaml_source.locate([yaml_source.read_mapping(path)], ("license",))
+        yield Finding(path=yaml_source.format_path(path), line=line, column=column, code=code, message=error)
 
 
-def _told(dataset: Dataset, used: list[WordList]) -> dict[str, str]:
+def _licences(dataset: Dataset, used: list[WordList]) -> dict[str, str]:
     own = {"dataset.yaml": dataset.card.license}
     return own | {f"list {words.resource.name}": text for words in used if (text := list_licence(words))}
 
 
-def _wrong(licences: dict[str, str]) -> str | None:
-    """What is wrong with licences, each for itself or all together; an empty one, of a list, is left out."""
+def _licence_error(licences: dict[str, str]) -> str | None:
+    """Return what is wrong with one of the licences, or with all of them together."""
     try:
         for text in licences.values():
             alternatives(text)
@@ -81,7 +78,7 @@ def _wrong(licences: dict[str, str]) -> str | None:
 
 
 def describe_sources(dataset: Dataset, lists: WordLists) -> tuple[Source, ...]:
-    """What the card of a release says of the lists that its rows are made of."""
+    """Return what the card of a release says of the lists that its rows are made of."""
     return tuple(
         Source(
             name=words.resource.name,

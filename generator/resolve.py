@@ -171,8 +171,8 @@ class _Resolver:
         if not errors and self.front.target in {None, *draft.names(next(iter(draft.roles)))}:
             target, more = _target(self.front.target, compiled)
             errors.extend(more)
-        for error in errors:
-            self.collector.add_in_frame(frame, error)
+        for mistake in errors:
+            self.collector.add_in_frame(frame, mistake)
         return None if errors else ResolvedFrame(frame, compiled, target)
 
 

@@ -1,7 +1,7 @@
-"""Turns a frame into segments: literal text, and small templates that each depend on few names.
+"""Compiles a frame to segments: literal text, and small templates that each depend on few names.
 
-One sandboxed, immutable environment; a frame is parsed and compiled once. The whitelist of syntax is the real guard:
-the sandbox alone would let `'a' * 10**9` allocate gigabytes.
+There is one sandboxed, immutable environment; a frame is parsed and compiled once. The whitelist of syntax is the real
+guard: the sandbox alone would let `'a' * 10**9` allocate gigabytes.
 """
 
 import re
@@ -33,7 +33,7 @@ _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
 
 class FrameError(Exception):
-    """A frame that cannot be compiled: a code, a message, and the column from 1."""
+    """The frame cannot be compiled; with a code, a message, and the column from 1."""
 
     def __init__(self, code: str, message: str, column: int = 1, hint: str = "") -> None:
         self.code, self.message, self.column, self.hint = code, message, column, hint
@@ -58,7 +58,7 @@ def _printable(value: object) -> object:
 
 
 def environment(filters: Mapping[str, Callable[[str], str]]) -> jinja2.Environment:
-    """The environment of all frames: strict, sandboxed, without globals, tests or other filters than `filters`."""
+    """Return a strict and sandboxed environment for all frames, without globals and tests, with `filters` only."""
     env = _Sandbox(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_printable, cache_size=0)
     env.globals.clear()
     env.tests.clear()
@@ -77,11 +77,11 @@ def _of_text(name: str, work: Callable[[str], str]) -> Callable[[object], str]:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a frame: `source` evaluates it from the names in `reads`; `prints` are those that it puts out.
+    """A stretch of a frame: `source` evaluates it from the names in `reads`; `prints` are those that it outputs.
 
-    A literal reads nothing. `block` says that the segment is an `{% if %}`, whose text is more than a word. Where the
-    segment is no more than a text or a word, `source` is that text or the word's name, `filters` are what the word goes
-    through, and Jinja, which takes ten times as long, need not be asked.
+    A literal reads nothing. `block` is true for an `{% if %}`, whose text is more than a word. Where the segment is
+    only a text or a word, `source` is that text or the word's name, `filters` are applied to the word, and Jinja, which
+    takes ten times as long, is not used.
     """
 
     source: jinja2.Template | str
@@ -96,9 +96,9 @@ class Segment:
         return isinstance(self.source, str) and bool(self.reads) and not self.filters
 
     def render(self, values: Mapping[str, Word]) -> tuple[str, int]:
-        """The text of the segment, and how many of its characters are the article with its blank.
+        """Return the text of the segment, and how many of its characters are the article with its blank.
 
-        Raises jinja2.TemplateError where a value cannot be printed.
+        Raise jinja2.TemplateError where a value cannot be printed.
         """
         if isinstance(self.source, str) and not self.filters:
             return (str(values[self.source]) if self.reads else self.source), 0
@@ -122,7 +122,7 @@ class CompiledFrame:
 
 
 def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
-    """Parse, check against the whitelist and cut into segments; FrameError where the frame cannot be used."""
+    """Parse a frame, check it against the whitelist and cut it into segments; raise FrameError where it is invalid."""
     if (at := unprintable(source)) is not None:
         odd = source[at]
         name = unicodedata.name(odd, "a control character").lower()
@@ -140,7 +140,7 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
     except jinja2.TemplateError as error:
         raise FrameError("E107", f"not a frame: {error.message}") from None
     except (RecursionError, SyntaxError, ValueError):
-        # Jinja writes Python, whose own limits on nesting and on digits it does not know.
+        # Jinja writes Python code, which has limits of its own on nesting and on digits.
         raise FrameError("E107", "not a frame: nested too deeply, or a number with too many digits") from None
 
 
@@ -172,11 +172,11 @@ def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> FrameE
 
 
 def _tag(node: nodes.Node, env: jinja2.Environment, source: str) -> int:
-    """Column from 1 of the tag that holds the first node of this type: Jinja's nodes know their line only.
+    """Return the column from 1 of the tag with the first node of this type.
 
-    So each tag gets a line of its own.
+    Jinja's nodes know their line only, so each tag gets a line of its own.
     """
-    starts = [0, *(found.start() for found in _TAG.finditer(source))]
+    starts = [0, *(tag.start() for tag in _TAG.finditer(source))]
     tree = env.parse(_TAG.sub("\n", source))
     line = next((same.lineno for same in _walk(tree) if type(same) is type(node)), 1)
     return starts[min(line or 1, len(starts)) - 1] + 1  # some nodes have no line at all
@@ -207,10 +207,10 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
 
 
 def _column(source: str, word: str) -> int:
-    """Column from 1 of the first such word inside a `{{ }}` or `{% %}`."""
-    inside = _TAG_OR_TEXT.sub(lambda found: found[1] or " ", source)
-    found = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", inside)
-    return found.start() + 1 if found else 1
+    """Return the column from 1 of the first such word inside a `{{ }}` or `{% %}`."""
+    inside = _TAG_OR_TEXT.sub(lambda part: part[1] or " ", source)
+    match = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", inside)
+    return match.start() + 1 if match else 1
 
 
 def _pieces(tree: nodes.Template) -> Iterator[nodes.Node]:
@@ -239,7 +239,7 @@ def _segment(env: jinja2.Environment, node: nodes.Node) -> Segment:
 
 
 def _prints(node: nodes.Node) -> Iterator[str]:
-    """Names whose words reach the output; those that only decide between outputs do not."""
+    """Yield the names whose words reach the output; those that only choose between outputs do not."""
     match node:
         case nodes.Name():
             yield node.name

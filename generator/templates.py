@@ -7,7 +7,6 @@ merge by name in the first one's order. An empty body inherits the first one's f
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +23,20 @@ _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 RELEASE_FILE_NAMES = frozenset(
     ["changelog", "citation", "croissant", "licence", "license", "readme", "recipe", "release", "restored", "shard"]
 )
-"""What other files of a release are called, without endings: each config has a folder beside them."""
+"""Names of other files of a release, without endings: a config has a folder beside them."""
 
 
 def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False) -> Dataset:
-    """The dataset in `folder`, or of its templates `only` one; DeclarationError with every mistake of what was read.
+    """Return the dataset in `folder`, with all of its templates or `only` one.
 
-    In the recipe of a release, which is `frozen`, a config may be called as earlier versions let it be.
+    In the recipe of a release, which is `frozen`, configs may have names that earlier versions allowed. Raise
+    DeclarationError with every mistake of the files that were read.
     """
     path = folder / "dataset.yaml"
     display_path = yaml_source.format_path(path)
     data = yaml_source.read_mapping(path)
     card = yaml_source.validate(Card, data, [data], display_path, "E102")
-    findings = [*_card_mistakes(card, folder, display_path, data)]
+    findings = [*_check_card(card, folder, display_path, data)]
     if frozen:
         findings = [finding for finding in findings if finding.code != "E126"]
     templates = []
@@ -50,24 +50,21 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
     return Dataset(name=folder.name, folder=folder, card=card, templates=tuple(templates))
 
 
-def _card_mistakes(card: Card, folder: Path, display_path: str, data: CommentedMap) -> Iterator[Finding]:
-    def finding(message: str, *location: str | int, hint: str = "") -> Finding:
+def _check_card(card: Card, folder: Path, display_path: str, data: CommentedMap) -> Iterator[Finding]:
+    def finding(message: str, *location: str | int, hint: str = "", code: str = "E102") -> Finding:
         line, column = yaml_source.locate([data], location)
-        return Finding(path=display_path, line=line, column=column, code="E102", message=message, hint=hint)
+        return Finding(path=display_path, line=line, column=column, code=code, message=message, hint=hint)
 
-    there = {path.stem for path in folder.glob("*.j2")}
-    for config in sorted(there - set(card.configs)):
+    files = {path.stem for path in folder.glob("*.j2")}
+    for config in sorted(files - set(card.configs)):
         hint = "every template of the folder is published"
         yield finding(f"{config}.j2 is not among `configs`", "configs", hint=hint)
     for number, config in enumerate(card.configs):
         if not _CONFIG.fullmatch(config):
             yield finding(f"{config!r} cannot be the name of a config", "configs", number)
         if config.casefold() in RELEASE_FILE_NAMES:
-            hint = f"rename {config}.j2"
-            yield replace(
-                finding(f"{config!r} is the name of another file of a release", "configs", number, hint=hint),
-                code="E126",
-            )
+            message = f"{config!r} is the name of another file of a release"
+            yield finding(message, "configs", number, hint=f"rename {config}.j2", code="E126")
     for number, spec in enumerate(card.contrasts):
         for side, config in (("a", spec.a), ("b", spec.b)):
             if config not in card.configs:
@@ -75,7 +72,7 @@ def _card_mistakes(card: Card, folder: Path, display_path: str, data: CommentedM
 
 
 def read_template(path: Path) -> Template:
-    """The template in `path`; DeclarationError with every mistake of its front matter."""
+    """Return the template in `path`; raise DeclarationError with every mistake of its front matter."""
     display_path = yaml_source.format_path(path)
     sections = _sections(yaml_source.read_text(path, display_path), display_path)
     blocks: list[Block] = []
@@ -95,7 +92,7 @@ def read_template(path: Path) -> Template:
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
-                break  # without what they inherit, the other blocks would be full of mistakes that are none
+                break  # without what they inherit, the other blocks would report mistakes that are none
             continue
         blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
     if findings:
@@ -107,11 +104,10 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
     kind = merged.get("kind")
     if kind is None or (isinstance(kind, str) and kind in FRONTS):
         return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, display_path, "E102", line)
-    likely, place = _likely_kind(merged), yaml_source.locate(sources, ("kind",), line)
-    hint = f"kind: {', '.join(FRONTS)}"
-    findings = [
-        Finding(path=display_path, line=place[0], column=place[1], code="E102", message=f"no kind {kind!r}", hint=hint)
-    ]
+    likely = _likely_kind(merged)
+    at, column = yaml_source.locate(sources, ("kind",), line)
+    message, hint = f"no kind {kind!r}", f"kind: {', '.join(FRONTS)}"
+    findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
     try:
         yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, display_path, "E102", line)
     except DeclarationError as error:
@@ -120,11 +116,12 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
 
 
 def _likely_kind(merged: Mapping[str, Any]) -> str:
-    """Return the kind that front matter without a kind looks most like; the first kind takes what no other does."""
+    """Return the kind that front matter looks most like; the first kind takes what no other does."""
     return next(name for name in reversed(KINDS) if KINDS[name].is_likely(merged))
 
 
 Section = tuple[int, str]
+"""The line where a part of the file begins, and its text."""
 
 
 def _sections(text: str, display_path: str) -> list[tuple[Section, Section]]:
@@ -158,7 +155,7 @@ def _frames(body: Section) -> Iterator[Frame]:
         if not text.strip():
             continue
         source = text.strip()
-        # What begins a name is looked for from the end: a pattern that looks for both takes its time over many blanks.
+        # The beginning of an id is searched from the end: a pattern for the whole is slow where there are many blanks.
         start = source.rfind("{#")
         named = _NAME.fullmatch(source, start) if start >= 0 else None
         source = source[:start].rstrip() if named else source

@@ -1,4 +1,4 @@
-"""YAML that knows where it is: values with line and column, and every mistake of a file at once."""
+"""Reads YAML whose values know their line and column, and reports every mistake of a file at once."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
 
 MAX_BYTES = 16 * 2**20
-"""No declaration is larger than this; a larger file is a mistake or an attack."""
+"""Bytes of a file: a larger one is a mistake or an attack."""
 
 
 class Model(BaseModel):
@@ -29,18 +29,17 @@ class Model(BaseModel):
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 MAX_YAML = 512 * 2**10
-"""Characters of YAML in one piece: some seconds' work, and a hundred times what front matter needs."""
+"""Characters of YAML in one piece: they take some seconds, and front matter needs a hundredth of them."""
 
 MAX_DEPTH = 20
 """Levels of nesting; front matter needs five."""
-
 
 MAX_DIGITS = 30
 """Digits of a number; Python refuses to print those with thousands."""
 
 
 class _PlainComposer(Composer):
-    """Refuses what no declaration needs and an attack does, as aliases, by which a kilobyte can stand for gigabytes."""
+    """Refuses what only an attack needs, as aliases, with which a kilobyte can stand for gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - ruamel's own types
         event = self.parser.peek_event()
@@ -69,13 +68,13 @@ def format_path(path: Path) -> str:
 
 
 def read_mapping(path: Path) -> CommentedMap:
-    """Return the YAML mapping that a file holds; DeclarationError (E100, E101) where it cannot be read."""
+    """Return the YAML mapping of a file; raise DeclarationError (E100, E101) where it cannot be read."""
     display_path = format_path(path)
     return parse(read_text(path, display_path), display_path)
 
 
 def read_text(path: Path, display_path: str) -> str:
-    """The file as UTF-8 text with line feeds at line ends; DeclarationError where it cannot be read."""
+    """Return the text of a UTF-8 file, with line feeds at line ends; raise DeclarationError (E100) where it fails."""
     try:
         if path.exists() and not path.is_file():
             raise DeclarationError([_finding(display_path, "E100", "is no plain file")])
@@ -91,10 +90,10 @@ def read_text(path: Path, display_path: str) -> str:
 
 @lru_cache(maxsize=32)
 def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
-    """A YAML mapping whose nodes know their place; DeclarationError (E101) where it is none.
+    """Return a YAML mapping whose nodes know their position; raise DeclarationError (E101) where it is not one.
 
-    `first_line` is the line of the file on which `text` begins. The last few mappings are kept, since several checks
-    read the same file: nobody may change what is returned.
+    `first_line` is the line of the file on which `text` begins. The last few mappings are cached, since several checks
+    read the same file: do not change what is returned.
     """
     if len(text) > MAX_YAML:
         message = f"more than {MAX_YAML >> 10} KiB of YAML"
@@ -113,7 +112,7 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
             [_finding(display_path, "E101", f"malformed YAML: {message}", line, column, hint)]
         ) from None
     except (YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError, AssertionError) as error:
-        # ruamel lets some of its own slips through on hostile input; all of them mean that this is no YAML of ours.
+        # On hostile input ruamel raises errors of its own code too; all of them mean that this is not valid YAML.
         message = f"malformed YAML: {type(error).__name__}"
         raise DeclarationError([_finding(display_path, "E101", message, first_line)]) from None
     if data is None:
@@ -124,11 +123,11 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
 
 
 def locate(sources: Sequence[CommentedMap], location: Sequence[str | int], default: int = 1) -> tuple[int, int]:
-    """Line and column, from 1, of the node at `location`, or of the deepest node on the way to it.
+    """Return line and column, from 1, of the node at `location`, or of the deepest node on the way to it.
 
     `sources` are the mappings that were merged, those that override first.
     """
-    depth, line, column = max((_descend(data, location) for data in sources), key=lambda found: found[0])
+    depth, line, column = max((_descend(data, location) for data in sources), key=lambda position: position[0])
     return (line, column) if depth else (default, 1)
 
 
@@ -153,7 +152,7 @@ def validate(
     code: str,
     first_line: int = 1,
 ) -> ModelT:
-    """`data`, merged from `sources`, as a record; DeclarationError with one finding for each mistake."""
+    """Return `data`, merged from `sources`, as a record; raise DeclarationError with a finding for each mistake."""
     try:
         return model.model_validate(data)
     except (ValidationError, RecursionError) as error:
@@ -176,7 +175,7 @@ def _mistakes(
             str(step) for step in mistake["loc"] if step != "[key]" and not str(step).startswith("function-")
         )
         message = f"{name}: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}"
-        # A union reports each of its members at the same place: the first is enough. A missing key has no place.
+        # A union reports each of its members at the same position: the first is enough. A missing key has none.
         missing = name if mistake["type"] == "missing" and len(mistake["loc"]) == 1 else ""
         findings.setdefault((line, column, missing), _finding(display_path, code, message, line, column))
     return list(findings.values())

@@ -185,9 +185,9 @@ def test_writers_at_once_keep_each_others_answers(folder: Path) -> None:
     """Both read the empty file before either wrote it."""
     path = folder / "answers.json"
     one, other = AnswerCache(path), AnswerCache(path)
-    one.learn("plural", "wolf", "wolves")
-    other.learn("plural", "tooth", "teeth")
-    other.learn("a", "nth", "an")
+    one.add("plural", "wolf", "wolves")
+    other.add("plural", "tooth", "teeth")
+    other.add("a", "nth", "an")
     one.save()
     other.save()
     assert json.loads(path.read_bytes()) == {"a": {"nth": "an"}, "plural": {"wolf": "wolves", "tooth": "teeth"}}
@@ -210,11 +210,11 @@ def test_the_file_stays_small(tmp_path: Path) -> None:
     answers = AnswerCache(path)
     texts = [f"{number:>05}".rjust(LONGEST, "\U0001f98a") for number in range(MAX_ANSWERS + 5)]
     for text in texts:
-        answers.learn("plural", text, text)
+        answers.add("plural", text, text)
     long = "x" * (LONGEST + 1)
     for text, answer in ((long, "x"), ("x", long), ("\ud800", "x"), ("x", "\n"), ("", "x")):
-        answers.learn("plural", text, answer)
-    answers.learn("a", "x", "the")
+        answers.add("plural", text, answer)
+    answers.add("a", "x", "the")
     answers.save()
     assert list(json.loads(path.read_bytes())["plural"]) == texts[5:]
     assert json.loads(path.read_bytes())["a"] == {}

@@ -114,7 +114,7 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
 
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, places=[*places], rows_of=rows_of)))
+    return Release(folder, freeze(plan, folder, progress, partial(approve, folders=[*places], rows_of=rows_of)))
 
 
 def import_release(
@@ -252,14 +252,14 @@ def diff(a: str, b: str) -> ReleaseDiff:
     Not verified, but rows that are read are held against their content hash. Raises ReleaseError where there is no such
     release or config, and DamagedRelease where rows are not those of the manifest.
     """
-    from senseprobe.generator.version_check import changes
+    from senseprobe.generator.version_check import diff_versions
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
 
     (old, first), (new, second) = _find(a), _find(b)
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
-    return changes(open_release(old), open_release(new), rows_of, first or second)
+    return diff_versions(open_release(old), open_release(new), rows_of, first or second)
 
 
 def verify(

@@ -9,10 +9,10 @@ from pyarrow import Schema
 
 from senseprobe.errors import DamagedRelease, DeclarationError
 from senseprobe.generator.config import Config
-from senseprobe.generator.dataset import Catalogue
-from senseprobe.generator.licence_check import licence_of, sources_of
+from senseprobe.generator.dataset import ResolvedDataset
+from senseprobe.generator.licence_check import describe_sources, release_licence
 from senseprobe.generator.recipe import open_recipe, recipe_files
-from senseprobe.generator.retired_ids import read_retired, refusal
+from senseprobe.generator.retired_ids import read_retired, retired_id_check
 from senseprobe.importers.plan import is_import, verify_import
 from senseprobe.importers.plan import rows_of as imported_rows_of
 from senseprobe.records import Finding
@@ -26,7 +26,7 @@ from senseprobe.release.schema import design_schema
 from senseprobe.release.verify import verify_all_but_rows, verify_release
 
 
-def plan_of(catalogue: Catalogue, version: str) -> Plan:
+def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
     """Return what is frozen of a dataset at a version; raise DeclarationError where its licences do not allow it."""
     configs = []
     for config in catalogue.configs:
@@ -39,13 +39,13 @@ def plan_of(catalogue: Catalogue, version: str) -> Plan:
             design=design,
             levels=catalogue.levels(config),
             description=front.description,
-            expect=front.expect.model_dump(),
+            expect=front.expected.model_dump(),
             accept={**catalogue.dataset.card.accept, **front.accept},
-            left_out=catalogue.left_out(config).ids,
+            left_out=catalogue.excluded_rows(config).ids,
         )
         configs.append(plan)
     card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})
-    card["license"] = licence_of(catalogue.dataset, catalogue.lists)
+    card["license"] = release_licence(catalogue.dataset, catalogue.lists)
     return Plan(
         dataset=catalogue.dataset.name,
         version=version,
@@ -54,12 +54,12 @@ def plan_of(catalogue: Catalogue, version: str) -> Plan:
         contrasts=catalogue.dataset.contrasts,
         recipe=lambda: recipe_files(catalogue),
         senseprobe=installed_version("senseprobe"),
-        lists=sources_of(catalogue.dataset, catalogue.lists),
-        watch=refusal(read_retired(catalogue.dataset.folder), catalogue.dataset.folder),
+        lists=describe_sources(catalogue.dataset, catalogue.lists),
+        watch=retired_id_check(read_retired(catalogue.dataset.folder), catalogue.dataset.folder),
     )
 
 
-def _write_config(catalogue: Catalogue, config: Config, folder: Path, schema: Schema, progress: Told) -> None:
+def _write_config(catalogue: ResolvedDataset, config: Config, folder: Path, schema: Schema, progress: Told) -> None:
     write_rows(folder, schema, config.size, partial(catalogue.rows, config), progress)
 
 
@@ -70,7 +70,7 @@ def rows_of(recipe: Path, dataset: str) -> dict[str, Rows]:
     return rows_by_config(open_recipe(recipe, dataset))
 
 
-def rows_by_config(catalogue: Catalogue) -> dict[str, Rows]:
+def rows_by_config(catalogue: ResolvedDataset) -> dict[str, Rows]:
     """Return what makes the rows of each config of a dataset."""
     return {config.name: partial(catalogue.rows, config) for config in catalogue.configs}
 
@@ -83,8 +83,8 @@ def card_sources(folder: Path, manifest: Manifest) -> CardSources:
     if is_import(folder / "recipe"):
         return CardSources(creation=None)
     catalogue = open_recipe(folder / "recipe", str(manifest.data["dataset"]))
-    left_out = {config.name: out.ids for config in catalogue.configs if (out := catalogue.left_out(config))}
-    return CardSources(lists=sources_of(catalogue.dataset, catalogue.lists), left_out=left_out)
+    left_out = {config.name: out.ids for config in catalogue.configs if (out := catalogue.excluded_rows(config))}
+    return CardSources(lists=describe_sources(catalogue.dataset, catalogue.lists), left_out=left_out)
 
 
 def verify_with_card(

@@ -18,7 +18,7 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 
 if TYPE_CHECKING:
-    from senseprobe.generator.dataset import Catalogue
+    from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.hub.upload import Gate, PublishResult
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 Progress = Callable[[int], None]
 
 
-def open_catalogue(name: str) -> Catalogue:
+def open_catalogue(name: str) -> ResolvedDataset:
     """Read, resolve and check the dataset ``DATASET[/CONFIG]``.
 
     Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
     """
-    from senseprobe.generator.dataset import lists_of, open_dataset
+    from senseprobe.generator.dataset import open_dataset, open_word_lists
 
     dataset, _, config = name.partition("/")
     layer = project.find_dataset(dataset)
-    catalogue = open_dataset(layer.templates / dataset, lists_of(layer), only=config or None)
+    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None)
     if not catalogue.configs:
         raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
     return catalogue
@@ -100,7 +100,7 @@ def build(
 
 
 def _check_size(
-    catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
+    catalogue: ResolvedDataset, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
 ) -> None:
     """State the size of what a plan writes, `sizes` rows by config; raise ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
@@ -124,7 +124,7 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
 
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, places=[*places], rows_of=rows_of)))
+    return Release(folder, freeze(plan, folder, progress, partial(approve, folders=[*places], rows_of=rows_of)))
 
 
 def import_release(
@@ -232,7 +232,7 @@ def restore(
     return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, say=say)
 
 
-def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, Catalogue]:
+def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
     """Return the folder of a new release, and the catalogue that it is built from."""
     _check_version(version)
     if "/" in dataset:
@@ -268,14 +268,14 @@ def diff(a: ReleaseSpec, b: ReleaseSpec) -> ReleaseDiff:
     hash. Raises ReleaseError where there is no such release or config, and DamagedRelease where rows are not those of
     the manifest.
     """
-    from senseprobe.generator.version_check import changes
+    from senseprobe.generator.version_check import diff_versions
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
 
     (old, first), (new, second) = _find(a), _find(b)
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
-    return changes(open_release(old), open_release(new), rows_of, first or second)
+    return diff_versions(open_release(old), open_release(new), rows_of, first or second)
 
 
 def verify(

@@ -26,7 +26,7 @@ from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
-from senseprobe.generator.word_lists import DESCRIPTOR, WordLists, show
+from senseprobe.generator.word_lists import DESCRIPTOR, WordLists
 from senseprobe.messages import offered
 from senseprobe.project import MARKER, Layer, built_in
 
@@ -140,7 +140,7 @@ def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     folder = layer.templates / dataset
     path = folder / f"{config}.j2"
     if os.path.lexists(path):
-        raise SenseprobeError(f"{show(path)} is there already: choose another name for the config")
+        raise SenseprobeError(f"{yaml_source.format_path(path)} is there already: choose another name for the config")
     if dataset in built_in().datasets() and not folder.is_dir():
         raise SenseprobeError(f"{dataset} is a built-in dataset, which yours would hide: choose another name")
     lists = dict(_missing_lists(layer, kind))
@@ -169,7 +169,9 @@ def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
     for name in missing:
         path = layer.wordlists / f"{name}.csv"
         if os.path.lexists(path):
-            raise SenseprobeError(f"{show(path)} is there and not in {DESCRIPTOR}: describe it, or remove it")
+            raise SenseprobeError(
+                f"{yaml_source.format_path(path)} is there and not in {DESCRIPTOR}: describe it, or remove it"
+            )
         yield path, read_template_file(f"lists/{name}.csv")
     if missing:
         yield layer.wordlists / DESCRIPTOR, _descriptor(layer.wordlists / DESCRIPTOR, missing)
@@ -190,7 +192,7 @@ def _card(path: Path, dataset: str, config: str, kind: str) -> str:
 
 def _read_yaml(path: Path) -> str:
     """Read a file with its own line ends; raise DeclarationError where it is not YAML as declarations have it."""
-    display_path = show(path)
+    display_path = yaml_source.format_path(path)
     yaml_source.parse(yaml_source.read_text(path, display_path), display_path)
     return path.read_bytes().decode("utf-8-sig")
 
@@ -198,14 +200,16 @@ def _read_yaml(path: Path) -> str:
 def _with_item(path: Path, text: str, key: str, item: str) -> str:
     added = append_item(text.replace("\r\n", "\n"), key, item)
     if added is None:
-        raise SenseprobeError(f"{show(path)}: `{key}` is no list that can be added to: write it with an item in a line")
+        raise SenseprobeError(
+            f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to: write it with an item in a line"
+        )
     return added.replace("\n", "\r\n") if "\r\n" in text else added
 
 
 def _add_bibliography(layer: Layer) -> dict[Path, str]:
     """Return the list of sources with the one that the files cite; nothing where it has that already."""
     path = layer.wordlists / "references.bib"
-    text = yaml_source.read_text(path, show(path)) if path.exists() else ""
+    text = yaml_source.read_text(path, yaml_source.format_path(path)) if path.exists() else ""
     if _CITED.search(text):
         return {}
     return {
@@ -226,7 +230,9 @@ def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str])
         try:
             return resolve(read_template(path), word_lists, environment(English().filters())).size
         except DeclarationError as error:
-            if project_findings := [finding for finding in error.findings if finding.path != show(path)]:
+            if project_findings := [
+                finding for finding in error.findings if finding.path != yaml_source.format_path(path)
+            ]:
                 raise DeclarationError(project_findings) from None
             message = f"no {kind} can be made of the lists of this project: {error.findings[0].message}"
             raise SenseprobeError(message) from None

@@ -8,7 +8,7 @@ from senseprobe.generator.schema import Fixed
 from senseprobe.generator.templates import Dataset
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists, show
 from senseprobe.records import Finding
-from senseprobe.release.licences import alternatives, combined
+from senseprobe.release.licences import alternatives, combine_licences
 from senseprobe.release.metadata import Source
 
 
@@ -37,7 +37,7 @@ def licence_of(dataset: Dataset, lists: WordLists) -> str:
     findings = [finding for words in used for finding in mistakes_of_list(words)]
     if findings := findings or [*mistake_of_dataset(dataset, used)]:
         raise DeclarationError(findings)
-    return combined(_told(dataset, used))
+    return combine_licences(_told(dataset, used))
 
 
 def mistakes_of_list(words: WordList) -> Iterator[Finding]:
@@ -73,7 +73,7 @@ def _wrong(licences: dict[str, str]) -> str | None:
     try:
         for text in licences.values():
             alternatives(text)
-        combined(licences)
+        combine_licences(licences)
     except ReleaseError as error:
         return str(error)
     return None

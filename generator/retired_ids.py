@@ -16,7 +16,7 @@ from senseprobe.generator import yaml_source
 from senseprobe.generator.word_lists import show
 from senseprobe.messages import printable
 from senseprobe.records import Finding
-from senseprobe.release.verdicts import id_lines
+from senseprobe.release.verdicts import read_id_table
 
 RETIRED = "retired.csv"
 
@@ -46,7 +46,7 @@ def read_retired(folder: Path) -> dict[str, Retired]:
         raise DeclarationError([Finding(path=shown, code="E100", message="is no plain file")])
     found: dict[str, Retired] = {}
     findings = []
-    for line, row in id_lines(yaml_source.read_text(path, shown), shown, _COLUMNS[:1], _COLUMNS[1:]):
+    for line, row in read_id_table(yaml_source.read_text(path, shown), shown, _COLUMNS[:1], _COLUMNS[1:]):
         if wrong := _wrong(row["id"], found):
             message = f"{row['id']!r} {wrong}" if row["id"] else wrong
             findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))

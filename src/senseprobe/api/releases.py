@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.freeze import Plan
     from senseprobe.release.release import Release
-    from senseprobe.release.restore import Say
+    from senseprobe.release.restore import Notify
 
 
 Progress = Callable[[int], None]
@@ -72,7 +72,7 @@ def build(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
@@ -90,7 +90,7 @@ def build(
 
 
 def _check_size(
-    catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
+    catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Notify | None
 ) -> None:
     """State the size of what a plan writes, `sizes` rows by config; ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
@@ -150,14 +150,14 @@ def build_shard(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Path:
     """Make shard `shard` (from 0) of `shards` of a release alone, in a folder of its own, which is returned.
 
     Raises as `build` does; rows, bytes and space are those of the shard.
     """
     from senseprobe.recipes import plan_of, rows_by_config
-    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, rows_dealt, write_shard
+    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, shard_rows, write_shard
 
     if not 0 <= shard < shards:
         raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
@@ -167,7 +167,7 @@ def build_shard(
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
-    sizes = rows_dealt({config.name: config.size for config in plan.configs}, shard, shards)
+    sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
     _check_size(catalogue, plan, folder, sizes, force=force, say=say)
     write_shard(part, folder, progress)
     return folder
@@ -199,7 +199,7 @@ def restore(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Make again, from its recipe, the rows of a release that keeps only manifest and recipe; where it is, or in `out`.
 
@@ -272,15 +272,15 @@ def verify(
     such release.
     """
     from senseprobe.recipes import verify_with_card
-    from senseprobe.release.verify import cited, recipe_is_whole
+    from senseprobe.release.verify import content_hash_findings, is_recipe_intact
 
     folder, config = _find(release)
     manifest, findings = verify_with_card(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
     if manifest and content:
-        findings += cited(manifest, content)
-    if rebuild and manifest and recipe_is_whole(findings):
+        findings += content_hash_findings(manifest, content)
+    if rebuild and manifest and is_recipe_intact(findings):
         from senseprobe.recipes import rebuild as again
 
         away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}

@@ -20,7 +20,7 @@ from senseprobe.hub.client import Place, check_repo, client, explained, token, w
 from senseprobe.hub.pull import Verify, fetch
 from senseprobe.hub.upload import GATES, Gate, Published, Task, look
 from senseprobe.messages import printable
-from senseprobe.release.licences import alternatives, declared
+from senseprobe.release.licences import alternatives, declared_licence
 from senseprobe.release.manifest import NAME, read_manifest
 from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED
@@ -35,7 +35,7 @@ def why_not_shared(card: Mapping[str, Any]) -> str | None:
 
     It may under an SPDX licence that allows changed versions, as a release is one of what it was made from.
     """
-    licence = declared(card.get("license"))
+    licence = declared_licence(card.get("license"))
     if not licence:
         return "it declares no licence"
     try:

@@ -20,8 +20,8 @@ from senseprobe.messages import listed, sized
 from senseprobe.records import Finding
 from senseprobe.release.manifest import NAME, VERSION, Manifest
 from senseprobe.release.release import Release
-from senseprobe.release.verify import uncalled_for, verify_release
-from senseprobe.release.versions import numbers
+from senseprobe.release.verify import unexpected_files, verify_release
+from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -66,7 +66,7 @@ def _find(place: Place, timeout: float) -> Found:
         raise ReleaseError(f"{place.tag} of {place.repo} is no release of senseprobe: it has no usable {NAME}")
     if held.manifest.data["version"] != place.version:
         raise ReleaseError(f"{place.tag} of {place.repo} holds {held.manifest.name}: ask its authors")
-    if findings := [*differences(held, held.manifest), *uncalled_for(held.manifest)]:
+    if findings := [*differences(held, held.manifest), *unexpected_files(held.manifest)]:
         raise damaged(str(place), findings)
     return Found(commit, held.manifest, held.files)
 
@@ -80,7 +80,7 @@ def _commit(api: "HfApi", place: Place) -> str:
     except RevisionNotFoundError:
         refs = api.list_repo_refs(place.repo, repo_type="dataset")
     tags = [tag.name[1:] for tag in refs.tags if tag.name.startswith("v")]
-    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=numbers, reverse=True))
+    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=parse_version, reverse=True))
     raise ReleaseError(f"{place.repo} has no version {place.version}: there is {there or 'none'}")
 
 

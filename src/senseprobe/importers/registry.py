@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 from senseprobe.importers import crowspairs, seat, sssb, stereoset, winobias, winogender
 from senseprobe.importers.sources import Format
-from senseprobe.release.citation import find
+from senseprobe.release.citation import find_entry
 
 
 def entry(key: str) -> str:
     """The BibTeX of the entry with a key that is there."""
-    found = find(_BIBLIOGRAPHY, key)
+    found = find_entry(_BIBLIOGRAPHY, key)
     if found is None:
         raise KeyError(key)
     return f"{found.text}\n"

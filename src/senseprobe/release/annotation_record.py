@@ -203,7 +203,7 @@ def dumped(rounds: Sequence[Round]) -> bytes:
     return (json.dumps(told, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
-def design(told: Round) -> str:
+def describe_sample(told: Round) -> str:
     """How rows were chosen, and how many people looked at each."""
     protocol = told.protocol
     chosen = f" where {protocol.where}" if protocol.where else ""
@@ -217,13 +217,13 @@ def design(told: Round) -> str:
     )
 
 
-def thresholds(told: Round) -> str:
+def describe_rule(told: Round) -> str:
     """The rule that made verdicts of answers, with its numbers."""
     numbers = ", ".join(f"{name} {_number(value)}" for name, value in sorted(told.protocol.thresholds.items()))
     return f"{told.protocol.rule}{f' ({numbers})' if numbers else ''}"
 
 
-def annotators(told: Round) -> str:
+def describe_annotators(told: Round) -> str:
     """Who answered, as far as that may be told."""
     people = counted(told.annotators.count, "annotator")
     named = "under pseudonyms" if told.annotators.pseudonyms else "under their names"
@@ -232,13 +232,13 @@ def annotators(told: Round) -> str:
     return f"{people}, {named}; {said if groups else 'nothing is told of their groups'}"
 
 
-def answers(told: Round) -> str:
+def describe_answers(told: Round) -> str:
     """How many answers there are."""
     skipped = f", {told.skipped} skipped" if told.skipped else ""
     return f"{told.annotations} of {counted(told.answered, 'row')}, {told.per_item} for each{skipped}"
 
 
-def agreement(fact: AgreementFact) -> str:
+def describe_agreement(fact: AgreementFact) -> str:
     """How well people agreed on a question."""
     alpha = "not estimable" if fact.alpha is None else f"{fact.alpha:.2f}"
     if fact.alpha is not None and fact.low is not None and fact.high is not None:
@@ -247,7 +247,7 @@ def agreement(fact: AgreementFact) -> str:
     return f"Krippendorff's alpha {alpha}{same}, from {fact.answers} answers on {counted(fact.items, 'row')}"
 
 
-def decided(told: Round) -> str:
+def describe_decisions(told: Round) -> str:
     """How many rows became what, and how many of these were reported."""
     again = {name: told.verdicts[name] for name in (REPORTED, STAYED) if name in told.verdicts}
     states = ", ".join(f"{name} {count}" for name, count in sorted(told.verdicts.items()) if name not in again)
@@ -266,7 +266,7 @@ def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
         "rai:dataAnnotationPlatform": list(dict.fromkeys(told.platform for told in rounds)),
         "rai:dataAnnotationProtocol": [_protocol(told) for told in rounds],
         "rai:annotationsPerItem": "; ".join(per_item),
-        "rai:annotatorDemographics": [f"{told.project}: {annotators(told)}" for told in rounds],
+        "rai:annotatorDemographics": [f"{told.project}: {describe_annotators(told)}" for told in rounds],
         "rai:dataAnnotationAnalysis": [text for told in rounds for text in _analysis(told)],
         **({"rai:machineAnnotationTools": tools} if tools else {}),
     }
@@ -274,7 +274,7 @@ def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
 
 def _protocol(told: Round) -> str:
     questions = "; ".join(f"{each.id}: {each.text}{_choices(each.choices)}" for each in told.protocol.questions)
-    return f"{told.project}: {design(told)}. Questions: {questions}. Verdicts by {thresholds(told)}."
+    return f"{told.project}: {describe_sample(told)}. Questions: {questions}. Verdicts by {describe_rule(told)}."
 
 
 def _choices(choices: Sequence[str]) -> str:
@@ -282,8 +282,8 @@ def _choices(choices: Sequence[str]) -> str:
 
 
 def _analysis(told: Round) -> Iterator[str]:
-    yield f"{told.project}: answers: {answers(told)}; decided: {decided(told)}"
-    yield from (f"{told.project}, {fact.question}: {agreement(fact)}" for fact in told.agreement)
+    yield f"{told.project}: answers: {describe_answers(told)}; decided: {describe_decisions(told)}"
+    yield from (f"{told.project}, {fact.question}: {describe_agreement(fact)}" for fact in told.agreement)
 
 
 def _number(value: float) -> str:

@@ -14,8 +14,8 @@ from senseprobe.release import annotation_record, markup
 from senseprobe.release.citation import bibtex, paper
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.manifest import CARDS
-from senseprobe.release.markup import code, prose
-from senseprobe.release.metadata import About
+from senseprobe.release.markup import code_span, escape_markdown
+from senseprobe.release.metadata import DocumentInput
 from senseprobe.release.schema import design_schema, meanings
 from senseprobe.release.verdicts import Verdict
 
@@ -55,7 +55,7 @@ _GATE = {
 _SINCE_CROISSANT = {"source_datasets", *_GATE, "dataset_info"}
 
 
-def render(about: About) -> str:
+def render(about: DocumentInput) -> str:
     """The card of a release, front matter and text."""
     designs = {name: Design.from_dict(about.config(name)["design"]) for name in about.facts["order"]}
     told = {
@@ -75,13 +75,13 @@ def render(about: About) -> str:
     return f"---\n{front(about)}---\n\n{text}"
 
 
-def front(about: About, form: int = CARDS) -> str:
+def front(about: DocumentInput, form: int = CARDS) -> str:
     """The lines of the front matter as a card of this form has them: 1 from before Croissant, without the gate."""
     told = front_matter(about)
     if form == 1:
         told = {key: value for key, value in told.items() if key not in _SINCE_CROISSANT}
         told["tags"] = [tag for tag in told["tags"] if tag != "croissant"]
-    return markup.dump(told)
+    return markup.dump_yaml(told)
 
 
 def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
@@ -91,7 +91,7 @@ def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
     return {name: levels[name] for name in names}
 
 
-def _left_out(about: About) -> list[Verdict]:
+def _left_out(about: DocumentInput) -> list[Verdict]:
     """The verdicts of the rows that they leave out, config by config, in the order of the rows."""
     return [about.verdicts[name] for config in about.facts["order"] for name in about.left_out.get(config, ())]
 
@@ -106,7 +106,7 @@ def _template() -> jinja2.Template:
     env = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    env.filters.update(cell=_cell, quoted=_quoted, code=code, prose=prose)
+    env.filters.update(cell=_cell, quoted=_quoted, code=code_span, prose=escape_markdown)
     env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT)
     return env.from_string(source)
 
@@ -121,7 +121,7 @@ def _quoted(text: object) -> str:
     return "\n> ".join(str(text).splitlines())
 
 
-def front_matter(about: About) -> dict[str, Any]:
+def front_matter(about: DocumentInput) -> dict[str, Any]:
     """What the Hub reads: licence, configs with their files, columns and sizes, and what a gate asks."""
     card, order, imported = about.card, about.facts["order"], bool(about.card.get("imported"))
     kinds = list(dict.fromkeys(str(about.config(name)["design"]["kind"]) for name in order))
@@ -142,7 +142,7 @@ def front_matter(about: About) -> dict[str, Any]:
     }
 
 
-def _senses(about: About) -> list[str]:
+def _senses(about: DocumentInput) -> list[str]:
     """A tag where a config is about a sense of an ambiguous word, and not about a group alone."""
     there = any(about.config(name)["design"]["sense_type"] for name in about.facts["order"])
     return ["word-senses"] if there else []
@@ -168,7 +168,7 @@ def _config(name: str, *, first: bool) -> dict[str, Any]:
     return {"config_name": name, **default, "data_files": [{"split": "test", "path": f"{name}/test-*.parquet"}]}
 
 
-def _info(about: About, name: str) -> dict[str, Any]:
+def _info(about: DocumentInput, name: str) -> dict[str, Any]:
     """A config's columns and sizes as the `datasets` library states them."""
     facts, memory = about.config(name), about.memory[name]
     return {

@@ -6,13 +6,13 @@ from typing import Any
 
 from senseprobe.messages import counted, listed, shortened
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
-from senseprobe.release.markup import code, prose
+from senseprobe.release.markup import code_span, escape_markdown
 
 _HEADINGS = ("### Added", "### Changed", "### Removed")
 _SINCE = re.compile(r"Since [A-Za-z0-9_-]+@[0-9.]+: (?:nothing changed|(?:MAJOR|MINOR|PATCH) \([0-9.]+ or higher\))\.")
 
 
-def entry(diff: ReleaseDiff) -> str:
+def render_entry(diff: ReleaseDiff) -> str:
     """The entry, in the form of Keep a Changelog, without a date; it ends with a line feed."""
     name, _, version = diff.new.partition("@")
     lines = [f"## {name} {version}", "", f"Since {diff.old}: {_summary(diff)}"]
@@ -44,7 +44,7 @@ def _summary(diff: ReleaseDiff) -> str:
 def _came_or_went(diff: ReleaseDiff, what: str) -> Iterator[str]:
     """What was ``added``, or ``removed``: configs, rows with their words, columns, contrasts."""
     for change in diff.configs:
-        name, elsewhere = code(change.config), change.before if what == "added" else change.after
+        name, elsewhere = code_span(change.config), change.before if what == "added" else change.after
         if elsewhere is None:
             yield f"config {name}: {getattr(change, what)} rows"
         elif getattr(change, what):
@@ -54,42 +54,42 @@ def _came_or_went(diff: ReleaseDiff, what: str) -> Iterator[str]:
             yield f"{name}: {_columns(columns)}"
         yield from _by_verdict(change, what)
     if names := diff.contrasts.get(what):
-        yield f"contrasts {listed(map(code, names))}"
+        yield f"contrasts {listed(map(code_span, names))}"
 
 
 def _changed(diff: ReleaseDiff) -> Iterator[str]:
     for change in diff.configs:
-        name = code(change.config)
+        name = code_span(change.config)
         if change.edited:
-            columns = listed(f"{code(column)} ({rows})" for column, rows in change.columns.items())
+            columns = listed(f"{code_span(column)} ({rows})" for column, rows in change.columns.items())
             yield f"{name}: {_rows(change, 'edited')} in {columns}"
         if change.turned:
             yield f"{name}: the label of {change.turned} rows is turned round: the stereotype is now its counterpart"
         for column, (was, now) in change.samples.items():
             if column not in change.labels:
-                yield f"{name}: {code(column)}, for example {_label(was)} → {_label(now)}"
+                yield f"{name}: {code_span(column)}, for example {_label(was)} → {_label(now)}"
         for column, labels in change.labels.items():
             told = listed(f"{_label(each.was)} → {_label(each.now)} ({each.rows})" for each in labels)
-            yield f"{name}: {code(column)} {told}"
+            yield f"{name}: {code_span(column)} {told}"
         for column, (was, now) in change.schema.get("changed", {}).items():
-            yield f"{name}: column {code(column)} is {now} and was {was}"
+            yield f"{name}: column {code_span(column)} is {now} and was {was}"
         for key, (was, now) in change.design.items():
-            yield f"{name}: design, {code(key)}: {_label(shortened(was))} → {_label(shortened(now))}"
+            yield f"{name}: design, {code_span(key)}: {_label(shortened(was))} → {_label(shortened(now))}"
         if change.moved:
             yield f"{name}: rows or columns in another order"
         if change.about:
             yield f"{name}: {', '.join(change.about)}"
     if names := diff.contrasts.get("changed"):
-        yield f"contrasts {listed(map(code, names))}"
+        yield f"contrasts {listed(map(code_span, names))}"
     if diff.card:
-        yield f"card: {', '.join(code(key) for key in diff.card)}"
+        yield f"card: {', '.join(code_span(key) for key in diff.card)}"
     if diff.recipe and not diff.configs:
-        yield f"recipe: {listed(map(code, diff.recipe))}"
+        yield f"recipe: {listed(map(code_span, diff.recipe))}"
 
 
 def _rows(change: ConfigChange, what: str) -> str:
     count, ids = getattr(change, what), change.first[what]
-    return f"{counted(count, 'row')} {what} ({listed(map(code, ids), count)})"
+    return f"{counted(count, 'row')} {what} ({listed(map(code_span, ids), count)})"
 
 
 def _by_verdict(change: ConfigChange, what: str) -> Iterator[str]:
@@ -98,25 +98,27 @@ def _by_verdict(change: ConfigChange, what: str) -> Iterator[str]:
     told = "taken back from earlier" if what == "added" else "left out by"
     for each in groups:
         rows = listed((_judged(*row) for row in each.first.items()), each.rows)
-        count = counted(each.rows, "row")
-        yield f"{code(change.config)}: {count} {told} verdicts ({code(each.rule)}, {code(each.source)}): {rows}"
+        count, verdicts = counted(each.rows, "row"), f"{code_span(each.rule)}, {code_span(each.source)}"
+        yield f"{code_span(change.config)}: {count} {told} verdicts ({verdicts}): {rows}"
 
 
 def _judged(name: str, reason: str) -> str:
-    return f"{code(name)} ({prose(shortened(reason))})" if reason else code(name)
+    return f"{code_span(name)} ({escape_markdown(shortened(reason))})" if reason else code_span(name)
 
 
 def _words(change: ConfigChange, what: str) -> str:
     told = {slot: getattr(words, what) for slot, words in change.words.items()}
     parts = [
-        f"{code(slot)} {listed(f'{code(w)} ({n})' for w, n in words.items())}" for slot, words in told.items() if words
+        f"{code_span(slot)} {listed(f'{code_span(w)} ({n})' for w, n in words.items())}"
+        for slot, words in told.items()
+        if words
     ]
     return f"; {what}: {'; '.join(parts)}" if parts else ""
 
 
 def _columns(columns: Mapping[str, Any]) -> str:
-    return f"columns {listed(f'{code(name)} ({kind})' for name, kind in columns.items())}"
+    return f"columns {listed(f'{code_span(name)} ({kind})' for name, kind in columns.items())}"
 
 
 def _label(value: object) -> str:
-    return "none" if value is None else code(str(value))
+    return "none" if value is None else code_span(str(value))

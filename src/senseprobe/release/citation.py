@@ -11,7 +11,7 @@ from typing import Any
 
 from senseprobe.release import markup
 from senseprobe.release.licences import hub_name, spdx_url
-from senseprobe.release.metadata import About, Author
+from senseprobe.release.metadata import Author, DocumentInput
 
 _HEAD = re.compile(r"@(\w+)\s*\{\s*([^\s,{}()]+)\s*,")
 _FIELD = re.compile(r"[\s,]*([A-Za-z][\w-]*)\s*=\s*")
@@ -37,7 +37,7 @@ class Entry:
         return [_name(each) for each in names if each and each != "others"]
 
 
-def find(bibliography: str, key: str) -> Entry | None:
+def find_entry(bibliography: str, key: str) -> Entry | None:
     """The entry with this key; None where there is none that can be read."""
     for head in _HEAD.finditer(bibliography):
         if head.group(2) != key:
@@ -120,12 +120,12 @@ _DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
 _URL = re.compile(r"https?://\S+")
 
 
-def paper(about: About) -> Entry | None:
+def paper(about: DocumentInput) -> Entry | None:
     """The entry of the paper that the dataset follows; None where the bibliography has none."""
-    return find(about.bibliography, str(about.card.get("citation", "")))
+    return find_entry(about.bibliography, str(about.card.get("citation", "")))
 
 
-def cff(about: About) -> str:
+def cff(about: DocumentInput) -> str:
     """`CITATION.cff`: who made the release, and the paper that it follows."""
     card, facts = about.card, about.facts
     told: dict[str, Any] = {
@@ -148,7 +148,7 @@ def cff(about: About) -> str:
     entry = paper(about)
     if entry and (reference := dict(_reference(entry))):
         told["references"] = [reference]
-    return markup.dump(told)
+    return markup.dump_yaml(told)
 
 
 def _reference(entry: Entry) -> Iterator[tuple[str, Any]]:
@@ -178,7 +178,7 @@ def _author(author: Author) -> dict[str, str]:
     return {"family-names": author.family, "given-names": author.given}
 
 
-def bibtex(about: About) -> str:
+def bibtex(about: DocumentInput) -> str:
     """The release as an entry of BibTeX, and that of the paper that it follows."""
     facts = about.facts
     key = f"{facts['dataset']}-{facts['version']}"

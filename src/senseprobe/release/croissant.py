@@ -10,7 +10,7 @@ from senseprobe.records import Design
 from senseprobe.release.annotation_record import croissant_fields
 from senseprobe.release.citation import bibtex
 from senseprobe.release.licences import spdx_url
-from senseprobe.release.metadata import About, Author
+from senseprobe.release.metadata import Author, DocumentInput
 from senseprobe.release.schema import design_schema, meanings
 
 NAME = "croissant.json"
@@ -47,7 +47,7 @@ _FORMATS = {".parquet": PARQUET, ".csv": "text/csv", ".json": "application/json"
 _TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Integer"}
 
 
-def render(about: About) -> str:
+def render(about: DocumentInput) -> str:
     """The description; without hashes of itself and of the manifest, which holds the hash of this."""
     card, facts = about.card, about.facts
     told = {
@@ -81,12 +81,12 @@ def _creator(author: Author) -> dict[str, str]:
     return {"@type": "sc:Person", "name": str(author), "givenName": author.given, "familyName": author.family}
 
 
-def _limitations(about: About) -> str:
+def _limitations(about: DocumentInput) -> str:
     languages, words = ", ".join(about.card["languages"]), "The words are those of the lists in the recipe"
     return f"Language: {languages}. {words}; a score says nothing of other words, groups or meanings."
 
 
-def _files(about: About) -> Iterator[dict[str, Any]]:
+def _files(about: DocumentInput) -> Iterator[dict[str, Any]]:
     """Every file with its hash; and the files of a config as a set, where there are several."""
     for name, entry in sorted(about.files.items()):
         suffix = f".{name.rpartition('.')[2]}"
@@ -106,7 +106,7 @@ def _files(about: About) -> Iterator[dict[str, Any]]:
             yield {**kind, "encodingFormat": PARQUET, "includes": pattern}
 
 
-def _records(about: About, config: str) -> dict[str, Any]:
+def _records(about: DocumentInput, config: str) -> dict[str, Any]:
     facts = about.config(config)
     design, tables = Design.from_dict(facts["design"]), about.tables(config)
     rows = {"fileObject": {"@id": next(iter(tables))}}

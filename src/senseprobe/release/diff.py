@@ -15,10 +15,21 @@ import pyarrow.compute as pc
 from senseprobe.errors import ReleaseError
 from senseprobe.messages import counted, listed
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.row_diff import LabelChange, Mask, Pairs, Rows, Table, Values, Words, match, spread, turned
+from senseprobe.release.row_diff import (
+    LabelChange,
+    Mask,
+    Pairs,
+    Rows,
+    Table,
+    Values,
+    Words,
+    build_table,
+    match_rows,
+    swapped,
+)
 from senseprobe.release.schema import design_schema
-from senseprobe.release.verdicts import REJECT, Judged, Verdict, grouped
-from senseprobe.release.versions import Bump, Reason, lowest, numbers
+from senseprobe.release.verdicts import REJECT, Verdict, VerdictGroup, group_verdicts
+from senseprobe.release.versions import Bump, Reason, lowest_version, parse_version
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,8 +94,8 @@ class ConfigChange:
     design: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     about: tuple[str, ...] = ()
     moved: bool = False
-    rejected: tuple[Judged, ...] = ()
-    taken_back: tuple[Judged, ...] = ()
+    rejected: tuple[VerdictGroup, ...] = ()
+    taken_back: tuple[VerdictGroup, ...] = ()
 
     def reasons(self) -> Iterator[Reason]:
         """What in this config calls for which number."""
@@ -151,15 +162,15 @@ class ReleaseDiff:
     @property
     def version(self) -> str:
         """The lowest version that the change calls for."""
-        return lowest(self.old.partition("@")[2], self.bump)
+        return lowest_version(self.old.partition("@")[2], self.bump)
 
     @property
     def enough(self) -> bool | None:
         """Whether the new release's number is at least that; None where it is no later release of the same dataset."""
         (old_name, _, old), (new_name, _, new) = self.old.partition("@"), self.new.partition("@")
-        if old_name != new_name or numbers(new) <= numbers(old):
+        if old_name != new_name or parse_version(new) <= parse_version(old):
             return None
-        return numbers(new) >= numbers(self.version)
+        return parse_version(new) >= parse_version(self.version)
 
     def table(self) -> "pd.DataFrame":
         """A pandas table with a row for each config that changed: how many rows there were and are, and what became."""
@@ -199,7 +210,7 @@ def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
         new=new.manifest.name,
         configs=tuple(change for change in changes if next(change.reasons(), None)),
         contrasts={} if only else _contrasts(old.manifest, new.manifest),
-        card=() if only else _unlike(*(said(data["card"]) for data in (was, now))),
+        card=() if only else _unlike(*(stated_facts(data["card"]) for data in (was, now))),
         recipe=() if only else _unlike(*(_recipe(side.manifest) for side in (old, new))),
     )
 
@@ -208,7 +219,7 @@ def _unlike(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(key for key in {**was, **now} if was.get(key) != now.get(key)))
 
 
-def said(card: Mapping[str, Any]) -> dict[str, Any]:
+def stated_facts(card: Mapping[str, Any]) -> dict[str, Any]:
     """What a card says: older ones lack keys that newer ones leave empty."""
     return {key: value for key, value in card.items() if value}
 
@@ -261,8 +272,8 @@ def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
     schemas = [design_schema(side.manifest.design(name)) for side in (old, new)]
     now_types = dict(zip(schemas[1].names, schemas[1].types, strict=True))
     shared = [each.name for each in schemas[0] if now_types.get(each.name) == each.type and each.name != "id"]
-    was, now = (spread(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
-    pairs = match(was, now)
+    was, now = (build_table(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
+    pairs = match_rows(was, now)
     slots = {"frame", *old.manifest.design(name).slots, *new.manifest.design(name).slots}
     edited, values = _values(was, now, pairs, shared, slots)
     first = {
@@ -305,17 +316,17 @@ def _values(
         if column in slots and (words := values.words()):
             told["words"][column] = words
     both = len(sentences) == 2
-    crossed = int(turned(sentences["stereo"], sentences["anti"], pairs).sum()) if both else 0
+    crossed = int(swapped(sentences["stereo"], sentences["anti"], pairs).sum()) if both else 0
     return edited, {**told, "turned": crossed}
 
 
-def _judged(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[Judged, ...]:
+def _judged(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[VerdictGroup, ...]:
     """Those of the rows that the verdicts leave out."""
     rejected = pa.array([each.id for each in verdicts.values() if each.verdict == REJECT], ids.type)
     if not len(rejected):
         return ()
     some = ids.take(pa.array(rows))
-    return grouped(verdicts[name] for name in some.filter(pc.is_in(some, value_set=rejected)).to_pylist())
+    return group_verdicts(verdicts[name] for name in some.filter(pc.is_in(some, value_set=rejected)).to_pylist())
 
 
 def _ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:

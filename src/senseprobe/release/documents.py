@@ -24,7 +24,7 @@ from senseprobe.release import card, citation, croissant
 from senseprobe.release.annotation_record import ANNOTATION, read_annotation
 from senseprobe.release.changelog import is_entry
 from senseprobe.release.manifest import CARDS, NAME, Manifest
-from senseprobe.release.metadata import About, Source
+from senseprobe.release.metadata import DocumentInput, Source
 from senseprobe.release.verdicts import VERDICTS, read_verdicts
 
 MAX_BYTES = 32 * 2**20
@@ -85,7 +85,7 @@ def document_findings(
             text = read_plain(folder / name, MAX_BYTES).decode()
             yield from _COMPARED[name](text, about, manifest.cards, read)
         except UnicodeDecodeError:
-            yield differs(name, "is not UTF-8")
+            yield mismatch(name, "is not UTF-8")
         except OSError as error:
             yield Finding(path=name, code="E404", message=f"cannot be read ({error.strerror})")
         except (jinja2.TemplateError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -115,7 +115,7 @@ def stated_memory(folder: Path, manifest: Manifest) -> dict[str, int]:
     return _memory(text, manifest.configs)
 
 
-def differs(name: str, message: str, line: int = 0) -> Finding:
+def mismatch(name: str, message: str, line: int = 0) -> Finding:
     """Return the finding that a document says otherwise than the manifest."""
     return Finding(path=name, line=line, column=int(line > 0), code="E409", message=message, hint=_HINT)
 
@@ -146,14 +146,14 @@ def _card_mistake(manifest: Manifest) -> str | None:
     return None
 
 
-def _about(folder: Path, manifest: Manifest) -> About:
+def _about(folder: Path, manifest: Manifest) -> DocumentInput:
     """What the documents are made from, as far as manifest and recipe tell.
 
     Raises DeclarationError where verdicts, annotation or bibliography of the recipe cannot be read.
     """
     dataset = str(manifest.data["dataset"])
     place, shown = folder / "recipe" / "templates" / dataset, f"recipe/templates/{dataset}"
-    return About(
+    return DocumentInput(
         facts=manifest.data,
         files={name: entry for name, entry in manifest.data["files"].items() if name != croissant.NAME},
         memory=dict.fromkeys(manifest.configs, 0),
@@ -177,7 +177,7 @@ def bibliography(folder: Path) -> str:
     return "".join(text.decode("utf-8", "replace") for text in texts)
 
 
-def _card_findings(text: str, about: About, form: int, sources: CardSources | None) -> Iterator[Finding]:
+def _card_findings(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
     """Compare the front matter, and the text below it where `sources` are known."""
     memory = dict.fromkeys(about.facts["order"], 0) | _memory(text, about.facts["order"])
     about = replace(about, memory=memory)
@@ -194,7 +194,7 @@ def _card_findings(text: str, about: About, form: int, sources: CardSources | No
     yield from _line_findings(card.NAME, text, card.render(written))
     if changelog != card.FIRST and not is_entry(changelog, about.name):
         line = text[: text.rfind("\n## Changelog\n")].count("\n") + 2
-        yield differs(card.NAME, "the changelog is not one that senseprobe writes", line)
+        yield mismatch(card.NAME, "the changelog is not one that senseprobe writes", line)
 
 
 def _memory(text: str, configs: Sequence[str]) -> dict[str, int]:
@@ -225,7 +225,7 @@ def _is_bare(line: str, wanted: str) -> bool:
 _PROSE_LINE = re.compile(r'(message|  description): "(?:[^"\\]|\\.)*"')
 
 
-def _citation_findings(text: str, about: About, form: int, sources: CardSources | None) -> Iterator[Finding]:
+def _citation_findings(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
     yield from _line_findings(citation.NAME, text, citation.cff(about), None if form == CARDS else _is_prose)
 
 
@@ -243,24 +243,24 @@ def _line_findings(
     for number, (line, expected) in enumerate(lines, 1):
         known = is_same and line is not None and expected is not None and is_same(line, expected)
         if line != expected and not known:
-            yield differs(name, f"{_shown(line)} instead of {_shown(expected)}, as the manifest has it", number)
+            yield mismatch(name, f"{_shown(line)} instead of {_shown(expected)}, as the manifest has it", number)
             return
 
 
-def _croissant_findings(text: str, about: About, form: int, sources: CardSources | None) -> Iterator[Finding]:
+def _croissant_findings(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
     try:
         data = json.loads(text)
         is_canonical = json.dumps(data, ensure_ascii=False, indent=1) + "\n" == text
     except (ValueError, RecursionError):
-        yield differs(croissant.NAME, "is not JSON")
+        yield mismatch(croissant.NAME, "is not JSON")
         return
     wanted = json.loads(croissant.render(about))
     for place, value, expected in _json_differences(data, wanted, "", form == CARDS):
         message = f"{_shown(value)} instead of {_shown(expected)}, as the manifest has it"
-        yield differs(croissant.NAME, f"{printable(place)[:200]}: {message}" if place else message)
+        yield mismatch(croissant.NAME, f"{printable(place)[:200]}: {message}" if place else message)
         return
     if not is_canonical:
-        yield differs(croissant.NAME, "has a key twice, or is not laid out as senseprobe writes it")
+        yield mismatch(croissant.NAME, "has a key twice, or is not laid out as senseprobe writes it")
 
 
 Difference: TypeAlias = tuple[str, object, object]
@@ -297,7 +297,7 @@ def _shown(value: object) -> str:
     return repr(value[:160] if isinstance(value, str) else value)[:200]
 
 
-_COMPARED: Mapping[str, Callable[[str, About, int, CardSources | None], Iterator[Finding]]] = {
+_COMPARED: Mapping[str, Callable[[str, DocumentInput, int, CardSources | None], Iterator[Finding]]] = {
     card.NAME: _card_findings,
     citation.NAME: _citation_findings,
     croissant.NAME: _croissant_findings,

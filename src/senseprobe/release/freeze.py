@@ -14,14 +14,14 @@ from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.annotation_record import ANNOTATION, read_annotation
 from senseprobe.release.documents import bibliography
-from senseprobe.release.hashing import ContentHash, combine, file_sha256, held_bytes
+from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, record
-from senseprobe.release.metadata import About, Source
-from senseprobe.release.parquet import Told
+from senseprobe.release.metadata import DocumentInput, Source
+from senseprobe.release.parquet import BatchCallback
 from senseprobe.release.release import Release
 from senseprobe.release.verdicts import VERDICTS, read_verdicts
 
-Write = Callable[[Path, pa.Schema, Told], None]
+Write = Callable[[Path, pa.Schema, BatchCallback], None]
 """Writes a config's files into a folder, with the schema's metadata, and tells of its rows in order."""
 
 
@@ -62,7 +62,7 @@ class Plan:
     contrasts: tuple[Contrast, ...]
     recipe: Callable[[], Mapping[str, bytes]]
     senseprobe: str
-    watch: Told = lambda rows: None
+    watch: BatchCallback = lambda rows: None
     lists: tuple[Source, ...] = ()
     creation: str = ""
 
@@ -105,7 +105,7 @@ def _write(
     written = {config.name: _write_rows(config, folder, marks, (plan.watch, progress)) for config in plan.configs}
     contents = {name: content for name, (content, _) in written.items()}
     write_recipe(plan, folder)
-    told = declared(plan)
+    told = manifest_facts(plan)
     facts = {
         **told,
         "dataset": plan.dataset,
@@ -117,7 +117,7 @@ def _write(
         "cards": CARDS,
     }
     entries = file_entries(folder)
-    about = About(
+    about = DocumentInput(
         facts=facts,
         files=entries,
         memory={name: held for name, (_, held) in written.items()},
@@ -144,7 +144,7 @@ def _judged(folder: Path, dataset: str) -> dict[str, Any]:
     return {"verdicts": read_verdicts(place / VERDICTS), "annotation": read_annotation(place / ANNOTATION)}
 
 
-def _write_documents(about: About, folder: Path) -> dict[str, dict[str, int | str]]:
+def _write_documents(about: DocumentInput, folder: Path) -> dict[str, dict[str, int | str]]:
     """Write what readers look at, Croissant last, which knows the hashes of the others; returns their entries."""
     entries: dict[str, dict[str, int | str]] = {}
     for name, render in ((card.NAME, card.render), (citation.NAME, citation.cff), (croissant.NAME, croissant.render)):
@@ -173,7 +173,7 @@ def metadata(dataset: str, version: str, card: Mapping[str, Any]) -> dict[str, s
     return {"canary": card["canary"], "release": f"{dataset}@{version}"}
 
 
-def declared(plan: Plan) -> dict[str, Any]:
+def manifest_facts(plan: Plan) -> dict[str, Any]:
     """What a manifest says of a dataset and its configs, before any row is made."""
     return {
         "card": dict(plan.card),
@@ -196,7 +196,7 @@ def _facts(config: ConfigPlan) -> dict[str, Any]:
 
 
 def _write_rows(
-    config: ConfigPlan, folder: Path, marks: Mapping[str, str], hear: tuple[Told, Callable[[int], None]]
+    config: ConfigPlan, folder: Path, marks: Mapping[str, str], hear: tuple[BatchCallback, Callable[[int], None]]
 ) -> tuple[str, int]:
     """Write a config's Parquet files; returns its content hash, and how many bytes its rows take in memory."""
     (watch, progress), content, held = hear, ContentHash(config.schema), 0
@@ -205,7 +205,7 @@ def _write_rows(
         nonlocal held
         watch(group)
         content.update(group)
-        held += held_bytes(group)
+        held += memory_bytes(group)
         progress(group.num_rows)
 
     (folder / config.name).mkdir()

@@ -120,17 +120,17 @@ def _text_bytes(array: pa.Array) -> bytes:
     return bytes(memoryview(data)[bounds[0] : bounds[-1]])
 
 
-def held_bytes(batch: pa.RecordBatch) -> int:
+def memory_bytes(batch: pa.RecordBatch) -> int:
     """Bytes of the batch's values as Arrow holds them, without padding: texts with an offset of 4 bytes, flags in one.
 
     Dictionaries count as written out, so that the sum over the batches of some rows is the same however they are cut.
     """
-    return sum(_held(column) for column in batch.columns)
+    return sum(_array_bytes(column) for column in batch.columns)
 
 
-def _held(array: pa.Array) -> int:
+def _array_bytes(array: pa.Array) -> int:
     if pa.types.is_struct(array.type):
-        return sum(_held(child) for child in array.flatten())
+        return sum(_array_bytes(child) for child in array.flatten())
     if pa.types.is_boolean(array.type):
         return len(array)
     if pa.types.is_integer(array.type):

@@ -50,7 +50,7 @@ _LATER = {"CC-BY-SA-3.0": "CC-BY-SA-4.0", "CC-BY-NC-SA-3.0": "CC-BY-NC-SA-4.0"}
 _NO_LICENCE = {"", "none", "noassertion", "unknown", "unlicensed", "null"}
 
 
-def declared(licence: object) -> str:
+def declared_licence(licence: object) -> str:
     """The licence that a card declares; empty where it has none, or a word that says so."""
     text = licence.strip() if isinstance(licence, str) else ""
     return "" if text.lower() in _NO_LICENCE else text
@@ -121,7 +121,7 @@ def _spdx() -> Any:  # noqa: ANN401 - license_expression has no types
     return get_spdx_licensing()
 
 
-def combined(licences: Mapping[str, str]) -> str:
+def combine_licences(licences: Mapping[str, str]) -> str:
     """The licence of what is made of parts under these; `licences` maps the name of a part to its SPDX expression.
 
     Of several licences it is the most restrictive. Raises ReleaseError, naming the parts, where one licence cannot

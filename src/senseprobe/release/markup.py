@@ -11,10 +11,10 @@ from senseprobe.messages import printable
 _SIGNS = re.compile(r"[\\`*_\[\]<>#|~$&@]|:(?=/)|(?<=[wW])\.")
 
 
-def code(text: str) -> str:
+def code_span(text: str) -> str:
     """The text as Markdown prints it between backticks.
 
-    >>> code("engineer"), code("a`b")
+    >>> code_span("engineer"), code_span("a`b")
     ('`engineer`', '`` a`b ``')
     """
     text = printable(text)
@@ -24,10 +24,10 @@ def code(text: str) -> str:
     return f"{fence} {text} {fence}"
 
 
-def prose(text: str) -> str:
+def escape_markdown(text: str) -> str:
     r"""The text in one line, with a backslash before every sign that Markdown may take for its own.
 
-    >>> prose("<img src=x> [a](https://b)")
+    >>> escape_markdown("<img src=x> [a](https://b)")
     '\\<img src=x\\> \\[a\\](https\\://b)'
     """
     return _SIGNS.sub(r"\\\g<0>", printable(" ".join(text.split())))
@@ -36,10 +36,10 @@ def prose(text: str) -> str:
 Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
 
 
-def dump(value: Mapping[str, Value]) -> str:
+def dump_yaml(value: Mapping[str, Value]) -> str:
     """The mapping as block YAML, in its own order.
 
-    >>> print(dump({"language": ["no"], "configs": [{"name": "a", "rows": 2}]}), end="")
+    >>> print(dump_yaml({"language": ["no"], "configs": [{"name": "a", "rows": 2}]}), end="")
     language:
     - "no"
     configs:

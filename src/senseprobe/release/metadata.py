@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from senseprobe.release.annotation_record import Round
-from senseprobe.release.licences import declared
+from senseprobe.release.licences import declared_licence
 from senseprobe.release.verdicts import Verdict
 
 
@@ -39,7 +39,7 @@ class Author:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class About:
+class DocumentInput:
     """A release before its documents are written.
 
     - `facts`: those of its manifest, but for its files.
@@ -75,7 +75,7 @@ class About:
     @property
     def licence(self) -> str:
         """The SPDX expression of the whole release; empty where it has no licence."""
-        return declared(self.card.get("license"))
+        return declared_licence(self.card.get("license"))
 
     @property
     def authors(self) -> list[Author]:

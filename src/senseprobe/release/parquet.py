@@ -81,7 +81,7 @@ Batches = Iterator[pa.RecordBatch]
 Rows = Callable[[int, int], Batches]
 """Makes the rows of a half-open range of their numbers."""
 
-Told = Callable[[pa.RecordBatch], None]
+BatchCallback = Callable[[pa.RecordBatch], None]
 
 
 def file_names(size: int) -> list[str]:
@@ -112,7 +112,12 @@ def _file_name(number: int, files: int) -> str:
 
 
 def write_rows(
-    folder: Path, schema: pa.Schema, size: int, rows: Rows, told: Told | None = None, only: Container[str] | None = None
+    folder: Path,
+    schema: pa.Schema,
+    size: int,
+    rows: Rows,
+    told: BatchCallback | None = None,
+    only: Container[str] | None = None,
 ) -> None:
     """Write the `size` rows of a config as files of ROWS_PER_FILE into `folder`; `only` names the files to write.
 
@@ -175,7 +180,7 @@ def sample_bytes(schema: pa.Schema, rows: Batches) -> int:
     return int(written.getvalue().size)
 
 
-def _tell(written: Future[pa.RecordBatch | None], told: Told | None) -> None:
+def _tell(written: Future[pa.RecordBatch | None], told: BatchCallback | None) -> None:
     group = written.result()
     if told and group is not None:
         told(group)

@@ -9,8 +9,8 @@ import pyarrow as pa
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.messages import listed, printable
 from senseprobe.records import Design, Finding
-from senseprobe.release.diff import said
-from senseprobe.release.freeze import Plan, declared
+from senseprobe.release.diff import stated_facts
+from senseprobe.release.freeze import Plan, manifest_facts
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.parquet import Rows
@@ -39,7 +39,7 @@ def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: 
     yield from _facts(manifest, plan)
 
 
-def unused(manifest: Manifest, recipe: Container[str]) -> Iterator[Finding]:
+def unused_files(manifest: Manifest, recipe: Container[str]) -> Iterator[Finding]:
     """Yield a finding for each file that a manifest has in `recipe/`, and that is not among the paths of the recipe."""
     for name in sorted(manifest.files):
         top, _, path = name.partition("/")
@@ -47,7 +47,7 @@ def unused(manifest: Manifest, recipe: Container[str]) -> Iterator[Finding]:
             yield Finding(path=name, code="E408", message="is not used by the recipe")
 
 
-def remade(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBatch]:
+def remake_rows(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBatch]:
     """The rows of a config as its recipe makes them, as many as it has, or none where the recipe makes fewer.
 
     Whoever takes them holds them against the content hash.
@@ -59,7 +59,7 @@ def remade(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBat
 def _hashed(manifest: Manifest, config: str, rows: Rows) -> Iterator[Finding]:
     content = ContentHash(design_schema(manifest.design(config)))
     try:
-        for batch in remade(manifest, config, rows):
+        for batch in remake_rows(manifest, config, rows):
             content.update(batch)
     except ReleaseError as error:
         yield Finding(path=config, code="E408", message=f"the recipe: {error}")
@@ -80,9 +80,9 @@ def _aside(release: Release, config: str, again: Iterator[pa.RecordBatch]) -> li
 
 def _facts(manifest: Manifest, plan: Plan) -> Iterator[Finding]:
     """Hold what the recipe says, beside its rows, against the manifest: what is evaluated and cited rests on it."""
-    told, frozen = declared(plan), manifest.data
+    told, frozen = manifest_facts(plan), manifest.data
     other = [key for key in ("order", "contrasts") if told[key] != frozen[key]]
-    card, was = said(told["card"]), said(frozen["card"])
+    card, was = stated_facts(told["card"]), stated_facts(frozen["card"])
     other += [f"card, {key}" for key in sorted({*card, *was}) if card.get(key) != was.get(key)]
     for name in [name for name in manifest.configs if name in told["configs"]]:
         mine, theirs = told["configs"][name], manifest.config(name)

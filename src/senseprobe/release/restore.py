@@ -34,7 +34,7 @@ MOST_ROWS = 10**9
 SAMPLE_ROWS = 16_384
 """Rows of a config that are expanded and written in memory, to estimate the bytes of all of them."""
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +58,7 @@ class Size:
         free = f"{sized(self.free)} are free in {self.folder.parent}"
         return f"{self.name}: {counted(self.rows, 'row')}, {kind}{sized(self.bytes)}; {free}"
 
-    def check(self, *, force: bool = False, say: Say | None = None) -> None:
+    def check(self, *, force: bool = False, say: Notify | None = None) -> None:
         """State the size to `say`; raise ReleaseError where there are too many rows or bytes, unless `force`."""
         reasons = [f"these are more than {MOST_ROWS:,} rows"] if self.rows > MOST_ROWS else []
         reasons += ["they would not fit"] if self.bytes > self.free else []
@@ -97,7 +97,7 @@ def restore_rows(
     progress: Callable[[int], None] | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Make the configs that `target` lacks; a run that was interrupted goes on with the next config.
 
@@ -122,7 +122,7 @@ def _restore_missing(
     progress: Callable[[int], None],
     *,
     force: bool,
-    say: Say | None,
+    say: Notify | None,
 ) -> Release:
     manifest = release.manifest
     if target.resolve() != release.folder.resolve():

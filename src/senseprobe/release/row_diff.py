@@ -59,7 +59,7 @@ class Table:
         return Values([_codes(old.get(leaf, []), new.get(leaf, [])) for leaf in leaves])
 
 
-def spread(batches: Iterable[pa.RecordBatch], names: Sequence[str], shown: str) -> Table:
+def build_table(batches: Iterable[pa.RecordBatch], names: Sequence[str], shown: str) -> Table:
     """A table of some columns; ReleaseError, which names the release as `shown`, where ids are no ids."""
     ids: list[pa.Array] = []
     columns: dict[str, dict[str, list[pa.DictionaryArray]]] = {}
@@ -133,7 +133,7 @@ class Pairs:
         return bool((np.diff(self.both_old) < 0).any())
 
 
-def match(old: Table, new: Table) -> Pairs:
+def match_rows(old: Table, new: Table) -> Pairs:
     """Match two tables by their ids, each of which has every id once."""
     found = _found(old, new)
     if found is None:
@@ -222,7 +222,7 @@ def _only(here: Any, there: Any, words: pa.Array) -> dict[str, int]:  # noqa: AN
     return dict(sorted(told, key=lambda each: (-each[1], each[0])))
 
 
-def turned(stereo: Values, anti: Values, pairs: Pairs) -> Mask:
+def swapped(stereo: Values, anti: Values, pairs: Pairs) -> Mask:
     """Which of the rows that both have are what they were, but with the two sentences the other way round."""
     (was, now, words), (was_anti, now_anti, words_anti) = stereo.leaves[0], anti.leaves[0]
     as_anti = pc.index_in(words, value_set=words_anti).fill_null(-1).to_numpy(zero_copy_only=False)

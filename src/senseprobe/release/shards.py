@@ -20,7 +20,7 @@ from senseprobe.messages import printable
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version
-from senseprobe.release.parquet import Rows, Told, file_names, files_of, read_rows, rows_in_files, write_rows
+from senseprobe.release.parquet import BatchCallback, Rows, file_names, files_of, read_rows, rows_in_files, write_rows
 
 NAME = "shard.json"
 ENGLISH = "recipe/english.csv"
@@ -67,18 +67,18 @@ class Shard:
     form: _Form
 
     @property
-    def told(self) -> tuple[object, ...]:
+    def identity(self) -> tuple[object, ...]:
         """What all shards of a release have in common."""
         return self.form.dataset, self.form.version, self.form.senseprobe, self.form.shards, self.form.recipe
 
 
-def dealt(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, list[str]]:
+def shard_files(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, list[str]]:
     """The files of a shard by config: files are dealt out in order, one to each shard in turn."""
     files = [(config, name) for config, size in sizes.items() for name in file_names(size)]
     return {config: [name for owner, name in files[shard::shards] if owner == config] for config in sizes}
 
 
-def rows_dealt(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, int]:
+def shard_rows(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, int]:
     """How many rows of each config are in the files of a shard; no name of a file is made."""
     rows, before = {}, 0
     for config, size in sizes.items():
@@ -91,7 +91,7 @@ def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] 
     """Write a shard into `folder`, which must not exist; ReleaseError where it cannot be written."""
     plan, name = shard.plan, f"shard {shard.shard} of {shard.plan.dataset} {shard.plan.version}"
     marks = metadata(plan.dataset, plan.version, plan.card)
-    mine = dealt({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
+    mine = shard_files({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
     with whole_release(folder, name) as partial:
         for config in plan.configs:
             schema = config.schema.with_metadata(dict(marks))
@@ -127,7 +127,7 @@ def read_shards(folders: Iterable[Path]) -> list[Shard]:
         raise ReleaseError("no shards to join")
     first = found[0]
     for shard in found:
-        if shard.told != first.told:
+        if shard.identity != first.identity:
             message = f"{shard.folder} is not of the same release, senseprobe and recipe as {first.folder}"
             raise ReleaseError(message)
     numbers, wanted = [shard.form.shard for shard in found], range(first.form.shards)
@@ -167,13 +167,13 @@ def _check_files(folder: Path, form: _Form) -> None:
         raise ReleaseError(f"{folder} was not made from the recipe that it holds: make shard {form.shard} again")
 
 
-def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, Told], None]:
+def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, BatchCallback], None]:
     """Writes a config's files by copying those of the shards; ReleaseError where they are not all of them."""
     where = {name: shard.folder / config / name for shard in shards for name in _names(shard, config)}
     if sorted(where) != file_names(size):
         raise ReleaseError(f"the shards hold {len(where)} files of {config}, and it has {len(file_names(size))}")
 
-    def write(folder: Path, schema: pa.Schema, told: Told) -> None:
+    def write(folder: Path, schema: pa.Schema, told: BatchCallback) -> None:
         for name in file_names(size):
             shutil.copyfile(where[name], folder / name)
             for batch in read_rows(folder / name, schema, f"{config}/{name}", size):

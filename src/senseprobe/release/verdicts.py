@@ -20,7 +20,7 @@ from senseprobe.records import Finding
 from senseprobe.release.manifest import VERSION
 
 
-def id_lines(
+def read_id_table(
     text: str, shown: str, needed: Collection[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a CSV file that has the `needed` columns and may have the `optional` ones, each with its line.
@@ -92,7 +92,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class VerdictGroup:
     """Rows with verdicts of one rule and source: how many, and the first of them by id, each with its reason."""
 
     rule: str
@@ -101,13 +101,13 @@ class Judged:
     first: Mapping[str, str]
 
 
-def grouped(verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
+def group_verdicts(verdicts: Iterable[Verdict]) -> tuple[VerdictGroup, ...]:
     """The verdicts by rule and source, sorted by these; within a group in the order given."""
     groups: dict[tuple[str, str], list[Verdict]] = {}
     for each in verdicts:
         groups.setdefault((each.rule, each.source), []).append(each)
     return tuple(
-        Judged(rule=rule, source=source, rows=len(found), first={each.id: each.reason for each in found[:FIRST]})
+        VerdictGroup(rule=rule, source=source, rows=len(found), first={each.id: each.reason for each in found[:FIRST]})
         for (rule, source), found in sorted(groups.items())
     )
 
@@ -122,7 +122,7 @@ def read_verdicts(path: Path, shown: str = "") -> dict[str, Verdict]:
         return {}
     found: dict[str, Verdict] = {}
     findings: list[Finding] = []
-    for line, row in id_lines(_text(path, shown), shown, _COLUMNS[:4], _COLUMNS[4:]):
+    for line, row in read_id_table(_text(path, shown), shown, _COLUMNS[:4], _COLUMNS[4:]):
         if message := _wrong(row, found):
             findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
         found.setdefault(row["id"], Verdict(**row, line=line))

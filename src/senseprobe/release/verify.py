@@ -8,8 +8,8 @@ from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.card import NAME as README
-from senseprobe.release.documents import ReadSources, differs, document_findings, document_names, stated_memory
-from senseprobe.release.hashing import ContentHash, combine, held_bytes
+from senseprobe.release.documents import ReadSources, document_findings, document_names, mismatch, stated_memory
+from senseprobe.release.hashing import ContentHash, combine, memory_bytes
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED, difference, read_restored
@@ -81,18 +81,18 @@ def _all_but_rows(
     folder: Path, manifest: Manifest, findings: Collection[Finding], sources: ReadSources | None
 ) -> list[Finding]:
     """What is wrong beside the `findings` on single files: which files there are, the recipe's hash, the documents."""
-    found = [*_foreign(folder, manifest), *uncalled_for(manifest)]
+    found = [*_foreign(folder, manifest), *unexpected_files(manifest)]
     recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
     if combine(recipe) != manifest.data["recipe"]:
         found.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
-    if recipe_is_whole([*findings, *found]):
+    if is_recipe_intact([*findings, *found]):
         damaged = {finding.path for finding in [*findings, *found]}
         names = [name for name in document_names(manifest) if name not in damaged]
         found += document_findings(folder, manifest, names, sources)
     return found
 
 
-def uncalled_for(manifest: Manifest) -> Iterator[Finding]:
+def unexpected_files(manifest: Manifest) -> Iterator[Finding]:
     """Yield the files of a manifest that no release of its form has, and the documents that each has and this has not.
 
     A forger can list any file: what the form does not call for may be read in the place of the rows.
@@ -117,7 +117,7 @@ def _tables(manifest: Manifest, config: str) -> set[str]:
     return {f"{config}/{name}" for name in tables} if tables == numbered else set()
 
 
-def cited(manifest: Manifest, content: str) -> Iterator[Finding]:
+def content_hash_findings(manifest: Manifest, content: str) -> Iterator[Finding]:
     """A finding where the content hash is not the one that somebody cites, in full or its first digits."""
     if not _CITED.fullmatch(content):
         raise ReleaseError(f"{content!r} is no content hash: expected 64 hexadecimal digits, or the first 12 or more")
@@ -125,7 +125,7 @@ def cited(manifest: Manifest, content: str) -> Iterator[Finding]:
         yield Finding(path=NAME, code="E405", message=f"content hash is {manifest.content}, and not {content}")
 
 
-def recipe_is_whole(findings: Iterable[Finding]) -> bool:
+def is_recipe_intact(findings: Iterable[Finding]) -> bool:
     """Whether the recipe and the manifest are as they were frozen, so that a rebuild can say which rows are not."""
     return not {finding.path.partition("/")[0] for finding in findings} & {NAME, "recipe"}
 
@@ -207,7 +207,7 @@ def _rows(release: Release, config: str, memory: int | None) -> Iterator[Finding
         for batch in release.batches(config):
             content.update(batch)
             rows += batch.num_rows
-            held += held_bytes(batch)
+            held += memory_bytes(batch)
     except DamagedRelease as error:
         yield from error.findings
         return
@@ -216,4 +216,4 @@ def _rows(release: Release, config: str, memory: int | None) -> Iterator[Finding
     elif content.hexdigest() != facts["content"]:
         yield Finding(path=config, code="E405", message="content hash is not that of the rows")
     elif memory not in (None, held):
-        yield differs(README, f"states {memory} bytes in memory for the rows of {config}, which take {held}")
+        yield mismatch(README, f"states {memory} bytes in memory for the rows of {config}, which take {held}")

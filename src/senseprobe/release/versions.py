@@ -36,19 +36,19 @@ class Reason:
     text: str
 
 
-def numbers(version: str) -> Numbers:
+def parse_version(version: str) -> Numbers:
     """The three numbers of ``MAJOR.MINOR.PATCH``; ValueError where it is no version."""
     major, minor, patch = version.split(".")
     return int(major), int(minor), int(patch)
 
 
-def lowest(version: str, bump: Bump) -> str:
+def lowest_version(version: str, bump: Bump) -> str:
     """The lowest version after `version` that a change may have.
 
-    >>> [lowest("1.2.3", bump) for bump in Bump]
+    >>> [lowest_version("1.2.3", bump) for bump in Bump]
     ['1.2.3', '1.2.4', '1.3.0', '2.0.0']
     """
-    major, minor, patch = numbers(version)
+    major, minor, patch = parse_version(version)
     after = {
         Bump.NONE: (major, minor, patch),
         Bump.PATCH: (major, minor, patch + 1),
@@ -58,11 +58,11 @@ def lowest(version: str, bump: Bump) -> str:
     return ".".join(map(str, after[bump]))
 
 
-def lower(places: Iterable[Path], version: str) -> list[Path]:
+def earlier_releases(places: Iterable[Path], version: str) -> list[Path]:
     """The releases below `version` in folders of a dataset, the newest last."""
     there = [path for place in places if place.is_dir() for path in place.iterdir() if _is_release(path)]
-    below = [path for path in there if numbers(path.name) < numbers(version)]
-    return sorted(below, key=lambda path: (numbers(path.name), str(path)))
+    below = [path for path in there if parse_version(path.name) < parse_version(version)]
+    return sorted(below, key=lambda path: (parse_version(path.name), str(path)))
 
 
 def _is_release(path: Path) -> bool:

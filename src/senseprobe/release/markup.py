@@ -1,6 +1,7 @@
-"""Texts of others in Markdown: as they are, whatever signs are in them, and without becoming links, tags or cells.
+"""Strangers' texts in Markdown, where they become no links, tags or cells; and YAML that every reader reads alike.
 
-Writes YAML that every reader takes alike: all texts in double quotes, since YAML 1.1 has a meaning for `no`.
+The YAML has all texts in double quotes, since `no` is false in YAML 1.1. Its bytes are compared with those of frozen
+releases, so its layout must never change.
 """
 
 import re
@@ -12,7 +13,7 @@ _SIGNS = re.compile(r"[\\`*_\[\]<>#|~$&@]|:(?=/)|(?<=[wW])\.")
 
 
 def code_span(text: str) -> str:
-    """The text as Markdown prints it between backticks.
+    """Return the text as a code span of Markdown.
 
     >>> code_span("engineer"), code_span("a`b")
     ('`engineer`', '`` a`b ``')
@@ -25,7 +26,7 @@ def code_span(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""The text in one line, with a backslash before every sign that Markdown may take for its own.
+    r"""Return the text in one line, with a backslash before every sign that has a meaning in Markdown.
 
     >>> escape_markdown("<img src=x> [a](https://b)")
     '\\<img src=x\\> \\[a\\](https\\://b)'
@@ -37,7 +38,7 @@ Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
 
 
 def dump_yaml(value: Mapping[str, Value]) -> str:
-    """The mapping as block YAML, in its own order.
+    """Return the mapping as block YAML, in its own order.
 
     >>> print(dump_yaml({"language": ["no"], "configs": [{"name": "a", "rows": 2}]}), end="")
     language:
@@ -49,12 +50,8 @@ def dump_yaml(value: Mapping[str, Value]) -> str:
     return "".join(f"{line}\n" for line in _mapping(value))
 
 
-def quoted(text: str) -> str:
-    r"""The text in double quotes, as both YAML 1.1 and 1.2 read it.
-
-    >>> quoted('say "no"\n')
-    '"say \\"no\\"\\U0000000A"'
-    """
+def _quoted(text: str) -> str:
+    """Return the text in double quotes, as both YAML 1.1 and 1.2 read it."""
     return '"' + "".join(_escaped(character) for character in text) + '"'
 
 
@@ -87,5 +84,5 @@ def _scalar(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return quoted(value)
+        return _quoted(value)
     return str(value) if isinstance(value, int) else "{}" if isinstance(value, Mapping) else "[]"

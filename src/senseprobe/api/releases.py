@@ -102,7 +102,7 @@ def _check_size(
     estimate = estimate_bytes({each.name: (rows[each.name], each.schema) for each in plan.configs}, sizes)
     name = f"{plan.dataset} {folder.name}"
     size = Size(name=name, rows=sum(sizes.values()), bytes=estimate, estimated=True, folder=folder)
-    size.check(force=force, say=say)
+    size.check(force=force, notify=say)
 
 
 def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
@@ -219,7 +219,7 @@ def restore(
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
         out = _own_releases()
     target = out / dataset / version if out else folder
-    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, say=say)
+    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, notify=say)
 
 
 def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catalogue]:

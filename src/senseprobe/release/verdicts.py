@@ -1,8 +1,7 @@
-"""Small CSV files in the folder of a dataset that name rows by their ids: what was retired, what people decided.
-
-`verdicts.csv`: what was decided of single rows; those that were rejected are left out of the next release.
+"""`verdicts.csv`: decisions on single rows; those that were rejected are left out of the next release.
 
 A row that is left out keeps its id: a later version may take it back, by the verdict `keep` or without any.
+`read_id_table` also reads the other small CSV file of a dataset that names rows by their ids, that of retired ids.
 """
 
 import csv
@@ -21,17 +20,17 @@ from senseprobe.release.manifest import VERSION
 
 
 def read_id_table(
-    text: str, shown: str, needed: Collection[str], optional: Sequence[str]
+    text: str, display_path: str, needed: Collection[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file that has the `needed` columns and may have the `optional` ones, each with its line.
+    """Yield the rows of a CSV file that has the `needed` columns and may have the `optional` ones, with their lines.
 
-    Raises DeclarationError (E202) where it has other columns or cells, or is no CSV; `shown` is what messages call it.
+    Raises DeclarationError (E202), naming `display_path`, where it has other columns or cells, or is not CSV.
     """
     reader = csv.reader(io.StringIO(text), strict=True)
 
     def mistake(message: str) -> DeclarationError:
         line = max(reader.line_num, 1)
-        return DeclarationError([Finding(path=shown, line=line, column=1, code="E202", message=message)])
+        return DeclarationError([Finding(path=display_path, line=line, column=1, code="E202", message=message)])
 
     try:
         header = next(reader, [])
@@ -49,16 +48,16 @@ VERDICTS = "verdicts.csv"
 REJECT, KEEP = "reject", "keep"
 
 MAX_BYTES = 16 * 2**20
-"""Room for some 100,000 verdicts; no other declaration may be larger, either."""
+"""Enough for some 100,000 verdicts."""
 
 LONGEST = {"id": 1_000, "rule": 200, "source": 200, "reason": 1_000}
-"""Characters of a cell."""
+"""The most characters of a cell, by column."""
 
 MOST_MISTAKES = 1_000
-"""Mistakes of a file that are told: more are one mistake, made in every line."""
+"""The most mistakes of a file that are reported: more are one mistake, made in every line."""
 
 FIRST = 10
-"""How many of the rows of a group are named."""
+"""How many rows of a group are listed."""
 
 _COLUMNS = ("id", "verdict", "rule", "source", "reason")
 _SOURCE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,99}}@{VERSION.pattern}")
@@ -66,7 +65,7 @@ _SOURCE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,99}}@{VERSION.pattern}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What was decided of the row `id`: ``reject`` or ``keep``.
+    """The decision on the row `id`: ``reject`` or ``keep``.
 
     - `rule`: how answers became the verdict (``majority``), or what else led to it (``dispute``).
     - `source`: the release whose row people looked at, as ``NAME@VERSION``.
@@ -83,11 +82,11 @@ class Verdict:
 
     @property
     def as_written(self) -> "Verdict":
-        """As it is read back: its reason in one line, and not too long."""
+        """The verdict as it is read back: its reason in one line, and not too long."""
         return replace(self, reason=_plain(self.reason))
 
     def __str__(self) -> str:
-        """Rule, source and reason, as they are safe to print."""
+        """Return rule, source and reason as text that is safe to print."""
         return printable(f"{self.rule}, {self.source}{': ' if self.reason else ''}{self.reason}")[:200]
 
 
@@ -102,10 +101,10 @@ class VerdictGroup:
 
 
 def group_verdicts(verdicts: Iterable[Verdict]) -> tuple[VerdictGroup, ...]:
-    """The verdicts by rule and source, sorted by these; within a group in the order given."""
+    """Group verdicts by rule and source, sorted by these; within a group in the order given."""
     groups: dict[tuple[str, str], list[Verdict]] = {}
-    for each in verdicts:
-        groups.setdefault((each.rule, each.source), []).append(each)
+    for verdict in verdicts:
+        groups.setdefault((verdict.rule, verdict.source), []).append(verdict)
     return tuple(
         VerdictGroup(rule=rule, source=source, rows=len(found), first={each.id: each.reason for each in found[:FIRST]})
         for (rule, source), found in sorted(groups.items())

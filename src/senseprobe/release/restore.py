@@ -57,7 +57,7 @@ class Size:
         return f"{self.name}: {counted(self.rows, 'row')}, {kind}{sized(self.bytes)}; {free}"
 
     def check(self, *, force: bool = False, notify: Notify | None = None) -> None:
-        """Pass the size as text to `notify`; raise ReleaseError where there are too many rows or bytes, unless `force`."""
+        """Pass the size as text to `notify`; raise ReleaseError for too many rows or bytes, unless `force`."""
         reasons = [f"these are more than {MOST_ROWS:,} rows"] if self.rows > MOST_ROWS else []
         reasons += ["they would not fit"] if self.bytes > self.free else []
         if reasons and not force:
@@ -100,9 +100,9 @@ def restore_rows(
     """Make the configs that `target` lacks; an interrupted run goes on with the next config.
 
     `rows_of` returns for a recipe's folder the function that makes the rows of each config; `progress` is called with
-    how many were written, `notify` with the size. Raises DamagedRelease where the recipe is not what was frozen, or makes
-    other rows, and ReleaseError where the rows do not fit, cannot be written, or another process restores the same
-    release there: each would overwrite the other's notes of its files.
+    how many were written, `notify` with the size. Raises DamagedRelease where the recipe is not what was frozen, or
+    makes other rows, and ReleaseError where the rows do not fit, cannot be written, or another process restores the
+    same release there: each would overwrite the other's notes of its files.
     """
     if findings := recipe_damage(release):
         raise DamagedRelease(findings)

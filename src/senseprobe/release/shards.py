@@ -121,7 +121,7 @@ def _recipe(entries: Mapping[str, Mapping[str, int | str]]) -> str:
 
 
 def read_shards(folders: Iterable[Path]) -> list[Shard]:
-    """Return all shards of a release in order; raise ReleaseError where one is missing, damaged, or of another release."""
+    """Return all shards of a release in order; raise ReleaseError where they do not make one whole release."""
     listed = sorted((_read(folder) for folder in folders), key=lambda shard: shard.form.shard)
     if not listed:
         raise ReleaseError("no shards to join")

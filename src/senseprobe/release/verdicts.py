@@ -106,48 +106,48 @@ def group_verdicts(verdicts: Iterable[Verdict]) -> tuple[VerdictGroup, ...]:
     for verdict in verdicts:
         groups.setdefault((verdict.rule, verdict.source), []).append(verdict)
     return tuple(
-        VerdictGroup(rule=rule, source=source, rows=len(found), first={each.id: each.reason for each in found[:FIRST]})
-        for (rule, source), found in sorted(groups.items())
+        VerdictGroup(rule=rule, source=source, rows=len(group), first={row.id: row.reason for row in group[:FIRST]})
+        for (rule, source), group in sorted(groups.items())
     )
 
 
-def read_verdicts(path: Path, shown: str = "") -> dict[str, Verdict]:
-    """The verdicts of a file by id, in its order; none where there is no file.
+def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
+    """Return the verdicts of a file by id, in its order; none where there is no file.
 
-    `shown` is what messages call it. Raises DeclarationError with every mistake.
+    `display_path` is what messages call it. Raises DeclarationError with every mistake, MOST_MISTAKES at most.
     """
-    shown = shown or str(path)
+    display_path = display_path or str(path)
     if not path.exists() and not path.is_symlink():
         return {}
-    found: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     findings: list[Finding] = []
-    for line, row in read_id_table(_text(path, shown), shown, _COLUMNS[:4], _COLUMNS[4:]):
-        if message := _wrong(row, found):
-            findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
-        found.setdefault(row["id"], Verdict(**row, line=line))
+    for line, row in read_id_table(_text(path, display_path), display_path, _COLUMNS[:4], _COLUMNS[4:]):
+        if message := _mistake(row, verdicts):
+            findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=printable(message)))
+        verdicts.setdefault(row["id"], Verdict(**row, line=line))
         if len(findings) == MOST_MISTAKES:
             break
     if findings:
         raise DeclarationError(findings)
-    return found
+    return verdicts
 
 
 def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """Write a file of verdicts, sorted by id; what is no letter or sign in a reason becomes a blank.
+    """Write a file of verdicts, sorted by id; characters of a reason that cannot be printed become blanks.
 
     Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
     """
-    listed = sorted(verdicts, key=lambda each: each.id)
-    written = (each.as_written for each in listed)
-    rows = [{column: getattr(each, column) for column in _COLUMNS} for each in written]
+    rows: list[dict[str, str]] = []
     before: dict[str, Verdict] = {}
-    for row, each in zip(rows, listed, strict=True):
-        if message := _wrong(row, before):
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.id):
+        row = {column: getattr(verdict.as_written, column) for column in _COLUMNS}
+        if message := _mistake(row, before):
             raise ReleaseError(f"cannot write {path}: {printable(message)}")
-        before[each.id] = each
+        before[verdict.id] = verdict
+        rows.append(row)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([_COLUMNS, *([row[column] for column in _COLUMNS] for row in rows)])
+    writer.writerows([_COLUMNS, *(row.values() for row in rows)])
     data = text.getvalue().encode()
     if len(data) > MAX_BYTES:
         raise ReleaseError(f"cannot write {path}: {len(rows)} verdicts take more than {MAX_BYTES >> 20} MiB")
@@ -158,25 +158,25 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
 
 
 def _plain(text: str) -> str:
-    """The text in one line of LONGEST characters at most."""
+    """Return the text in one line of LONGEST characters at most."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return line if len(line) <= LONGEST["reason"] else f"{line[: LONGEST['reason'] - 1]}…"
 
 
-def _text(path: Path, shown: str) -> str:
-    """The file's text; DeclarationError (E100) where it is no plain file, too large, or not UTF-8."""
+def _text(path: Path, display_path: str) -> str:
+    """Return the file's text; raise DeclarationError (E100) where it is not a plain file, too large, or not UTF-8."""
     try:
         return read_plain(path, MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
     except OSError as error:
-        known = error.errno in (errno.EINVAL, errno.EFBIG)
-        message = str(error.strerror) if known else f"cannot be read: {error.strerror}"
-    raise DeclarationError([Finding(path=shown, code="E100", message=message)])
+        refused = error.errno in (errno.EINVAL, errno.EFBIG)
+        message = str(error.strerror) if refused else f"cannot be read: {error.strerror}"
+    raise DeclarationError([Finding(path=display_path, code="E100", message=message)])
 
 
-def _wrong(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
-    """What is wrong with a verdict, after those that were `found` before it; None where nothing is."""
+def _mistake(row: Mapping[str, str], before: Mapping[str, Verdict]) -> str | None:
+    """Return the first mistake of a verdict, after the verdicts `before` it; None where it has none."""
     name = row["id"]
     if not name:
         return "a row without an id"
@@ -192,15 +192,13 @@ def _wrong(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
         return f"verdict of {name!r} has no rule"
     if not _SOURCE.fullmatch(row["source"]):
         return f"source of {name!r} is {row['source']!r}, expected the release that was looked at, NAME@VERSION"
-    return _again(row, found)
+    return _repetition(row, before.get(name))
 
 
-def _again(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
-    """What is wrong with a second verdict of an id."""
-    before = found.get(row["id"])
-    if before is None:
+def _repetition(row: Mapping[str, str], first: Verdict | None) -> str | None:
+    if first is None:
         return None
-    place = f" in line {before.line}" if before.line else ""
-    if before.verdict != row["verdict"]:
-        return f"{row['id']!r} has two verdicts: {before.verdict}{place}, and {row['verdict']}"
-    return f"{row['id']!r} has the verdict {before.verdict}{place} already"
+    line = f" in line {first.line}" if first.line else ""
+    if first.verdict != row["verdict"]:
+        return f"{row['id']!r} has two verdicts: {first.verdict}{line}, and {row['verdict']}"
+    return f"{row['id']!r} has the verdict {first.verdict}{line} already"

@@ -17,7 +17,7 @@ from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import Rows
 from senseprobe.release.rebuild import remake_rows
 from senseprobe.release.release import Release, open_release
-from senseprobe.release.restore import difference, recipe_damage
+from senseprobe.release.restore import file_finding, recipe_damage
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 from senseprobe.release.versions import earlier_releases
@@ -45,8 +45,8 @@ def _verdicts(release: Release) -> Mapping[str, Verdict]:
     entry = release.manifest.files.get(name)
     if entry is None or not any("expanded" in release.manifest.config(config) for config in release.configs):
         return {}
-    if found := difference(release.folder, name, *entry):
-        raise DamagedRelease([Finding(path=name, code=found[0], message=found[1])])
+    if finding := file_finding(release.folder, name, *entry):
+        raise DamagedRelease([finding])
     return read_verdicts(release.folder / name, name)
 
 

@@ -20,7 +20,7 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.recipes import card_sources
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.documents import bibliography, stated_memory
+from senseprobe.release.documents import read_bibliography, stated_memory
 from senseprobe.release.hashing import ContentHash, memory_bytes
 from senseprobe.release.manifest import read_manifest
 from senseprobe.release.metadata import DocumentInput
@@ -88,7 +88,7 @@ def reseal(sssb: Path, copy: Path) -> Reseal:
             files=files,
             memory=stated_memory(copy, read_manifest(sssb)) | dict(memory or {}),
             lists=card_sources(sssb, read_manifest(sssb)).lists,  # those of the recipe before it was changed
-            bibliography=bibliography(copy),
+            bibliography=read_bibliography(copy),
             changelog=card.FIRST,
         )
         for name, render in DOCUMENTS.items():
@@ -99,7 +99,7 @@ def reseal(sssb: Path, copy: Path) -> Reseal:
     return reseal
 
 
-DOCUMENTS = {card.NAME: card.render, citation.NAME: citation.cff, croissant.NAME: croissant.render}
+DOCUMENTS = {card.NAME: card.render, citation.NAME: citation.render_cff, croissant.NAME: croissant.render}
 """Croissant last, which has the hashes of the others."""
 
 

@@ -5,7 +5,6 @@ agreed, and what was decided. It is part of a release's recipe, so it may come f
 describe a round are plain text: the card escapes them, Croissant takes them as they are.
 """
 
-import errno
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,10 +12,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.atomic_files import write_whole
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.messages import counted, printable
 from senseprobe.records import Finding
+from senseprobe.release.verdicts import read_declaration
 
 ANNOTATION = "annotation.json"
 
@@ -162,14 +162,9 @@ def read_annotation(path: Path, display_path: str = "") -> tuple[Round, ...]:
     if not path.exists() and not path.is_symlink():
         return ()
     try:
-        return tuple(_File.model_validate_json(read_plain(path, MAX_BYTES)).rounds)
+        return tuple(_File.model_validate_json(read_declaration(path, display_path, MAX_BYTES)).rounds)
     except ValidationError as error:
-        findings = [*_form_findings(display_path, error)]
-    except OSError as error:
-        refused = error.errno in (errno.EINVAL, errno.EFBIG)
-        message = str(error.strerror) if refused else f"cannot be read: {error.strerror}"
-        findings = [Finding(path=display_path, code="E100", message=message)]
-    raise DeclarationError(findings)
+        raise DeclarationError([*_form_findings(display_path, error)]) from None
 
 
 def _form_findings(display_path: str, error: ValidationError) -> Iterator[Finding]:

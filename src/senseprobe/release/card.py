@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from senseprobe.records import Design
 from senseprobe.release import annotation_record
-from senseprobe.release.citation import bibtex, paper
+from senseprobe.release.citation import find_paper, render_bibtex
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.manifest import CARDS
 from senseprobe.release.markup import code_span, dump_yaml, escape_markdown
@@ -63,20 +63,20 @@ def render(about: DocumentInput) -> str:
         "accepted": {name: dict(sorted(about.config(name)["accept"].items())) for name in about.facts["order"]},
         "published": [name for name in about.facts["order"] if _has_published_count(about.config(name)["expect"])],
         "genders": any("gender" in design.bias_type for design in designs.values()),
-        "bibtex": bibtex(about).strip(),
-        "paper": paper(about),
+        "bibtex": render_bibtex(about).strip(),
+        "paper": find_paper(about),
         "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE) or FIRST,
         "licence_url": spdx_url(about.licence),
         "left_out": _left_out(about),
     }
     values["levels"] = {name: _levels(design, about.config(name)["levels"]) for name, design in designs.items()}
     text = _template().render(**about.facts, **values)
-    return f"---\n{front(about)}---\n\n{text}"
+    return f"---\n{render_front_matter(about)}---\n\n{text}"
 
 
-def front(about: DocumentInput, form: int = CARDS) -> str:
+def render_front_matter(about: DocumentInput, form: int = CARDS) -> str:
     """Return the front matter as YAML; cards of form 1, from before Croissant, have no gate and no `dataset_info`."""
-    fields = front_matter(about)
+    fields = _front_matter(about)
     if form == 1:
         fields = {key: value for key, value in fields.items() if key not in _SINCE_CROISSANT}
         fields["tags"] = [tag for tag in fields["tags"] if tag != "croissant"]
@@ -120,7 +120,7 @@ def _quoted(text: object) -> str:
     return "\n> ".join(str(text).splitlines())
 
 
-def front_matter(about: DocumentInput) -> dict[str, Any]:
+def _front_matter(about: DocumentInput) -> dict[str, Any]:
     """Return what the Hub reads: licence, configs with their files, columns and sizes, and the texts of the gate."""
     card, order, imported = about.card, about.facts["order"], bool(about.card.get("imported"))
     kinds = list(dict.fromkeys(str(about.config(name)["design"]["kind"]) for name in order))

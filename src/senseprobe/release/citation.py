@@ -121,12 +121,12 @@ _DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
 _URL = re.compile(r"https?://\S+")
 
 
-def paper(about: DocumentInput) -> Entry | None:
+def find_paper(about: DocumentInput) -> Entry | None:
     """Return the entry of the paper that the dataset follows; None where the bibliography has none."""
     return find_entry(about.bibliography, str(about.card.get("citation", "")))
 
 
-def cff(about: DocumentInput) -> str:
+def render_cff(about: DocumentInput) -> str:
     """Return `CITATION.cff`: who made the release, and the paper that it follows."""
     card, facts = about.card, about.facts
     fields: dict[str, Any] = {
@@ -146,7 +146,7 @@ def cff(about: DocumentInput) -> str:
         fields["license"] = about.licence
     elif url := spdx_url(about.licence):
         fields["license-url"] = url
-    entry = paper(about)
+    entry = find_paper(about)
     if entry and (reference := dict(_reference(entry))):
         fields["references"] = [reference]
     return dump_yaml(fields)
@@ -179,7 +179,7 @@ def _author(author: Author) -> dict[str, str]:
     return {"family-names": author.family, "given-names": author.given}
 
 
-def bibtex(about: DocumentInput) -> str:
+def render_bibtex(about: DocumentInput) -> str:
     """Return the release as an entry of BibTeX, and that of the paper that it follows."""
     facts = about.facts
     key = f"{facts['dataset']}-{facts['version']}"
@@ -190,7 +190,7 @@ def bibtex(about: DocumentInput) -> str:
         "note": f"senseprobe release {about.name}, content hash {facts['content']}",
     }
     own = "\n".join([f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in lines.items()), "}"])
-    entry = paper(about)
+    entry = find_paper(about)
     return f"{own}\n\n{entry.text}\n" if entry else f"{own}\n"
 
 

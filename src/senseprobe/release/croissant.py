@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from senseprobe.records import Design
 from senseprobe.release.annotation_record import croissant_fields
-from senseprobe.release.citation import bibtex
+from senseprobe.release.citation import render_bibtex
 from senseprobe.release.licences import spdx_url
 from senseprobe.release.metadata import Author, DocumentInput
 from senseprobe.release.schema import design_schema, meanings
@@ -60,7 +60,7 @@ def render(about: DocumentInput) -> str:
         "version": facts["version"],
         **({"license": spdx_url(about.licence) or about.licence} if about.licence else {}),
         "creator": [_creator(author) for author in about.authors],
-        "citeAs": bibtex(about),
+        "citeAs": render_bibtex(about),
         "inLanguage": card["languages"],
         "keywords": ["bias", "fairness", "stereotypes"],
         "isLiveDataset": False,

@@ -23,7 +23,7 @@ from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.annotation_record import ANNOTATION, read_annotation
 from senseprobe.release.changelog import is_entry
-from senseprobe.release.manifest import CARDS, NAME, Manifest
+from senseprobe.release.manifest import CARDS, NAME, Manifest, first_error
 from senseprobe.release.metadata import DocumentInput, Source
 from senseprobe.release.verdicts import VERDICTS, read_verdicts
 
@@ -71,7 +71,7 @@ def document_findings(
         return
     read: CardSources | None = None
     try:
-        about = _about(folder, manifest)
+        about = _document_input(folder, manifest)
     except SenseprobeError as error:
         yield from _unread(folder, "the documents are", error)
         return
@@ -141,12 +141,11 @@ def _card_mistake(manifest: Manifest) -> str | None:
     try:
         _Card.model_validate(manifest.data["card"])
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        return printable(f"card.{'.'.join(map(str, first['loc']))}: {first['msg']}")
+        return printable(f"card.{': '.join(first_error(error))}")
     return None
 
 
-def _about(folder: Path, manifest: Manifest) -> DocumentInput:
+def _document_input(folder: Path, manifest: Manifest) -> DocumentInput:
     """Return what the documents are made from, as far as manifest and recipe have it.
 
     Raises DeclarationError where verdicts, annotation or bibliography of the recipe cannot be read.
@@ -158,13 +157,13 @@ def _about(folder: Path, manifest: Manifest) -> DocumentInput:
         facts=manifest.data,
         files={name: entry for name, entry in manifest.data["files"].items() if name != croissant.NAME},
         memory=dict.fromkeys(manifest.configs, 0),
-        bibliography=bibliography(folder),
+        bibliography=read_bibliography(folder),
         verdicts=read_verdicts(templates / VERDICTS, f"{display_path}/{VERDICTS}"),
         annotation=read_annotation(templates / ANNOTATION, f"{display_path}/{ANNOTATION}"),
     )
 
 
-def bibliography(folder: Path) -> str:
+def read_bibliography(folder: Path) -> str:
     """Return the BibTeX entries of a release's recipe, from its lists or from an import.
 
     Bytes that are not UTF-8 become replacement characters. Raises DeclarationError where the file cannot be read, or is
@@ -184,7 +183,7 @@ def _card_findings(text: str, about: DocumentInput, form: int, sources: CardSour
     memory = dict.fromkeys(about.facts["order"], 0) | _memory(text, about.facts["order"])
     about = replace(about, memory=memory)
     if sources is None:
-        front = f"---\n{card.front(about, form)}---\n"
+        front = f"---\n{card.render_front_matter(about, form)}---\n"
         # Lines after the front matter are prose, but for the first, which ends it for every reader.
         top = "\n".join(text.split("\n")[: front.count("\n") + 1])
         yield from _line_findings(card.NAME, top, front, _is_bare if form == 1 else None)
@@ -228,7 +227,7 @@ _PROSE_LINE = re.compile(r'(message|  description): "(?:[^"\\]|\\.)*"')
 
 
 def _citation_findings(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
-    yield from _line_findings(citation.NAME, text, citation.cff(about), None if form == CARDS else _is_prose)
+    yield from _line_findings(citation.NAME, text, citation.render_cff(about), None if form == CARDS else _is_prose)
 
 
 def _is_prose(line: str, expected: str) -> bool:
@@ -264,10 +263,12 @@ def _croissant_findings(text: str, about: DocumentInput, form: int, sources: Car
         yield mismatch(croissant.NAME, "has a key twice, or is not laid out as senseprobe writes it")
 
 
-Difference: TypeAlias = tuple[str, object, object]
-
-
-def _json_differences(value: Any, expected: Any, path: str, prose: bool) -> Iterator[Difference]:  # noqa: ANN401 - any JSON
+def _json_differences(
+    value: Any,  # noqa: ANN401 - any JSON
+    expected: Any,  # noqa: ANN401
+    path: str,
+    prose: bool,
+) -> Iterator[tuple[str, object, object]]:
     """Yield path and both values where JSON differs; senseprobe's own texts are compared only with `prose`."""
     if isinstance(value, dict) and isinstance(expected, dict):
         for key in [*expected, *(key for key in value if key not in expected)]:

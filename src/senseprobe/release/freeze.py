@@ -13,7 +13,7 @@ from senseprobe.errors import ReleaseError
 from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.annotation_record import ANNOTATION, read_annotation
-from senseprobe.release.documents import bibliography
+from senseprobe.release.documents import read_bibliography
 from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, record
 from senseprobe.release.metadata import DocumentInput, Source
@@ -123,7 +123,7 @@ def _write(
         files=entries,
         memory={name: memory for name, (_, memory) in written.items()},
         lists=plan.lists,
-        bibliography=bibliography(folder),
+        bibliography=read_bibliography(folder),
         changelog=approve(Release(folder, _manifest(facts, entries))) or "",
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
@@ -148,7 +148,11 @@ def _read_decisions(folder: Path, dataset: str) -> dict[str, Any]:
 def _write_documents(about: DocumentInput, folder: Path) -> dict[str, dict[str, int | str]]:
     """Write the documents, Croissant last, which has the hashes of the others; return their entries."""
     entries: dict[str, dict[str, int | str]] = {}
-    for name, render in ((card.NAME, card.render), (citation.NAME, citation.cff), (croissant.NAME, croissant.render)):
+    for name, render in (
+        (card.NAME, card.render),
+        (citation.NAME, citation.render_cff),
+        (croissant.NAME, croissant.render),
+    ):
         path = folder / name
         path.write_bytes(render(replace(about, files={**about.files, **entries})).encode())
         entries[name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -118,10 +118,15 @@ def _form_error(raw: bytes) -> str | None:
     try:
         _Manifest.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        location = printable(".".join(str(step) for step in first["loc"]))
-        return f"{location[:200]}: {first['msg']}" if location else first["msg"]
+        location, message = first_error(error)
+        return f"{location}: {message}" if location else message
     return None
+
+
+def first_error(error: ValidationError) -> tuple[str, str]:
+    """Return where the first value of a wrong form is (`configs.a.rows`, safe to print), and what is wrong with it."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return printable(".".join(map(str, first["loc"])))[:200], first["msg"]
 
 
 NAME = "release.json"

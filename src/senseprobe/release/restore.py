@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -106,41 +106,39 @@ def restore_rows(
     """
     if findings := recipe_damage(release):
         raise DamagedRelease(findings)
+    manifest, restored = release.manifest, Release(target, release.manifest)
+    with _lock(target, manifest.name):
+        if target.resolve() != release.folder.resolve():
+            _copy_all_but_rows(release, target)
+        away = [config for config in manifest.configs if not _has_rows(target, config, manifest)]
+        if away:
+            _size(target, manifest, away).check(force=force, notify=notify)
+        rows = rows_of(target / "recipe")
+        for config in away:
+            _restore(restored, config, rows.get(config), progress or (lambda n: None))
+            _note(target, config, manifest)
+    return restored
+
+
+@contextmanager
+def _lock(target: Path, name: str) -> Iterator[None]:
     try:
         with locked(target):
-            return _restore_missing(release, target, rows_of, progress or (lambda n: None), force=force, notify=notify)
+            yield
     except BlockingIOError as error:
-        name, advice = release.manifest.name, "wait for it to end, and run again to see that all rows are there"
+        advice = "wait for it to end, and run again to see that all rows are there"
         raise ReleaseError(f"another process is restoring {name} in {target}: {advice}") from error
 
 
-def _restore_missing(
-    release: Release,
-    target: Path,
-    rows_of: Callable[[Path], Mapping[str, Rows]],
-    progress: Callable[[int], None],
-    *,
-    force: bool,
-    notify: Notify | None,
-) -> Release:
+def _copy_all_but_rows(release: Release, target: Path) -> None:
     manifest = release.manifest
-    if target.resolve() != release.folder.resolve():
-        if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
-            raise ReleaseError(f"{target} holds another release: nothing was changed")
-        for name in (*_files_without_rows(manifest), NAME):
-            write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
-    away = [config for config in manifest.configs if not _has_rows(target, config, manifest)]
-    if away:
-        _size(target, manifest, away).check(force=force, notify=notify)
-    rows = rows_of(target / "recipe")
-    for config in away:
-        _restore(Release(target, manifest), config, rows.get(config), progress)
-        _note(target, config, manifest)
-    return Release(target, manifest)
+    if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
+        raise ReleaseError(f"{target} holds another release: nothing was changed")
+    for name in (*_files_without_rows(manifest), NAME):
+        write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
 
 
 def _size(target: Path, manifest: Manifest, configs: Collection[str]) -> Size:
-    """Return the size of some configs by the manifest."""
     files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in configs]
     rows = sum(manifest.expanded(config) for config in configs)
     return Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
@@ -162,10 +160,11 @@ def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:
     noted = read_restored(target, manifest)
     for name in (f"{config}/{name}" for name in names):
         entries = [entry for entry in (manifest.files.get(name), noted.get(name)) if entry]
-        differences = [difference(target, name, *entry) for entry in entries]
-        if all(differences):
-            code, message = next(filter(None, differences), ("E403", "is not part of the release"))
-            raise DamagedRelease([Finding(path=name, code=code, message=message, hint="remove the folder first")])
+        findings = [file_finding(target, name, *entry) for entry in entries]
+        if all(findings):
+            unlisted = Finding(path=name, code="E403", message="is not part of the release")
+            first = next(filter(None, findings), unlisted)
+            raise DamagedRelease([replace(first, hint="remove the folder first")])
     return folder.is_dir()
 
 
@@ -175,11 +174,8 @@ def _files_without_rows(manifest: Manifest) -> list[str]:
 
 def recipe_damage(release: Release) -> list[Finding]:
     """Return a finding for every file beside the rows that is not what was frozen."""
-    files = release.manifest.files
-    differences = {
-        name: difference(release.folder, name, *files[name]) for name in sorted(_files_without_rows(release.manifest))
-    }
-    return [Finding(path=name, code=why[0], message=why[1]) for name, why in differences.items() if why]
+    files, names = release.manifest.files, sorted(_files_without_rows(release.manifest))
+    return [finding for name in names if (finding := file_finding(release.folder, name, *files[name]))]
 
 
 def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
@@ -236,25 +232,29 @@ def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]
         noted = _Restored.model_validate_json(read_plain(path, MAX_BYTES))
     except (OSError, ValidationError):
         return {}
-    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if _of_rows(name, manifest)}
+    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if _holds_rows(name, manifest)}
 
 
-def _of_rows(name: str, manifest: Manifest) -> bool:
-    """Return whether a file is one of those that a config's rows are written in."""
+def _holds_rows(name: str, manifest: Manifest) -> bool:
     config, _, file = name.partition("/")
     return config in manifest.configs and is_file_name(file, manifest.expanded(config))
 
 
-def difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:
-    """Return code and message where a file is missing, not a plain file, or not of this size and sha256; else None."""
+def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | None:
+    """Return a finding where a file is missing, not a plain file, or not of this size and sha256; else None."""
     path = folder / name
     # A link on the way would lead out of the folder.
     below = [path, *path.parents][: name.count("/") + 1]
     if any(part.is_symlink() for part in below) or not path.is_file():
-        return "E402", "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+        message = "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+        return Finding(path=name, code="E402", message=message)
     try:
         if (actual := path.stat().st_size) != size:
-            return "E404", f"has {actual} bytes, the manifest says {size}"
-        return None if file_sha256(path) == sha256 else ("E404", "differs from what was frozen (sha256)")
+            message = f"has {actual} bytes, the manifest says {size}"
+        elif file_sha256(path) != sha256:
+            message = "differs from what was frozen (sha256)"
+        else:
+            return None
     except OSError as error:
-        return "E404", f"cannot be read ({error.strerror})"
+        message = f"cannot be read ({error.strerror})"
+    return Finding(path=name, code="E404", message=message)

@@ -19,7 +19,7 @@ from senseprobe.errors import ReleaseError
 from senseprobe.messages import printable
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
-from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version
+from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version, first_error
 from senseprobe.release.parquet import BatchCallback, Rows, file_names, files_of, read_rows, rows_in_files, write_rows
 
 NAME = "shard.json"
@@ -146,9 +146,7 @@ def _read(folder: Path) -> Shard:
     except OSError as error:
         raise ReleaseError(f"no shard in {folder}: {NAME} cannot be read ({error.strerror})") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        location = ".".join(str(step) for step in first["loc"])
-        raise ReleaseError(f"{path}: {printable(location)[:200]}: {first['msg']}") from None
+        raise ReleaseError(f"{path}: {': '.join(first_error(error))}") from None
     _check_files(folder, form)
     return Shard(folder, form)
 

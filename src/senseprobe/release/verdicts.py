@@ -164,15 +164,21 @@ def _plain(text: str) -> str:
 
 
 def _text(path: Path, display_path: str) -> str:
-    """Return the file's text; raise DeclarationError (E100) where it is not a plain file, too large, or not UTF-8."""
     try:
-        return read_plain(path, MAX_BYTES).decode("utf-8-sig")
+        return read_declaration(path, display_path, MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
+        raise DeclarationError([Finding(path=display_path, code="E100", message=message)]) from None
+
+
+def read_declaration(path: Path, display_path: str, most: int) -> bytes:
+    """Return a file's bytes; raise DeclarationError (E100) where it is not a plain file of at most `most` bytes."""
+    try:
+        return read_plain(path, most)
     except OSError as error:
         refused = error.errno in (errno.EINVAL, errno.EFBIG)
         message = str(error.strerror) if refused else f"cannot be read: {error.strerror}"
-    raise DeclarationError([Finding(path=display_path, code="E100", message=message)])
+        raise DeclarationError([Finding(path=display_path, code="E100", message=message)]) from None
 
 
 def _mistake(row: Mapping[str, str], before: Mapping[str, Verdict]) -> str | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from senseprobe.errors import DamagedRelease, ReleaseError
@@ -12,7 +13,7 @@ from senseprobe.release.documents import ReadSources, document_findings, documen
 from senseprobe.release.hashing import ContentHash, combine, memory_bytes
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
-from senseprobe.release.restore import RESTORED, difference, read_restored
+from senseprobe.release.restore import RESTORED, file_finding, read_restored
 from senseprobe.release.schema import design_schema
 
 _HINT = "fetch the release from its authors again"
@@ -153,15 +154,14 @@ def _file_findings(
 ) -> Iterator[Finding]:
     restored, away = read_restored(folder, manifest), _configs_away(folder, manifest)
     for name in sorted(names):
-        size, sha256 = manifest.files[name]
         if name.partition("/")[0] in away:
             continue
-        why = difference(folder, name, size, sha256)
-        if why and name in restored and (why := difference(folder, name, *restored[name])):
-            why = why[0], f"{why[1]}, nor is it what was restored"
-        if why:
-            yield Finding(path=name, code=why[0], message=why[1])
-        progress(size)
+        finding = file_finding(folder, name, *manifest.files[name])
+        if finding and name in restored and (finding := file_finding(folder, name, *restored[name])):
+            finding = replace(finding, message=f"{finding.message}, nor is it what was restored")
+        if finding:
+            yield finding
+        progress(manifest.files[name][0])
 
 
 def _foreign_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from senseprobe.generator import yaml_source
 from senseprobe.generator.schema import Dataset, Fixed
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.records import Finding
-from senseprobe.release.licences import alternatives, combined
+from senseprobe.release.licences import alternatives, combine_licences
 from senseprobe.release.metadata import Source
 
 
@@ -36,7 +36,7 @@ def release_licence(dataset: Dataset, lists: WordLists) -> str:
     findings = [finding for words in used for finding in check_list_licences(words)]
     if findings := findings or [*check_dataset_licence(dataset, used)]:
         raise DeclarationError(findings)
-    return combined(_licences(dataset, used))
+    return combine_licences(_licences(dataset, used))
 
 
 def check_list_licences(words: WordList) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ def _licence_error(licences: dict[str, str]) -> str | None:
     try:
         for text in licences.values():
             alternatives(text)
-        combined(licences)
+        combine_licences(licences)
     except ReleaseError as error:
         return str(error)
     return None

@@ -15,7 +15,7 @@ from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.generator import yaml_source
 from senseprobe.messages import printable
 from senseprobe.records import Finding
-from senseprobe.release.verdicts import id_lines
+from senseprobe.release.verdicts import read_id_table
 
 RETIRED = "retired.csv"
 
@@ -47,7 +47,7 @@ def read_retired(folder: Path) -> dict[str, RetiredId]:
         raise DeclarationError([Finding(path=display_path, code="E100", message="is no plain file")])
     retired: dict[str, RetiredId] = {}
     findings = []
-    for line, row in id_lines(yaml_source.read_text(path, display_path), display_path, _COLUMNS[:1], _COLUMNS[1:]):
+    for line, row in read_id_table(yaml_source.read_text(path, display_path), display_path, _COLUMNS[:1], _COLUMNS[1:]):
         if error := _id_error(row["id"], retired):
             message = f"{row['id']!r} {error}" if row["id"] else error
             findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=printable(message)))

@@ -11,16 +11,16 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.generator.retired_ids import RETIRED, read_retired
 from senseprobe.messages import printable
 from senseprobe.records import Finding
-from senseprobe.release.changelog import entry
+from senseprobe.release.changelog import render_entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import Rows
-from senseprobe.release.rebuild import remade
+from senseprobe.release.rebuild import remake_rows
 from senseprobe.release.release import Release, open_release
-from senseprobe.release.restore import difference, recipe_damage
+from senseprobe.release.restore import file_finding, recipe_damage
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
-from senseprobe.release.versions import lower
+from senseprobe.release.versions import earlier_releases
 
 RowsOf = Callable[[Path, str], Mapping[str, Rows]]
 """Makes the rows of each config, from a recipe's folder and the name of its dataset."""
@@ -45,8 +45,8 @@ def _verdicts(release: Release) -> Mapping[str, Verdict]:
     entry = release.manifest.files.get(name)
     if entry is None or not any("expanded" in release.manifest.config(config) for config in release.configs):
         return {}
-    if damage := difference(release.folder, name, *entry):
-        raise DamagedRelease([Finding(path=name, code=damage[0], message=damage[1])])
+    if finding := file_finding(release.folder, name, *entry):
+        raise DamagedRelease([finding])
     return read_verdicts(release.folder / name, name)
 
 
@@ -74,7 +74,7 @@ def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Recor
         raise ReleaseError(f"{message}: {hint}") from None
     if rows is None:
         raise ReleaseError(f"{name} keeps neither the rows of {config} nor a recipe of them")
-    yield from remade(release.manifest, config, rows)
+    yield from remake_rows(release.manifest, config, rows)
 
 
 def approve(release: Release, folders: Iterable[Path], rows_of: RowsOf) -> str | None:
@@ -83,7 +83,7 @@ def approve(release: Release, folders: Iterable[Path], rows_of: RowsOf) -> str |
     Raise ReleaseError where the new release may not follow it: its number is too low for what changed, or an id that
     was retired is no longer listed.
     """
-    earlier = lower(folders, str(release.manifest.data["version"]))
+    earlier = earlier_releases(folders, str(release.manifest.data["version"]))
     if not earlier:
         return None
     before = earlier[-1]
@@ -97,7 +97,7 @@ def approve(release: Release, folders: Iterable[Path], rows_of: RowsOf) -> str |
         first = diff.reasons[0]
         message = f"{diff.new} is too low a number: since {diff.old}, {printable(first.text)} ({first.bump.upper()})"
         raise ReleaseError(f"{message}: {diff.version} or higher; nothing was written")
-    return entry(diff)
+    return render_entry(diff)
 
 
 def _check_retired(new: Release, older: Release, earlier: Iterable[Release], rows_of: RowsOf) -> None:

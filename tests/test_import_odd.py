@@ -16,7 +16,7 @@ from senseprobe.importers.plan import ImportedDataset, read_import
 from senseprobe.importers.registry import FORMATS, find_format
 from senseprobe.importers.sentence_pairs import find_word
 from senseprobe.importers.sources import MAX_LINES
-from senseprobe.release.citation import find
+from senseprobe.release.citation import find_entry
 from senseprobe.release.verify import FOREIGN
 
 
@@ -444,7 +444,7 @@ def test_an_import_cites_its_paper(format_: str, tmp_path: Path) -> None:
     """The paper's entry is in the recipe, and its authors are not those of the user's release."""
     release, _ = api.import_release(format_, FILES[format_], "mine", "1.0.0", None, tmp_path)
     card = release.manifest.data["card"]
-    entry = find((release.folder / "recipe" / "references.bib").read_text(), card["citation"])
+    entry = find_entry((release.folder / "recipe" / "references.bib").read_text(), card["citation"])
 
     assert entry is not None
     names = [family for family, _ in entry.authors]

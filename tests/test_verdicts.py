@@ -30,7 +30,7 @@ from senseprobe.release import parquet
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import SCHEMA, Manifest
 from senseprobe.release.schema import plain
-from senseprobe.release.verdicts import Verdict, grouped, read_verdicts, write_verdicts
+from senseprobe.release.verdicts import Verdict, group_verdicts, read_verdicts, write_verdicts
 
 FORMS = Path(__file__).parent / "fixtures" / "releases"
 SIZES = {"island": 8, "guess": 6, "words": 4}  # 2 x 2 x 1 words in 2 frames; 3 x 2 in one; 4 members
@@ -202,7 +202,7 @@ def test_verdicts_are_grouped() -> None:
     """By rule and source; the first ten of each are named."""
     told = [Verdict(id=f"a{n}", verdict="reject", rule="r", source="t@1.0.0", reason=str(n)) for n in range(12)]
     other = Verdict(id="b", verdict="reject", rule="q", source="t@1.0.0")
-    one, two = grouped([*told, other])
+    one, two = group_verdicts([*told, other])
     assert (one.rule, one.rows, one.first) == ("q", 1, {"b": ""})
     assert (two.rule, two.rows, two.first) == ("r", 12, {f"a{n}": str(n) for n in range(10)})
 

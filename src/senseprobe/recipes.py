@@ -19,8 +19,8 @@ from senseprobe.records import Finding
 from senseprobe.release.documents import CardSources
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.parquet import Rows, Told, write_rows
-from senseprobe.release.rebuild import unused, verify_recipe
+from senseprobe.release.parquet import BatchCallback, Rows, write_rows
+from senseprobe.release.rebuild import unused_files, verify_recipe
 from senseprobe.release.release import Release, open_release
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verify import verify_all_but_rows, verify_release
@@ -59,7 +59,9 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
     )
 
 
-def _write_config(catalogue: ResolvedDataset, config: Config, folder: Path, schema: Schema, progress: Told) -> None:
+def _write_config(
+    catalogue: ResolvedDataset, config: Config, folder: Path, schema: Schema, progress: BatchCallback
+) -> None:
     write_rows(folder, schema, config.size, partial(catalogue.rows, config), progress)
 
 
@@ -117,7 +119,7 @@ def rebuild(folder: Path, manifest: Manifest, away: Container[str] = ()) -> Iter
         yield from error.findings
         return
     yield from verify_recipe(Release(folder, manifest), plan, rows_by_config(catalogue), away)
-    yield from unused(manifest, recipe_files(catalogue))
+    yield from unused_files(manifest, recipe_files(catalogue))
     for operation, text in catalogue.english.unfrozen():
         message = f"has no answer for {operation!r} of {text!r}, so another library may answer otherwise"
         yield Finding(path="recipe/english.csv", code="E408", message=message)

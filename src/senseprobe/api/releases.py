@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.freeze import Plan
     from senseprobe.release.release import Release
-    from senseprobe.release.restore import Say
+    from senseprobe.release.restore import Notify
 
     ReleaseSpec: TypeAlias = str | Path | Release
 
@@ -82,7 +82,7 @@ def build(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
@@ -100,7 +100,7 @@ def build(
 
 
 def _check_size(
-    catalogue: ResolvedDataset, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
+    catalogue: ResolvedDataset, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Notify | None
 ) -> None:
     """State the size of what a plan writes, `sizes` rows by config; raise ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
@@ -112,7 +112,7 @@ def _check_size(
     estimate = estimate_bytes({each.name: (rows[each.name], each.schema) for each in plan.configs}, sizes)
     name = f"{plan.dataset} {folder.name}"
     size = Size(name=name, rows=sum(sizes.values()), bytes=estimate, estimated=True, folder=folder)
-    size.check(force=force, say=say)
+    size.check(force=force, notify=say)
 
 
 def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
@@ -160,14 +160,14 @@ def build_shard(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Path:
     """Build only shard `shard` (from 0) of `shards` of a release, and return its folder.
 
     Raises as `build` does; rows, bytes and space are those of the shard.
     """
     from senseprobe.recipes import plan_of, rows_by_config
-    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, rows_dealt, write_shard
+    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, shard_rows, write_shard
 
     if not 0 <= shard < shards:
         raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
@@ -177,7 +177,7 @@ def build_shard(
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
-    sizes = rows_dealt({config.name: config.size for config in plan.configs}, shard, shards)
+    sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
     _check_size(catalogue, plan, folder, sizes, force=force, say=say)
     write_shard(part, folder, progress)
     return folder
@@ -209,7 +209,7 @@ def restore(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Build again, from its recipe, the rows of a release that keeps only manifest and recipe; in place, or in `out`.
 
@@ -229,7 +229,7 @@ def restore(
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
         out = _own_releases()
     target = Path(out) / dataset / version if out else folder
-    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, say=say)
+    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, notify=say)
 
 
 def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
@@ -288,15 +288,15 @@ def verify(
     such release.
     """
     from senseprobe.recipes import verify_with_card
-    from senseprobe.release.verify import cited, recipe_is_whole
+    from senseprobe.release.verify import content_hash_findings, is_recipe_intact
 
     folder, config = _find(release)
     manifest, findings = verify_with_card(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
     if manifest and content:
-        findings += cited(manifest, content)
-    if rebuild and manifest and recipe_is_whole(findings):
+        findings += content_hash_findings(manifest, content)
+    if rebuild and manifest and is_recipe_intact(findings):
         from senseprobe.recipes import rebuild as again
 
         away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}

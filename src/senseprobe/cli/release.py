@@ -202,7 +202,7 @@ def diff(
 ) -> None:
     """Say what changed from one release to another, and which version that calls for."""
     from senseprobe import api
-    from senseprobe.release.changelog import entry
+    from senseprobe.release.changelog import render_entry
 
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
@@ -211,7 +211,7 @@ def diff(
     if as_json:
         print_json(found.as_dict())
     elif markdown:
-        print_line(entry(found).rstrip("\n"))
+        print_line(render_entry(found).rstrip("\n"))
     else:
         _print_diff(found)
     raise typer.Exit(1 if found.enough is False else 0)

@@ -17,7 +17,7 @@ from senseprobe.hub.client import ReleaseAddress, check_repo, explain_errors, op
 from senseprobe.hub.pull import Verify, fetch
 from senseprobe.hub.upload import GATES, Gate, Publication, PublishResult, read_repo
 from senseprobe.messages import printable
-from senseprobe.release.licences import alternatives, declared
+from senseprobe.release.licences import alternatives, declared_licence
 from senseprobe.release.manifest import NAME, read_manifest
 from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED
@@ -32,7 +32,7 @@ def why_not_shared(card: Mapping[str, Any]) -> str | None:
 
     It needs an SPDX licence that allows changed versions, since a release is a changed version of its sources.
     """
-    licence = declared(card.get("license"))
+    licence = declared_licence(card.get("license"))
     if not licence:
         return "it declares no licence"
     try:

@@ -28,8 +28,8 @@ from senseprobe.messages import listed, sized
 from senseprobe.records import Finding
 from senseprobe.release.manifest import NAME, VERSION, Manifest
 from senseprobe.release.release import Release
-from senseprobe.release.verify import uncalled_for, verify_release
-from senseprobe.release.versions import numbers
+from senseprobe.release.verify import unexpected_files, verify_release
+from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -74,7 +74,7 @@ def _find_release(address: ReleaseAddress, timeout: float) -> RemoteRelease:
         raise ReleaseError(f"{address.tag} of {address.repo} is no release of senseprobe: it has no usable {NAME}")
     if commit_files.manifest.data["version"] != address.version:
         raise ReleaseError(f"{address.tag} of {address.repo} holds {commit_files.manifest.name}: ask its authors")
-    if findings := [*compare_files(commit_files, commit_files.manifest), *uncalled_for(commit_files.manifest)]:
+    if findings := [*compare_files(commit_files, commit_files.manifest), *unexpected_files(commit_files.manifest)]:
         raise damaged_copy(str(address), findings)
     return RemoteRelease(commit, commit_files.manifest, commit_files.files)
 
@@ -88,7 +88,7 @@ def _commit(api: "HfApi", address: ReleaseAddress) -> str:
     except RevisionNotFoundError:
         refs = api.list_repo_refs(address.repo, repo_type="dataset")
     tags = [tag.name[1:] for tag in refs.tags if tag.name.startswith("v")]
-    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=numbers, reverse=True))
+    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=parse_version, reverse=True))
     raise ReleaseError(f"{address.repo} has no version {address.version}: there is {there or 'none'}")
 
 

@@ -15,7 +15,7 @@ from senseprobe.messages import printable
 from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED, read_restored
-from senseprobe.release.versions import numbers
+from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -245,7 +245,7 @@ class Publication:
     def _check_follows(self, earlier: Manifest) -> None:
         if earlier.data["dataset"] != self.manifest.data["dataset"]:
             raise ReleaseError(f"{self.repo} holds {earlier.name}: a repository is for one dataset, name another one")
-        if numbers(str(earlier.data["version"])) > numbers(str(self.manifest.data["version"])):
+        if parse_version(str(earlier.data["version"])) > parse_version(str(self.manifest.data["version"])):
             raise ReleaseError(
                 f"{self.repo} holds {earlier.name}: what is there by default never gets older, raise the version"
             )

@@ -25,12 +25,12 @@ from senseprobe.importers.sources import Notes, Row, Source, Table, csv_text, re
 from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
-from senseprobe.release.documents import differs
+from senseprobe.release.documents import mismatch, read_section
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.licences import alternatives
 from senseprobe.release.manifest import CARDS, VERSION, Manifest
-from senseprobe.release.parquet import Rows, Told, write_rows
-from senseprobe.release.rebuild import unused, verify_recipe
+from senseprobe.release.parquet import BatchCallback, Rows, write_rows
+from senseprobe.release.rebuild import unused_files, verify_recipe
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
@@ -204,7 +204,7 @@ def _config(imported: ImportedDataset, table: Table) -> ConfigPlan:
     )
 
 
-def _write(imported: ImportedDataset, table: Table, folder: Path, schema: pa.Schema, progress: Told) -> None:
+def _write(imported: ImportedDataset, table: Table, folder: Path, schema: pa.Schema, progress: BatchCallback) -> None:
     write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), progress)
 
 
@@ -300,13 +300,16 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
     notes = folder / "recipe" / NOTES
     if not notes.is_file() or imported.recipe()[NOTES] != notes.read_bytes():
         yield Finding(path=f"recipe/{NOTES}", code="E408", message="the recipe's files give another list")
-    yield from unused(manifest, imported.recipe())
+    yield from unused_files(manifest, imported.recipe())
 
 
 def _compare_creation(folder: Path, manifest: Manifest, plan: Plan) -> Iterator[Finding]:
     """Yield a finding where the card, if of the current form, does not have the section on creation of the plan."""
-    if manifest.cards == CARDS and plan.creation not in (folder / README).read_text(encoding="utf-8", errors="replace"):
-        yield differs(README, "the section on creation is not what importing again gives")
+    if manifest.cards < CARDS:
+        return
+    text = (folder / README).read_text(encoding="utf-8", errors="replace")
+    if read_section(text, "Creation") != plan.creation:
+        yield mismatch(README, "the section on creation is not what importing again gives")
 
 
 def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from senseprobe.evaluate.fitness import Fitness
-from senseprobe.evaluate.reporting.figure_tables import lines_of
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.sections import in_short
+from senseprobe.evaluate.reporting.figure_tables import build_figure_rows
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.sections import build_summary
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 
@@ -20,7 +20,7 @@ def figure(config: str, value: float, low: float | None, high: float | None, **f
     return Figure(config=config, value=value, low=low, high=high, rows=100, scored=100, **told)  # type: ignore[arg-type]
 
 
-def evidence(*figures: Figure, scorer: str = "aul", controls: tuple[Result, ...] = (), **model: str) -> Evidence:
+def evidence(*figures: Figure, scorer: str = "aul", controls: tuple[Result, ...] = (), **model: str) -> ReportInput:
     """What is at hand of a result without rows and without its release."""
     result = Result(
         scorer=scorer,
@@ -30,12 +30,12 @@ def evidence(*figures: Figure, scorer: str = "aul", controls: tuple[Result, ...]
         seed=0,
         figures=figures,
     )
-    return Evidence(result=result, controls=controls)
+    return ReportInput(result=result, controls=controls)
 
 
-def brief(*found: Evidence) -> list[str]:
+def brief(*found: ReportInput) -> list[str]:
     """The paragraphs."""
-    return [*in_short(found, lines_of(found)).paragraphs]
+    return [*build_summary(found, build_figure_rows(found)).paragraphs]
 
 
 def test_what_intervals_can_say() -> None:

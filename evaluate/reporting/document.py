@@ -2,7 +2,7 @@
 
 Nothing here is escaped: names and sentences are as they were found, and whoever sets them escapes them all.
 
-An account set as one self-contained HTML page, or as Markdown. Whatever was found in a result is text in both.
+A document set as one self-contained HTML page, or as Markdown. Whatever was found in a result is text in both.
 """
 
 import re
@@ -59,7 +59,7 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
+class Document:
     """A whole report: its title, a warning that comes before all else, the results by name, and sections."""
 
     title: str
@@ -77,14 +77,14 @@ _MADE_MORE_OF = re.compile(r"\$|(?<!\w)@(?=\w)|@(?![\d.]+(?!\w))|:(?=[/\w+-])|(?
 _BEGINS = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|--))")
 
 
-def html(account: Account) -> str:
+def render_html(document: Document) -> str:
     """The page: styles and plots are in it, it asks for nothing, and its policy forbids all else."""
-    return _environment().get_template("page.html.j2").render(account=account, colour=colour, drawn=_drawn)
+    return _environment().get_template("page.html.j2").render(document=document, colour=colour, drawn=_drawn)
 
 
-def markdown(account: Account) -> str:
+def render_markdown(document: Document) -> str:
     """The same without plots."""
-    return _environment().get_template("page.md.j2").render(account=account)
+    return _environment().get_template("page.md.j2").render(document=document)
 
 
 @cache

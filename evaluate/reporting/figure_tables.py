@@ -8,7 +8,7 @@ from senseprobe.evaluate.estimands.multiple_testing import CONTRASTS, GAPS, RELA
 from senseprobe.evaluate.fitness import Fitness, unreadable
 from senseprobe.evaluate.reporting import notation, plots
 from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table
-from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Figure
 
@@ -23,7 +23,7 @@ PLOTTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FigureRow:
     """A figure of several results: one cell for each, in their order; None where a result does not have it."""
 
     config: str
@@ -42,68 +42,68 @@ class Line:
         found: dict[str, list[int]] = {}
         for number, cell in enumerate(self.cells, start=1):
             if cell is not None:
-                found.setdefault(notation.basis(cell), []).append(number)
+                found.setdefault(notation.describe_basis(cell), []).append(number)
         return list(found.items())
 
 
-def side_by_side(results: Sequence[Iterable[Figure]]) -> list[Line]:
+def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
     """A line for each config, estimand and group, in the order in which the results bring them."""
     found: dict[tuple[str, str, str | None], list[Figure | None]] = {}
     for number, figures in enumerate(results):
         for figure in figures:
             key = (figure.config, figure.estimand, figure.group)
             found.setdefault(key, [None] * len(results))[number] = figure
-    return [Line(*key, tuple(cells)) for key, cells in found.items()]
+    return [FigureRow(*key, tuple(cells)) for key, cells in found.items()]
 
 
-def lines_of(evidence: Sequence[Evidence]) -> list[Line]:
+def build_figure_rows(evidence: Sequence[ReportInput]) -> list[FigureRow]:
     """The lines of results; p-values of contrasts are corrected over all of a result."""
     results = (corrected(each.result.figures, CONTRASTS) for each in evidence)
-    return side_by_side([as_told(figures, CONTRASTS, RELATIVE, GAPS) for figures in results])
+    return align_figures([as_told(figures, CONTRASTS, RELATIVE, GAPS) for figures in results])
 
 
-def figure_cell(figure: Figure | None) -> Cell:
+def build_figure_cell(figure: Figure | None) -> Cell:
     """Value, interval, and what else is to be known of a figure; an empty cell where there is none."""
     if figure is None:
         return Cell(text="", kind="number")
-    return Cell(text=notation.interval(figure), note=notation.remarks(figure), kind="number")
+    return Cell(text=notation.format_interval(figure), note=notation.format_remarks(figure), kind="number")
 
 
-def bases_cell(line: Line) -> Cell:
+def build_basis_cell(line: FigureRow) -> Cell:
     """What a line rests on: for each result, where they rest on different rows."""
     bases = line.bases
     told = (f"{', '.join(map(str, numbers))}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases)
     return Cell(text=" · ".join(told), kind="quiet")
 
 
-def _row(line: Line) -> tuple[Cell, ...]:
+def _row(line: FigureRow) -> tuple[Cell, ...]:
     named = (Cell(text=name, kind="name") for name in (line.config, line.estimand))
-    figures = (figure_cell(cell) for cell in line.cells)
-    return (*named, *figures, Cell(text=notation.zero(line.first), kind="quiet"), bases_cell(line))
+    figures = (build_figure_cell(cell) for cell in line.cells)
+    return (*named, *figures, Cell(text=notation.describe_zero(line.first), kind="quiet"), build_basis_cell(line))
 
 
-def _table(lines: Sequence[Line], caption: str) -> Table:
+def _table(lines: Sequence[FigureRow], caption: str) -> Table:
     results = range(len(lines[0].cells))
     headings = ("config", "figure", *results, "what zero is", "rests on")
     return Table(caption=caption, headings=headings, rows=tuple(map(_row, lines)))
 
 
-def overview(lines: Sequence[Line]) -> Iterator[Plot]:
+def plot_overview(lines: Sequence[FigureRow]) -> Iterator[Plot]:
     """Forest plots of all figures with an interval: those around 0, and those from 0 to 100."""
     shown = [line for line in lines if line.group is None and line.estimand in PLOTTED]
     for from_zero in (False, True):
-        part = [line for line in shown if notation.from_zero(line.estimand) == from_zero]
+        part = [line for line in shown if notation.starts_at_zero(line.estimand) == from_zero]
         if part:
             held = part[:MOST_PLOTTED]
             left = f", the first {len(held)} of {len(part)}" if len(part) > len(held) else ""
             title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{left}"
             rows = [(f"{line.config}: {line.estimand}", line.cells) for line in held]
-            yield Plot(title=title, svg=plots.forest(rows, from_zero))
+            yield Plot(title=title, svg=plots.draw_forest(rows, from_zero))
 
 
-def by_sense(lines: Sequence[Line], biases: Mapping[str, str]) -> Iterator[Section]:
+def build_sense_sections(lines: Sequence[FigureRow], biases: Mapping[str, str]) -> Iterator[Section]:
     """A section for each sense type (for rows without senses, for each kind of bias), with its groups."""
-    found: dict[str, list[Line]] = {}
+    found: dict[str, list[FigureRow]] = {}
     for line in lines:
         if line.estimand not in OF_CONTRASTS:
             title = line.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(line.config))))
@@ -120,14 +120,14 @@ def by_sense(lines: Sequence[Line], biases: Mapping[str, str]) -> Iterator[Secti
         )
 
 
-def _by_config(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
-    found: dict[tuple[str, str], list[Line]] = {}
+def _by_config(lines: Sequence[FigureRow]) -> dict[tuple[str, str], list[FigureRow]]:
+    found: dict[tuple[str, str], list[FigureRow]] = {}
     for line in lines:
         found.setdefault((line.config, line.estimand), []).append(line)
     return found
 
 
-def _group_plots(lines: Sequence[Line]) -> Iterator[Plot]:
+def _group_plots(lines: Sequence[FigureRow]) -> Iterator[Plot]:
     """A plot of the groups of each figure, on demand, from the lowest to the highest of the first result."""
     for (config, estimand), held in _by_config(lines).items():
         if estimand not in PLOTTED or len(held) < 2:
@@ -136,11 +136,11 @@ def _group_plots(lines: Sequence[Line]) -> Iterator[Plot]:
         half, left = MOST_PLOTTED // 2, ""
         if len(order) > MOST_PLOTTED:
             order, left = order[:half] + order[-half:], f", the {half} lowest and the {half} highest of {len(order)}"
-        svg = plots.forest([(line.group or "", line.cells) for line in order], notation.from_zero(estimand))
+        svg = plots.draw_forest([(line.group or "", line.cells) for line in order], notation.starts_at_zero(estimand))
         yield Plot(title=f"{config}: {estimand} by group, with intervals{left}", svg=svg, closed=True)
 
 
-def _groups(lines: Sequence[Line]) -> Iterator[Table]:
+def _groups(lines: Sequence[FigureRow]) -> Iterator[Table]:
     """A table of the groups of each figure, on demand."""
     for (config, estimand), held in _by_config(lines).items():
         left = len(held) - MOST_GROUPS
@@ -149,7 +149,7 @@ def _groups(lines: Sequence[Line]) -> Iterator[Table]:
             (
                 Cell(text=line.config, kind="name"),
                 Cell(text=line.group or "", kind="name"),
-                *map(figure_cell, line.cells),
+                *map(build_figure_cell, line.cells),
             )
             for line in held[:MOST_GROUPS]
         )
@@ -170,19 +170,19 @@ _GROUPED = {
 }
 
 
-def headlines(lines: Sequence[Line]) -> list[Line]:
+def find_headlines(lines: Sequence[FigureRow]) -> list[FigureRow]:
     """Return the figure of each config, over all its rows, that leads.
 
     Where no value of `preference` is neutral, that is `pronoun-stereotype`, if there is one.
     """
-    whole: dict[str, dict[str, Line]] = {}
+    whole: dict[str, dict[str, FigureRow]] = {}
     for line in lines:
         if line.group is None:
             whole.setdefault(line.config, {})[line.estimand] = line
     return [leading for of_config in whole.values() if (leading := _leading(of_config)) is not None]
 
 
-def _leading(lines: Mapping[str, Line]) -> Line | None:
+def _leading(lines: Mapping[str, FigureRow]) -> FigureRow | None:
     preference = lines.get("preference-half")
     if LEADING in lines and preference is not None and preference.first.neutral is None:
         return lines[LEADING]
@@ -192,20 +192,22 @@ def _leading(lines: Mapping[str, Line]) -> Line | None:
 def _lead_cell(figure: Figure | None, of: Fitness | None) -> Cell:
     """The figure that leads a config; why none does where its rows are not readable."""
     why = "" if figure is None else unreadable(of)
-    return Cell(text="not readable", note=why, kind="number") if why else figure_cell(figure)
+    return Cell(text="not readable", note=why, kind="number") if why else build_figure_cell(figure)
 
 
-def by_bias(lines: Sequence[Line], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]) -> Section:
+def build_bias_section(
+    lines: Sequence[FigureRow], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]
+) -> Section:
     """The first figure of each config, by the kind of bias that the release says it is about.
 
     `fitness` is that of each result: a config that is not readable is led by no figure.
     """
-    firsts = [line for line in headlines(lines) if biases.get(line.config)]
+    firsts = [line for line in find_headlines(lines) if biases.get(line.config)]
     rows = tuple(
         (
             *(Cell(text=name, kind="name") for name in (biases[line.config], line.config, line.estimand)),
             *(_lead_cell(cell, of.get(line.config)) for cell, of in zip(line.cells, fitness, strict=True)),
-            Cell(text=notation.zero(line.first), kind="quiet"),
+            Cell(text=notation.describe_zero(line.first), kind="quiet"),
         )
         for line in sorted(firsts, key=lambda line: biases[line.config])
     )
@@ -215,7 +217,7 @@ def by_bias(lines: Sequence[Line], biases: Mapping[str, str], fitness: Sequence[
     return Section(title="By bias type", tables=(Table(caption="By bias type", headings=headings, rows=rows),))
 
 
-def contrasts(lines: Sequence[Line]) -> Section:
+def build_contrast_section(lines: Sequence[FigureRow]) -> Section:
     """The same figure in two senses of a word, with the words that both share cancelled out."""
     held = [line for line in lines if line.estimand in OF_CONTRASTS]
     if not held:

@@ -33,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class ReportInput:
     """A result, and what of its surroundings was found.
 
     - `rows`: its table of scores; `release`: verified, with the same content; None where it was not found.
@@ -66,8 +66,8 @@ class Evidence:
         return kind_of(self.result)
 
 
-def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
-    """Evidence of the results in files, on one release; results on the control among others go to those of their model.
+def gather_inputs(paths: Sequence[Path], release: str | None = None) -> list[ReportInput]:
+    """Read results on one release; results on the control among others go to those of their model.
 
     `release` says where the release is, if not where its name leads. Raises ResultError where a file is no result or is
     too large, where releases differ, or its table is not its own; DamagedRelease and ReleaseError for `release`.
@@ -130,7 +130,7 @@ def _check(release: Release, result: Result) -> None:
 
 def _evidence(
     path: Path, result: Result, release: Release | None, controls: Sequence[Result], missing: Sequence[str]
-) -> Evidence:
+) -> ReportInput:
     rows = read_scores(path, result)
     told = list(missing)
     if rows is None:
@@ -140,7 +140,7 @@ def _evidence(
     kept = {each.signature: each for each in (*found, *control.beside(path.resolve().parent, result))}
     result, renewed = _renewed(result, release, tables)
     told += renewed
-    evidence = Evidence(result=result, rows=rows, release=release, tables=tables, missing=tuple(told))
+    evidence = ReportInput(result=result, rows=rows, release=release, tables=tables, missing=tuple(told))
     needed = evidence.kind == "inference" and not control.is_control(result)
     return replace(evidence, controls=tuple(kept.values()) if needed else ())
 

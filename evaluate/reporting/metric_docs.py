@@ -30,7 +30,7 @@ _ABILITIES = {
 _KINDS = {"contrast": "Estimands over pairs of sentences", "inference": "Estimands over premises and hypotheses"}
 
 
-def declared() -> dict[str, list[dict[str, Any]]]:
+def describe_metrics() -> dict[str, list[dict[str, Any]]]:
     """All scorers and estimands, with stable keys, as ``--json`` has them."""
     return {
         "scorers": [_scorer(scorer) for scorer in SCORERS.values()],
@@ -53,34 +53,34 @@ def _estimand(estimand: Estimand) -> dict[str, Any]:
     return {**told, "range": ends, "measure": "points"}
 
 
-def find(name: str) -> list[dict[str, Any]]:
+def find_metrics(name: str) -> list[dict[str, Any]]:
     """What has the id `name`, a scorer or an estimand. ResultError, with what it may have meant, where nothing has."""
-    found = [each for held in declared().values() for each in held if each["id"] == name]
+    found = [each for held in describe_metrics().values() for each in held if each["id"] == name]
     if not found:
-        known = [each["id"] for held in declared().values() for each in held]
+        known = [each["id"] for held in describe_metrics().values() for each in held]
         raise ResultError(f"no metric {name!r}: {meant(name, known) or '`senseprobe metrics` lists all'}")
     return found
 
 
-def page() -> str:
+def build_page() -> str:
     """The page, in Markdown."""
     return "\n".join([_HEAD, *_sections()])
 
 
 def _sections() -> Iterator[str]:
-    held = declared()
+    held = describe_metrics()
     abilities = {each["ability"]: f"Scorers of models with the ability {each['ability']}" for each in held["scorers"]}
     for ability, heading in {**abilities, **_ABILITIES}.items():
         yield f"## {heading}\n"
-        yield from (entry(each) for each in held["scorers"] if each["ability"] == ability)
+        yield from (format_metric(each) for each in held["scorers"] if each["ability"] == ability)
     for kind, heading in _KINDS.items():
         yield f"## {heading}\n"
-        yield from (entry(each) for each in held["estimands"] if each["kind"] == kind)
+        yield from (format_metric(each) for each in held["estimands"] if each["kind"] == kind)
 
 
-def entry(told: Mapping[str, Any]) -> str:
+def format_metric(told: Mapping[str, Any]) -> str:
     """A scorer or an estimand at length, in Markdown."""
-    lines = [f"### {told['id']}\n", f"{_sentence(told['title'])} {told['says']}\n", f"- Range: {shown_range(told)}."]
+    lines = [f"### {told['id']}\n", f"{_sentence(told['title'])} {told['says']}\n", f"- Range: {format_range(told)}."]
     lines += [f"- {_sentence(told['direction'])}", f"- From: {told.get('paper') or told['source']}."]
     lines += [f"- Equation: {told['equation']}."] if "equation" in told else []
     lines += [f"- A plug-in: {told['origin']}."] if told["origin"] else []
@@ -88,7 +88,7 @@ def entry(told: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def shown_range(told: Mapping[str, Any]) -> str:
+def format_range(told: Mapping[str, Any]) -> str:
     """The range of a scorer's numbers, or of a figure, with what they are counted in."""
     low, high = (("-∞", "∞")[place] if end is None else f"{end:g}" for place, end in enumerate(told["range"]))
     return f"{low} to {high}, in {told['measure']}"

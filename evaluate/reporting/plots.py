@@ -25,7 +25,7 @@ def colour(number: int) -> str:
     return _COLOURS[number % len(_COLOURS)]
 
 
-def forest(rows: Sequence[Row], from_zero: bool = False) -> str:
+def draw_forest(rows: Sequence[Row], from_zero: bool = False) -> str:
     """The rows from top to bottom, on an axis around 0, or from 0 to 100. ResultError without matplotlib."""
     try:
         import matplotlib as mpl

@@ -6,12 +6,25 @@ from typing import Any
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import coarse, unscored
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.reporting.document import Account, Cell, Section, Table
-from senseprobe.evaluate.reporting.figure_tables import Line, by_bias, by_sense, contrasts, lines_of, overview
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.row_tables import by_word, fillers_of, rows_of
-from senseprobe.evaluate.reporting.sections import fitness_of, in_short
-from senseprobe.evaluate.reporting.significance import Difference, control, differing, near_zero, polarity
+from senseprobe.evaluate.reporting.document import Cell, Document, Section, Table
+from senseprobe.evaluate.reporting.figure_tables import (
+    FigureRow,
+    build_bias_section,
+    build_contrast_section,
+    build_figure_rows,
+    build_sense_sections,
+    plot_overview,
+)
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.row_tables import build_filler_section, build_row_section, build_word_section
+from senseprobe.evaluate.reporting.sections import build_fitness_section, build_summary
+from senseprobe.evaluate.reporting.significance import (
+    ModelComparison,
+    build_comparison_section,
+    build_control_section,
+    build_equivalence_section,
+    build_polarity_section,
+)
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted
 
@@ -32,30 +45,30 @@ ZERO_OF_INFERENCE = (
 )
 
 
-def tell(evidence: Sequence[Evidence], found: Sequence[Difference] = ()) -> Account:
+def build_report(evidence: Sequence[ReportInput], found: Sequence[ModelComparison] = ()) -> Document:
     """The report of results on one release, with the `found` differences of models. ResultError without any."""
     if not evidence:
         raise ResultError("no results to report")
-    lines, biases, card = lines_of(evidence), _biases(evidence), _card(evidence)
+    lines, biases, card = build_figure_rows(evidence), _biases(evidence), _card(evidence)
     labels, warning = tuple(each.label for each in evidence), str(card.get("content_warning") or WARNING)
     sections = [
-        in_short(evidence, lines),
+        build_summary(evidence, lines),
         _measured(evidence, card),
         _certainty(evidence, lines),
-        fitness_of(evidence),
-        differing(found, labels),
-        by_bias(lines, biases, [each.result.fitness for each in evidence]),
-        *by_sense(lines, biases),
-        contrasts(lines),
-        control(evidence),
-        fillers_of(evidence),
-        polarity(evidence),
-        near_zero(evidence),
-        by_word(evidence),
-        rows_of(evidence, warning),
+        build_fitness_section(evidence),
+        build_comparison_section(found, labels),
+        build_bias_section(lines, biases, [each.result.fitness for each in evidence]),
+        *build_sense_sections(lines, biases),
+        build_contrast_section(lines),
+        build_control_section(evidence),
+        build_filler_section(evidence),
+        build_polarity_section(evidence),
+        build_equivalence_section(evidence),
+        build_word_section(evidence),
+        build_row_section(evidence, warning),
         _declared(evidence, lines),
     ]
-    return Account(
+    return Document(
         title=str(evidence[0].result.release["name"]),
         warning=warning,
         labels=labels,
@@ -64,13 +77,13 @@ def tell(evidence: Sequence[Evidence], found: Sequence[Difference] = ()) -> Acco
     )
 
 
-def _card(evidence: Sequence[Evidence]) -> Mapping[str, Any]:
+def _card(evidence: Sequence[ReportInput]) -> Mapping[str, Any]:
     release = evidence[0].release
     card: Mapping[str, Any] = {} if release is None else release.manifest.data["card"]
     return card
 
 
-def _biases(evidence: Sequence[Evidence]) -> dict[str, str]:
+def _biases(evidence: Sequence[ReportInput]) -> dict[str, str]:
     """The kind of bias of each config that is about any; nothing where the release is not at hand."""
     release = evidence[0].release
     if release is None:
@@ -79,7 +92,7 @@ def _biases(evidence: Sequence[Evidence]) -> dict[str, str]:
     return {config: bias for config, bias in told.items() if bias != "none"}
 
 
-def _measured(evidence: Sequence[Evidence], card: Mapping[str, Any]) -> Section:
+def _measured(evidence: Sequence[ReportInput], card: Mapping[str, Any]) -> Section:
     told = [str(card[key]) for key in ("title", "measured", "out_of_scope") if card.get(key)]
     told = [f"{text}{'' if text.endswith('.') else '.'}" for text in told]
     if len(told) == 3:
@@ -102,7 +115,7 @@ def _measured(evidence: Sequence[Evidence], card: Mapping[str, Any]) -> Section:
     return Section(title="What was measured", paragraphs=tuple(told), tables=tuple(_scorers(evidence)))
 
 
-def _planted(evidence: Evidence) -> str:
+def _planted(evidence: ReportInput) -> str:
     share = evidence.result.model["planted"]
     try:
         share = f"{100 * float(share):.0f} %"
@@ -115,7 +128,7 @@ def _planted(evidence: Evidence) -> str:
     )
 
 
-def _scorers(evidence: Sequence[Evidence]) -> Iterator[Table]:
+def _scorers(evidence: Sequence[ReportInput]) -> Iterator[Table]:
     used = [SCORERS[name] for name in dict.fromkeys(each.result.scorer for each in evidence) if name in SCORERS]
     rows = tuple(
         (
@@ -130,13 +143,15 @@ def _scorers(evidence: Sequence[Evidence]) -> Iterator[Table]:
         yield Table(caption="The numbers of a sentence", headings=("scorer", "is", "cannot say", "from"), rows=rows)
 
 
-def _certainty(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
+def _certainty(evidence: Sequence[ReportInput], lines: Sequence[FigureRow]) -> Section:
     kinds = {CATALOGUE[line.estimand].kind for line in lines if line.estimand in CATALOGUE}
     zero = [text for kind, text in (("contrast", ZERO), ("inference", ZERO_OF_INFERENCE)) if kind in kinds]
-    return Section(title="How sure it is, and what zero means", paragraphs=(SURE, *zero), plots=tuple(overview(lines)))
+    return Section(
+        title="How sure it is, and what zero means", paragraphs=(SURE, *zero), plots=tuple(plot_overview(lines))
+    )
 
 
-def _declared(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
+def _declared(evidence: Sequence[ReportInput], lines: Sequence[FigureRow]) -> Section:
     """What each figure on the page says and cannot say."""
     used = {line.estimand for line in lines} | {
         figure.estimand for each in evidence for of in each.controls for figure in of.figures

@@ -20,21 +20,21 @@ from senseprobe.evaluate.estimands.kernel_rows import estimate, fixed_slots, lab
 from senseprobe.evaluate.estimands.nli import MEANS, Scope, compact, figure_of, inference_rows
 from senseprobe.evaluate.estimands.preference import neutral_value, readings
 from senseprobe.evaluate.reporting.document import Cell, Section, Table
-from senseprobe.evaluate.reporting.figure_tables import figure_cell, side_by_side
-from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.figure_tables import align_figures, build_figure_cell
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.records import Design, Factor, Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import FloatArray, Scale
 
 MOST = 6
-"""Rows of each kind that are shown."""
+"""RowGroup of each kind that are shown."""
 
 MOST_TEXT = 300
 """Characters of a sentence that are shown."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class ScoredRow:
     """A row: where it is, its sentences (none where the release is not at hand), and its numbers by name."""
 
     config: str
@@ -44,15 +44,15 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rows:
-    """Rows that have something in common, in words; largest first."""
+class RowGroup:
+    """RowGroup that have something in common, in words; largest first."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ScoredRow, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Words:
+class FillerMeans:
     """The pairs of fillers with the largest mean probability of a label: words, three means in [0, 1], and rows."""
 
     config: str
@@ -61,11 +61,11 @@ class Words:
     rows: tuple[tuple[tuple[str, ...], tuple[float, ...], int], ...]
 
 
-def largest(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], count: int = MOST) -> Iterator[Rows]:
+def find_largest_rows(rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], count: int = MOST) -> Iterator[RowGroup]:
     """The rows in which a model prefers a sentence most, either way; of inference, those surest of a wrong label.
 
     `rows` is the table of scores (`config`, `id`, scores), `tables` the release's rows by config, where they are at
-    hand. Rows without a number are left out; ties are in order of configs and ids.
+    hand. RowGroup without a number are left out; ties are in order of configs and ids.
     """
     if "stereo_score" in rows:
         apart = rows["stereo_score"].to_numpy(dtype=np.float64) - rows["anti_score"].to_numpy(dtype=np.float64)
@@ -85,19 +85,21 @@ def _with_gold(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _rows(title: str, rows: pd.DataFrame, size: FloatArray, tables: Mapping[str, pd.DataFrame], count: int) -> Rows:
+def _rows(title: str, rows: pd.DataFrame, size: FloatArray, tables: Mapping[str, pd.DataFrame], count: int) -> RowGroup:
     known = np.flatnonzero(np.isfinite(size) & (size > 0))
     rounded = np.round(size, 9)
     if len(known) > count:  # millions are not put in order to show six
         known = known[rounded[known] >= np.partition(rounded[known], -count)[-count]]
     down = rows.iloc[known].assign(_size=-rounded[known]).sort_values(["_size", "config", "id"])
-    return Rows(title=title, rows=tuple(_row(row, tables) for row in down[:count].to_dict("records")))
+    return RowGroup(title=title, rows=tuple(_row(row, tables) for row in down[:count].to_dict("records")))
 
 
-def _row(row: Mapping[Hashable, object], tables: Mapping[str, pd.DataFrame]) -> Row:
+def _row(row: Mapping[Hashable, object], tables: Mapping[str, pd.DataFrame]) -> ScoredRow:
     config, name = str(row["config"]), str(row["id"])
     numbers = {str(key): float(value) for key, value in row.items() if isinstance(value, float) and key != "_size"}
-    return Row(config=config, id=name[:MOST_TEXT], sentences=_sentences(tables.get(config), name), numbers=numbers)
+    return ScoredRow(
+        config=config, id=name[:MOST_TEXT], sentences=_sentences(tables.get(config), name), numbers=numbers
+    )
 
 
 def _sentences(table: pd.DataFrame | None, name: str) -> tuple[str, ...]:
@@ -105,15 +107,17 @@ def _sentences(table: pd.DataFrame | None, name: str) -> tuple[str, ...]:
         return ()
     row = table.iloc[int(np.argmax((table["id"] == name).to_numpy()))]
     roles = ("stereo", "anti") if "stereo" in table else ("premise", "hypothesis")
-    return tuple(shortened(str(row[role])) for role in roles)
+    return tuple(shorten(str(row[role])) for role in roles)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """The text, or its beginning where it is longer than a table of sentences can hold."""
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
 
 
-def largest_fillers(tables: Mapping[str, pd.DataFrame], release: Release, count: int = MOST) -> Iterator[Words]:
+def find_largest_fillers(
+    tables: Mapping[str, pd.DataFrame], release: Release, count: int = MOST
+) -> Iterator[FillerMeans]:
     """The fillers with the largest entailment and contradiction (Dev et al. 2020, tables 2, 4, 6), for each config.
 
     Configs with gold labels other than neutral are left out: there a large probability may be right.
@@ -124,7 +128,7 @@ def largest_fillers(tables: Mapping[str, pd.DataFrame], release: Release, count:
             for label in ("entailment", "contradiction"):
                 found = extremes(table, design, label, count=count)
                 columns = tuple(slot for side in fillers(design) for slot in side)
-                yield Words(config=config, label=label, columns=columns, rows=tuple(_means(found, columns)))
+                yield FillerMeans(config=config, label=label, columns=columns, rows=tuple(_means(found, columns)))
 
 
 def _is_probe(design: Design) -> bool:
@@ -133,16 +137,16 @@ def _is_probe(design: Design) -> bool:
 
 def _means(found: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[float, ...], int]]:
     for row in found.to_dict("records"):
-        words = tuple(shortened(str(row[column])) for column in columns)
+        words = tuple(shorten(str(row[column])) for column in columns)
         yield words, tuple(float(row[label]) for label in LABELS), int(row["rows"])
 
 
 MOST_LEVELS = 40
-"""Levels of a slot that are shown: half of them the lowest, half the highest. The rest is counted."""
+"""LevelFigures of a slot that are shown: half of them the lowest, half the highest. The rest is counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Levels:
+class LevelFigures:
     """The figures of words in a slot (or of frames), lowest first; `words` counts all that there are."""
 
     config: str
@@ -152,13 +156,13 @@ class Levels:
     words: int
 
 
-def levels(
+def compute_level_figures(
     rows: pd.DataFrame,
     design: Design,
     config: str,
     words: Mapping[str, Sequence[str]] | None = None,
     scale: Scale = "log",
-) -> Iterator[Levels]:
+) -> Iterator[LevelFigures]:
     """`preference-half`, or the design's first mean over rows of inference, for each word of each slot and each frame.
 
     `rows` are one config's, with scores. A slot with one word is left out. `words` are those to show of each slot,
@@ -180,7 +184,7 @@ def levels(
         )
         held = labels(table, slot).astype(str)
         figures = tuple(_figure(table[held == word], design, config, estimand, slot, word, scale) for word in shown)
-        yield Levels(config=config, slot=slot, estimand=estimand, figures=figures, words=len(order))
+        yield LevelFigures(config=config, slot=slot, estimand=estimand, figures=figures, words=len(order))
 
 
 def _estimand(design: Design) -> str | None:
@@ -222,16 +226,16 @@ def _without(factors: tuple[Factor, ...], slot: str) -> Iterator[Factor]:
             yield replace(factor, columns=columns)
 
 
-def example(rows: pd.DataFrame, frame: str) -> str:
+def find_example(rows: pd.DataFrame, frame: str) -> str:
     """A sentence of a frame, whose own name tells nobody anything: the first of its rows."""
     role = "stereo" if "stereo" in rows else "premise"
     found: str = rows[role].to_numpy(dtype=object)[np.argmax(rows["frame"].to_numpy() == frame)]
     return found
 
 
-def by_word(evidence: Sequence[Evidence]) -> Section:
+def build_word_section(evidence: Sequence[ReportInput]) -> Section:
     """A figure for each word and frame of each config, on demand, the lowest of the first result first."""
-    found: dict[tuple[str, str, str], list[Levels | None]] = {}
+    found: dict[tuple[str, str, str], list[LevelFigures | None]] = {}
     words: dict[str, dict[str, tuple[str, ...]]] = {}
     for number, each in enumerate(evidence):
         for held in _levels(each, words):
@@ -249,12 +253,12 @@ def by_word(evidence: Sequence[Evidence]) -> Section:
     return Section(title="By word and frame", paragraphs=(told,), tables=tables)
 
 
-def _levels(evidence: Evidence, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[Levels]:
+def _levels(evidence: ReportInput, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[LevelFigures]:
     """Those of one result; `words` are those that were shown of another, by config and slot."""
     if evidence.release is not None:
         for config, table in evidence.tables.items():
             design, drawn_from = evidence.release.design(config), evidence.drawn_from(config)
-            for found in levels(table, design, config, words.get(config), evidence.result.scale):
+            for found in compute_level_figures(table, design, config, words.get(config), evidence.result.scale):
                 figures = found.figures
                 if drawn_from is not None:
                     figures = tuple(of_sample(figure, drawn_from) for figure in figures)
@@ -262,11 +266,15 @@ def _levels(evidence: Evidence, words: Mapping[str, Mapping[str, Sequence[str]]]
 
 
 def _level_table(
-    config: str, slot: str, estimand: str, held: Sequence[Levels | None], evidence: Sequence[Evidence]
+    config: str, slot: str, estimand: str, held: Sequence[LevelFigures | None], evidence: Sequence[ReportInput]
 ) -> Table:
-    lines = side_by_side([() if each is None else each.figures for each in held])
+    lines = align_figures([() if each is None else each.figures for each in held])
     rows = tuple(
-        (_word(config, slot, line.group or "", evidence), *map(figure_cell, line.cells), _rows_cell(line.first.rows))
+        (
+            _word(config, slot, line.group or "", evidence),
+            *map(build_figure_cell, line.cells),
+            _rows_cell(line.first.rows),
+        )
         for line in lines
     )
     words = max(each.words for each in held if each is not None)
@@ -284,20 +292,20 @@ def _rows_cell(count: int) -> Cell:
     return Cell(text=str(count), kind="quiet")
 
 
-def _word(config: str, slot: str, word: str, evidence: Sequence[Evidence]) -> Cell:
+def _word(config: str, slot: str, word: str, evidence: Sequence[ReportInput]) -> Cell:
     if slot != "frame":
-        return Cell(text=shortened(word), kind="name")
+        return Cell(text=shorten(word), kind="name")
     tables = [each.tables[config] for each in evidence if config in each.tables]
-    return Cell(text=word, note=f"as in “{shortened(example(tables[0], word))}”")
+    return Cell(text=word, note=f"as in “{shorten(find_example(tables[0], word))}”")
 
 
-def rows_of(evidence: Sequence[Evidence], warning: str) -> Section:
+def build_row_section(evidence: Sequence[ReportInput], warning: str) -> Section:
     """The rows with the largest differences, of each result, on demand and after the `warning`."""
     tables = tuple(
         _row_table(each, rows)
         for each in evidence
         if each.rows is not None
-        for rows in largest(each.rows, each.tables)
+        for rows in find_largest_rows(each.rows, each.tables)
         if rows.rows
     )
     told = (
@@ -305,10 +313,10 @@ def rows_of(evidence: Sequence[Evidence], warning: str) -> Section:
         "thousand numbers is large by chance, too. Differences are in the scorer's own unit."
     )
     paragraphs = (warning, told) if tables else ()
-    return Section(title="Rows with the largest differences", paragraphs=paragraphs, tables=tables)
+    return Section(title="RowGroup with the largest differences", paragraphs=paragraphs, tables=tables)
 
 
-def _row_table(evidence: Evidence, rows: Rows) -> Table:
+def _row_table(evidence: ReportInput, rows: RowGroup) -> Table:
     names = tuple(name.removesuffix("_score") for name in rows.rows[0].numbers)
     return Table(
         caption=f"{evidence.label}: {rows.title}",
@@ -319,7 +327,7 @@ def _row_table(evidence: Evidence, rows: Rows) -> Table:
     )
 
 
-def _level_row(row: Row) -> tuple[Cell, ...]:
+def _level_row(row: ScoredRow) -> tuple[Cell, ...]:
     numbers = [*row.numbers.values()]
     if "stereo_score" in row.numbers:
         numbers.append(row.numbers["stereo_score"] - row.numbers["anti_score"])
@@ -332,23 +340,23 @@ def _level_row(row: Row) -> tuple[Cell, ...]:
     )
 
 
-def fillers_of(evidence: Sequence[Evidence]) -> Section:
+def build_filler_section(evidence: Sequence[ReportInput]) -> Section:
     """The fillers with the largest mean probability of entailment and of contradiction (Dev et al. 2020)."""
     tables = tuple(
         _words_table(each, found)
         for each in evidence
         if each.release is not None and each.kind == "inference"
-        for found in largest_fillers(each.tables, each.release)
+        for found in find_largest_fillers(each.tables, each.release)
     )
     told = (
         "Means over all sentences with these two words, in points; they are the largest of all pairs of words, and "
         "look extreme for that alone."
     )
-    title = "Words with the largest entailment and contradiction"
+    title = "FillerMeans with the largest entailment and contradiction"
     return Section(title=title, paragraphs=(told,) if tables else (), tables=tables)
 
 
-def _words_table(evidence: Evidence, found: Words) -> Table:
+def _words_table(evidence: ReportInput, found: FillerMeans) -> Table:
     rows = tuple(
         (
             *(Cell(text=word, kind="name") for word in words),

@@ -10,9 +10,9 @@ from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.fitness import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table
-from senseprobe.evaluate.reporting.figure_tables import Line, headlines
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.significance import control_figures
+from senseprobe.evaluate.reporting.figure_tables import FigureRow, find_headlines
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.scorers import counterpart
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
@@ -35,7 +35,7 @@ MOST_SHOWN = 24
 """Rows of the table that are shown without being asked for."""
 
 
-def fitness_of(evidence: Sequence[Evidence]) -> Section:
+def build_fitness_section(evidence: Sequence[ReportInput]) -> Section:
     """Return the counts of each config and result, what is not readable, and pairs that differ in their first token."""
     counted = [each for each in evidence if each.result.fitness]
     told = [COUNTED] if counted else []
@@ -52,11 +52,11 @@ def fitness_of(evidence: Sequence[Evidence]) -> Section:
     return Section(title=TITLE, paragraphs=tuple(told), tables=tuple(tables))
 
 
-def _unreadable_configs(evidence: Evidence) -> Iterator[tuple[str, str]]:
+def _unreadable_configs(evidence: ReportInput) -> Iterator[tuple[str, str]]:
     yield from unreadable_configs(evidence.result.fitness).items()
 
 
-def _counts(evidence: Sequence[Evidence]) -> Iterator[Table]:
+def _counts(evidence: Sequence[ReportInput]) -> Iterator[Table]:
     rows = tuple(_row(config, each.label, of) for each in evidence for config, of in each.result.fitness.items())
     if rows:
         yield Table(caption=TITLE, headings=HEADINGS, rows=rows, closed=len(rows) > MOST_SHOWN)
@@ -68,7 +68,7 @@ def _row(config: str, label: str, of: Fitness) -> tuple[Cell, ...]:
     return (Cell(text=config, kind="name"), Cell(text=label, kind="quiet"), *shown)
 
 
-def _first_tokens(evidence: Sequence[Evidence]) -> Iterator[Table]:
+def _first_tokens(evidence: Sequence[ReportInput]) -> Iterator[Table]:
     """The figure of the pairs that differ in their first token, under each scorer of a causal model."""
     results = [number for number, each in enumerate(evidence) if _has_first(each)]
     configs = dict.fromkeys(
@@ -83,7 +83,7 @@ def _first_tokens(evidence: Sequence[Evidence]) -> Iterator[Table]:
         yield Table(caption=caption, headings=("config", *results), rows=rows)
 
 
-def _has_first(evidence: Evidence) -> bool:
+def _has_first(evidence: ReportInput) -> bool:
     return any(map(_rows_of, evidence.result.fitness.values()))
 
 
@@ -95,11 +95,11 @@ def _first_cell(of: Fitness | None) -> Cell:
     first = None if of is None else of.first_token
     if of is None or first is None or not first.rows:
         return Cell(text="", kind="number")
-    value = "none" if first.preference is None else notation.points(first.preference)
+    value = "none" if first.preference is None else notation.format_points(first.preference)
     return Cell(text=value, note=f"{first.rows:,} of {of.rows:,}, {standing_before(first)}", kind="number")
 
 
-def _others(evidence: Sequence[Evidence]) -> Iterator[str]:
+def _others(evidence: Sequence[ReportInput]) -> Iterator[str]:
     """What gives the figures that are missing beside those of a scorer with a start token, or without."""
     for each in filter(_has_first, evidence):
         other = counterpart(each.result.scorer)
@@ -109,7 +109,7 @@ def _others(evidence: Sequence[Evidence]) -> Iterator[str]:
             yield f"{each.label}: `{command}` gives the figures to read beside it."
 
 
-def _rows_asked(evidence: Evidence) -> str:
+def _rows_asked(evidence: ReportInput) -> str:
     """The rows of a result, as its command named them."""
     result = evidence.result
     release = ":".join(filter(None, (result.release["name"], result.release["config"])))
@@ -131,9 +131,9 @@ UNKNOWN = "Where no value is known to be neutral, a figure says nothing of bias 
 ALONE = "Each interval is a nominal 95 % by itself: of many, some miss by chance."
 
 
-def in_short(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
+def build_summary(evidence: Sequence[ReportInput], lines: Sequence[FigureRow]) -> Section:
     """A few sentences for those who read no further; only of figures over whole configs."""
-    firsts = headlines(lines)
+    firsts = find_headlines(lines)
     numbered = [(number, each) for number, each in enumerate(evidence) if "planted" not in each.result.model]
     figures = {number: [line.cells[number] for line in firsts] for number in range(len(evidence))}
     held = {number: [*_readable(evidence[number], cells)] for number, cells in figures.items()}
@@ -153,14 +153,14 @@ def in_short(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
     return Section(title="In short", paragraphs=tuple(filter(None, (*told, said))))
 
 
-def _named(number: int, evidence: Sequence[Evidence]) -> str:
+def _named(number: int, evidence: Sequence[ReportInput]) -> str:
     """A result as it is called here, and whether it is a sample."""
     result = evidence[number].result
     name = result.scorer if len(evidence) == 1 else f"Result {number + 1} ({result.scorer})"
     return name if result.limit is None else f"{name}, of only {counted(result.limit, 'row')}"
 
 
-def _of_what(evidence: Sequence[Evidence], firsts: Sequence[Line]) -> str:
+def _of_what(evidence: Sequence[ReportInput], firsts: Sequence[FigureRow]) -> str:
     models = {tuple(sorted((part, each.result.model.get(part)) for part in ("name", "weights"))) for each in evidence}
     planted = sum("planted" in each.result.model for each in evidence)
     truth = f", {planted} of them the planted truth" if planted else ""
@@ -204,23 +204,23 @@ def _kind(figure: Figure) -> str:
 
 
 def _shown(figure: Figure) -> str:
-    zero = f" ({notation.zero(figure)})" if _kind(figure) == "inference" else ""
-    return f"{figure.config} {notation.interval(figure)}{zero}"
+    zero = f" ({notation.describe_zero(figure)})" if _kind(figure) == "inference" else ""
+    return f"{figure.config} {notation.format_interval(figure)}{zero}"
 
 
-def _readable(evidence: Evidence, figures: Sequence[Figure | None]) -> Iterator[Figure]:
+def _readable(evidence: ReportInput, figures: Sequence[Figure | None]) -> Iterator[Figure]:
     """The figures that there are, of configs whose words the tokenizer knows."""
     without = unreadable_configs(evidence.result.fitness)
     yield from (figure for figure in figures if figure is not None and figure.config not in without)
 
 
-def _unreadable(evidence: Evidence) -> Iterator[str]:
+def _unreadable(evidence: ReportInput) -> Iterator[str]:
     """The configs that no figure is told of, each with the reason."""
     if found := [f"{config} ({why})" for config, why in unreadable_configs(evidence.result.fitness).items()]:
         yield f"not readable is {listed(found[:FEW], len(found))}"
 
 
-def _relative(evidence: Evidence) -> Iterator[str]:
+def _relative(evidence: ReportInput) -> Iterator[str]:
     """How many groups differ from the others, which can be said also where no value is neutral."""
     readable = _readable(evidence, evidence.result.figures)
     tested = [p for each in readable if each.estimand == "relative" and (p := each.p_holm) is not None]
@@ -229,21 +229,23 @@ def _relative(evidence: Evidence) -> Iterator[str]:
         yield f"of {counted(len(tested), 'relative figure')}, {found} with p < {LEVEL:g} after Holm"
 
 
-def _controls(evidence: Evidence) -> Iterator[str]:
+def _controls(evidence: ReportInput) -> Iterator[str]:
     """Whether the model tells inference apart at all; nothing where that is not asked."""
     if not is_probe(evidence.result):
         return
-    right = [figure for _, figure in control_figures(evidence) if (figure.estimand, figure.group) == ("accuracy", None)]
+    right = [
+        figure for _, figure in find_control_figures(evidence) if (figure.estimand, figure.group) == ("accuracy", None)
+    ]
     if not right:
         yield f"no right answers on {DATASET} are at hand, so that it may be a model that always says neutral"
     for figure in right:
         least = figure.value if figure.low is None else figure.low
         guess = f"a guess that never says neutral is right on {GUESS}"
         verdict = f"{guess}, so that its other figures say nothing" if least is None or least <= GUESS else guess
-        yield f"right on {notation.interval(figure)} of 100 of {DATASET} {figure.config}: {verdict}"
+        yield f"right on {notation.format_interval(figure)} of 100 of {DATASET} {figure.config}: {verdict}"
 
 
-def _planted(number: int, evidence: Sequence[Evidence], held: dict[int, list[Figure]]) -> Iterator[str]:
+def _planted(number: int, evidence: Sequence[ReportInput], held: dict[int, list[Figure]]) -> Iterator[str]:
     """Whether the intervals of a result hold what was planted in its model."""
     for other, truth in enumerate(evidence):
         if "planted" not in truth.result.model or not same_model(truth.result, evidence[number].result):
@@ -254,7 +256,9 @@ def _planted(number: int, evidence: Sequence[Evidence], held: dict[int, list[Fig
             for figure in held[number]
             if (value := planted.get(figure.config)) is not None and _ends(figure)
         ]
-        missed = [f"{figure.config} ({notation.points(value)})" for figure, value in asked if not _holds(figure, value)]
+        missed = [
+            f"{figure.config} ({notation.format_points(value)})" for figure, value in asked if not _holds(figure, value)
+        ]
         if asked:
             but = f", and miss it for {listed(missed[:FEW], len(missed))}" if missed else ""
             yield f"{len(asked) - len(missed)} of {counted(len(asked), 'interval')} hold the planted truth{but}"

@@ -26,8 +26,8 @@ from senseprobe.evaluate.estimands.nli import PROBES
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table
-from senseprobe.evaluate.reporting.figure_tables import figure_cell
-from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.figure_tables import build_figure_cell
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 
@@ -36,7 +36,7 @@ MAX_MODELS = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
+class ModelComparison:
     """Everything in which model `a` was compared with `b`: the numbers (from 1) of two results, and the figures."""
 
     a: int
@@ -48,7 +48,7 @@ class Difference:
         return {"a": self.a, "b": self.b, "comparisons": [found.as_dict() for found in self.comparisons]}
 
 
-def differences(evidence: Sequence[Evidence]) -> list[Difference]:
+def compare_results(evidence: Sequence[ReportInput]) -> list[ModelComparison]:
     """Every pair of results, compared on their rows by `compare_all`, with the margin that the release states.
 
     Raises ResultError where there are too few or too many, where they are not of one scorer on the same rows, and where
@@ -60,7 +60,7 @@ def differences(evidence: Sequence[Evidence]) -> list[Difference]:
     return [_difference(evidence, *pair) for pair in combinations(range(len(evidence)), 2)]
 
 
-def _same(evidence: Sequence[Evidence]) -> None:
+def _same(evidence: Sequence[ReportInput]) -> None:
     if len(scorers := {each.result.scorer for each in evidence}) > 1:
         raise ResultError(
             f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "
@@ -75,7 +75,7 @@ def _same(evidence: Sequence[Evidence]) -> None:
         raise ResultError("the results are not of the same rows: some are of one config, or of a sample (--limit)")
 
 
-def _same_definitions(evidence: Sequence[Evidence]) -> None:
+def _same_definitions(evidence: Sequence[ReportInput]) -> None:
     """ResultError where one name stands for two definitions, of the scorer or of a figure."""
     if len({each.result.scale for each in evidence}) > 1:
         raise ResultError("the results have numbers on different scales (log, probability): score the models again")
@@ -90,12 +90,12 @@ def _same_definitions(evidence: Sequence[Evidence]) -> None:
             raise ResultError(f"the results have different definitions of {name} ({told}): score the models again")
 
 
-def _difference(evidence: Sequence[Evidence], first: int, second: int) -> Difference:
+def _difference(evidence: Sequence[ReportInput], first: int, second: int) -> ModelComparison:
     a, b = evidence[first], evidence[second]
-    return Difference(a=first + 1, b=second + 1, comparisons=tuple(_compared(a, b)))
+    return ModelComparison(a=first + 1, b=second + 1, comparisons=tuple(_compared(a, b)))
 
 
-def _compared(a: Evidence, b: Evidence) -> Iterator[Comparison]:
+def _compared(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
     if a.release is None:  # `_same` has refused it
         return
     manifest = a.release.manifest
@@ -120,20 +120,20 @@ NEAR = "Shown to be near the neutral value?"
 POLARITY = "If polarity meant nothing"
 
 
-def margin_of(evidence: Sequence[Evidence]) -> Margin | None:
+def read_margin(evidence: Sequence[ReportInput]) -> Margin | None:
     """The margin that the release states; None where it states none, or is not at hand."""
     release = evidence[0].release
     return None if release is None else Margin.of(release.manifest.data["card"])
 
 
-def near_zero(evidence: Sequence[Evidence]) -> Section:
+def build_equivalence_section(evidence: Sequence[ReportInput]) -> Section:
     """The answers of equivalence for every figure with a neutral value, and what has none."""
-    margin = margin_of(evidence)
+    margin = read_margin(evidence)
     if margin is None or not any(each.tables for each in evidence):
         return Section(title=NEAR)
     found: dict[tuple[str, str, str | None], list[Equivalence | None]] = {}
     for number, each in enumerate(evidence):
-        for answer in answers(each, margin):
+        for answer in assess_equivalence(each, margin):
             if answer.neutral is not None:
                 key = (answer.config, answer.estimand, answer.group)
                 found.setdefault(key, [None] * len(evidence))[number] = answer
@@ -149,7 +149,7 @@ def near_zero(evidence: Sequence[Evidence]) -> Section:
     return Section(title=NEAR, paragraphs=tuple(filter(None, (told, left))), tables=tables)
 
 
-def answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
+def assess_equivalence(evidence: ReportInput, margin: Margin) -> Iterator[Equivalence]:
     """The answer for each figure of each config, and for the matched contrasts."""
     release, seed = evidence.release, evidence.result.seed
     if release is None:
@@ -175,7 +175,7 @@ def _with_neutral(design: Design) -> Design:
     return replace(design, estimands=tuple(name for name in design.estimands if name == "gap"))
 
 
-def _without_neutral(evidence: Sequence[Evidence], answered: Container[tuple[str, str]]) -> list[str]:
+def _without_neutral(evidence: Sequence[ReportInput], answered: Container[tuple[str, str]]) -> list[str]:
     """The figures with an interval to which there was no answer."""
     figures = (figure for each in evidence for figure in each.result.figures if figure.neutral is None)
     named = ((figure.config, figure.estimand) for figure in figures if figure.estimand not in WITHOUT_INTERVAL)
@@ -189,19 +189,22 @@ def _named(config: str, estimand: str, group: str | None) -> Iterator[Cell]:
 def _answer_cell(answer: Equivalence | None) -> Cell:
     if answer is None:
         return Cell(text="")
-    ends = notation.between(answer.low, answer.high, answer.estimand)
+    ends = notation.format_ends(answer.low, answer.high, answer.estimand)
     return Cell(text=answer.answer, note=f"90 % {ends}" if ends else "no interval", kind="number")
 
 
-def polarity(evidence: Sequence[Evidence]) -> Section:
+def build_polarity_section(evidence: Sequence[ReportInput]) -> Section:
     """`preference-half` against the same with its words dealt out anew into bad and good ones."""
     found: dict[str, list[PolarityNull | None]] = {}
     for number, each in enumerate(evidence):
-        for null in as_told(nulls(each), NULLS):
+        for null in as_told(permute_polarity(each), NULLS):
             found.setdefault(null.config, [None] * len(evidence))[number] = null
     notes = dict.fromkeys(null.note for cells in found.values() for null in cells if null is not None)
     rows = tuple(
-        (Cell(text=config, kind="name"), *(Cell(text="" if null is None else notation.null(null)) for null in cells))
+        (
+            Cell(text=config, kind="name"),
+            *(Cell(text="" if null is None else notation.format_null(null)) for null in cells),
+        )
         for config, cells in found.items()
     )
     headings = ("config", *range(len(evidence)))
@@ -209,7 +212,7 @@ def polarity(evidence: Sequence[Evidence]) -> Section:
     return Section(title=POLARITY, paragraphs=tuple(notes), tables=tables)
 
 
-def nulls(evidence: Evidence) -> list[PolarityNull]:
+def permute_polarity(evidence: ReportInput) -> list[PolarityNull]:
     """Return the null of each config whose polarity can be permuted; p corrected over them, a set of rows once."""
     release = evidence.release
     if release is None:
@@ -225,7 +228,7 @@ def nulls(evidence: Evidence) -> list[PolarityNull]:
     return corrected([*found.values()], NULLS, rows)
 
 
-def control(evidence: Sequence[Evidence]) -> Section:
+def build_control_section(evidence: Sequence[ReportInput]) -> Section:
     """Right answers of each model on the control, beside what it makes of pairs in which nothing follows."""
     title = f"Can the model tell? Right answers on {DATASET}"
     probes = [each for each in evidence if is_probe(each.result)]
@@ -245,23 +248,23 @@ def control(evidence: Sequence[Evidence]) -> Section:
     return Section(title=title, paragraphs=tuple(told), tables=(table,))
 
 
-def _control_rows(evidence: Evidence) -> Iterator[tuple[Cell, ...]]:
+def _control_rows(evidence: ReportInput) -> Iterator[tuple[Cell, ...]]:
     """The figures in question, then those of the control."""
     name = str(evidence.result.release["name"])
     shown = [(name, figure) for figure in evidence.result.figures if figure.estimand in PROBES]
-    for on, figure in [*shown, *control_figures(evidence)]:
+    for on, figure in [*shown, *find_control_figures(evidence)]:
         named = (Cell(text=text, kind="name") for text in (evidence.label, on, figure.config, figure.estimand))
-        yield (*named, Cell(text=figure.group or "", kind="name"), figure_cell(figure))
+        yield (*named, Cell(text=figure.group or "", kind="name"), build_figure_cell(figure))
 
 
-def control_figures(evidence: Evidence) -> list[tuple[str, Figure]]:
+def find_control_figures(evidence: ReportInput) -> list[tuple[str, Figure]]:
     """Figures of the control, each with its release: of its config of the same words, where one is named so."""
     dataset = str(evidence.result.release["name"]).partition("@")[0]
     found = [(str(each.release["name"]), figure) for each in evidence.controls for figure in each.figures]
     return [(on, figure) for on, figure in found if figure.config and dataset.endswith(figure.config)] or found
 
 
-def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
+def build_comparison_section(found: Sequence[ModelComparison], labels: Sequence[str]) -> Section:
     """Each model less each other, over the rows that both scored."""
     if not found:
         return Section(title="Models against each other")
@@ -276,7 +279,7 @@ def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
     return Section(title="Models against each other", paragraphs=(told,), tables=tables)
 
 
-def _difference_tables(found: Difference, labels: Sequence[str]) -> Iterator[Table]:
+def _difference_tables(found: ModelComparison, labels: Sequence[str]) -> Iterator[Table]:
     """The figures of whole configs, and on demand those of groups."""
     comparisons = as_told(found.comparisons, COMPARISONS)
     for grouped in (False, True):
@@ -292,14 +295,16 @@ def _difference_tables(found: Difference, labels: Sequence[str]) -> Iterator[Tab
 
 
 def _comparison_row(found: Comparison) -> tuple[Cell, ...]:
-    values = ("none" if value is None else notation.points(value, found.estimand) for value in (found.a, found.b))
+    values = (
+        "none" if value is None else notation.format_points(value, found.estimand) for value in (found.a, found.b)
+    )
     partial = f"{found.scored} of {found.rows} scored by both" if found.unscored else ""
     equal = f"no difference: {found.equivalent}" if found.equivalent else ""
-    notes = ", ".join(filter(None, (notation.p_value(found), equal, partial, found.note)))
+    notes = ", ".join(filter(None, (notation.format_p_value(found), equal, partial, found.note)))
     named = (found.config, found.estimand, *(() if found.group is None else (found.group,)))
     return (
         *(Cell(text=name, kind="name") for name in named),
         *(Cell(text=value, kind="number") for value in values),
-        Cell(text=notation.difference(found), note=notes, kind="number"),
-        Cell(text="; ".join(notation.factors(found)), kind="quiet"),
+        Cell(text=notation.format_difference(found), note=notes, kind="number"),
+        Cell(text="; ".join(notation.describe_factors(found)), kind="quiet"),
     )

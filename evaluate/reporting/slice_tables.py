@@ -10,7 +10,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.fillers import extremes
 from senseprobe.evaluate.estimands.slices import NoRowError, slice_figures, slice_rows
-from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 
@@ -18,7 +18,7 @@ Slice = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+class ResultSlice:
     """What was found for the rows of a config that have some words.
 
     - `named`: the words, as ``quality=rude, demonym=Iraqi``; empty for all rows.
@@ -36,9 +36,9 @@ class Part:
         return {"config": self.config, "slice": self.named, "figures": figures, "largest": list(self.largest)}
 
 
-def parts(
-    evidence: Evidence, wanted: Slice, *, largest: str | None = None, by: tuple[str, ...] = (), count: int = 6
-) -> list[Part]:
+def compute_slices(
+    evidence: ReportInput, wanted: Slice, *, largest: str | None = None, by: tuple[str, ...] = (), count: int = 6
+) -> list[ResultSlice]:
     """What there is in each config that has the columns of `wanted`, and of `by`.
 
     `largest` is the label of which the largest means are wanted, averaged within the columns `by`. Raises ResultError
@@ -57,13 +57,13 @@ def parts(
         except ResultError as reason:
             refused.append(reason)
         else:
-            found.append(Part(config=config, named=figures[0].group or "", figures=figures, largest=tuple(rows)))
+            found.append(ResultSlice(config=config, named=figures[0].group or "", figures=figures, largest=tuple(rows)))
     if not found:
         raise _refusal(refused, evidence)
     return found
 
 
-def _refusal(refused: Sequence[ResultError], evidence: Evidence) -> ResultError:
+def _refusal(refused: Sequence[ResultError], evidence: ReportInput) -> ResultError:
     """Why there is nothing: of a sample, a word that was not drawn may be in the release all the same."""
     reason = next((each for each in refused if isinstance(each, NoRowError)), refused[0])
     if evidence.result.limit is None or evidence.release is None or not isinstance(reason, NoRowError):

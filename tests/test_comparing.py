@@ -203,8 +203,8 @@ def test_levels_that_do_not_differ_are_told_apart_from_those_that_there_are() ->
 
     assert {each.factor: (each.levels, each.of) for each in made.factors} == {"good": (5, 5), "bad": (4, 5)}
     assert sorted(describe_factors(made)) == [
-        "only over bad (5 levels, of which 4 differ): p = 0.1250, the smallest there is 0.1250",
-        "only over good (5 levels): p = 0.0625, the smallest there is 0.0625",
+        "only over bad (5 levels, of which 4 differ): p = 0.1250, smallest possible p 0.1250",
+        "only over good (5 levels): p = 0.0625, smallest possible p 0.0625",
     ]
 
 

@@ -266,4 +266,4 @@ def test_the_smallest_p_is_told_where_it_is_large() -> None:
     assert "the smallest p there is 0.0286" in told[3].note
     null = polarity_null(rows, NATION, "c")
     assert null is not None
-    assert "the smallest there is 0.0286 (all 34 divisions)" in words_of(null)
+    assert "smallest possible p 0.0286 (all 34 divisions)" in words_of(null)

@@ -310,7 +310,7 @@ def test_samples_and_truths() -> None:
     truth = replace(result("planted"), model={**MODEL, "planted": "0.7"})
     text = Page(render([replace(result(), limit=50, seed=3), truth])).text
     assert "aul · org/model: only 50 rows, drawn by seed 3." in text
-    assert "planted is no score but the truth: the model was made to see 70 % of the stereotypes more often" in text
+    assert "planted is not a score but the truth: the model was made to see 70 % of the stereotypes more often" in text
 
 
 def test_one_of_a_thing() -> None:
@@ -481,14 +481,14 @@ def test_side_by_side() -> None:
     long = "/a/very/long/path/" + "x" * 150
     page = Page(render([result(), result("pll", long, FIGURES[4:]), result("planted")]))
     (heading, *_) = [row for row in page.rows if row[:2] == ["config", "figure"]]
-    assert heading == ["config", "figure", "1", "2", "3", "what zero is", "rests on"]
+    assert heading == ["config", "figure", "1", "2", "3", "what zero is", "based on"]
     assert page.text.count(f"pll · {long}") == 1, "the long name is in the list above the plot only"
     assert page.row("nationality", "spread")[2:5] == ["14.8 p = 0.0123", "", "14.8 p = 0.0123"]
     assert page.row("verb", "pronoun-baseline")[2:5] == ["+41.5 [-10.5, +12.8]"] * 3
 
 
 def test_different_bases() -> None:
-    """Where results rest on different rows, the page says which rests on what."""
+    """Where results are based on different rows, the page says which on what."""
     other = replace(FIGURES[1], levels={"nation": 9, "good": 12}, unscored=40, scored=60)
     page = Page(render([result(), result("pll", figures=(other,)), result("planted")]))
     row = page.row("nationality", "preference-half")

@@ -150,8 +150,8 @@ def test_another_content(sssb: Release, tmp_path: Path) -> None:
     path = on_race(sssb, release=other).write(tmp_path)
     (one,) = gather_inputs([path])
     assert one.release is None
-    assert "sssb@1.0.0 here holds other rows" in one.missing[0]
-    with pytest.raises(ResultError, match=r"sssb@1\.0\.0 here holds other rows: its content hash is"):
+    assert "sssb@1.0.0 here has other rows" in one.missing[0]
+    with pytest.raises(ResultError, match=r"sssb@1\.0\.0 here has other rows: its content hash is"):
         gather_inputs([path], "sssb@1.0.0")
     with pytest.raises(ReleaseError, match="no release"):
         gather_inputs([path], "nothing@1.0.0")
@@ -267,9 +267,9 @@ def test_a_table_that_unfolds(sssb: Release, tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("name", ["/etc", "..", "a" * 10_000, "x@1\0", "hf://somebody/something@1.0.0", "\ud800@1.0.0"])
 def test_hostile_names_of_releases(name: str, sssb: Release) -> None:
     """What is no name of a release leads nowhere."""
-    found, missing = inputs._release(on_race(sssb, release={"name": name, "content": "0", "config": None}), None)
+    found, missing = inputs._open_release(on_race(sssb, release={"name": name, "content": "0", "config": None}), None)
     assert found is None
-    assert "its name is none that a release can have" in missing[0]
+    assert "its name is not one that a release can have" in missing[0]
 
 
 # --- words, frames, rows --------------------------------------------------------------------------------------------
@@ -499,7 +499,7 @@ def test_control_that_was_named(tmp_path: Path) -> None:
     assert "50.0 \\[48.0, 52.0\\]" in text
     alone = document.render_markdown(build_report(gather_inputs([control])))
     assert alone.startswith("# nli-control@1.0.0\n"), "alone it is the subject"
-    assert "Can the model tell" not in alone
+    assert "Does the model infer" not in alone
 
 
 # --- zero, and polarity ---------------------------------------------------------------------------------------------

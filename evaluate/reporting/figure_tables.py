@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from senseprobe.evaluate.estimands import LEADING
 from senseprobe.evaluate.estimands.multiple_testing import CONTRASTS, GAPS, RELATIVE, as_told, corrected
 from senseprobe.evaluate.fitness import Fitness, unreadable
 from senseprobe.evaluate.reporting import notation, plots
-from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table
+from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, name_cells
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Figure
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 OF_CONTRASTS = ("matched-contrast", "unmatched-difference")
 HEADLINES = ("preference-half", "preference", "nn", "accuracy")
@@ -24,7 +28,7 @@ PLOTTED = {
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """A figure of several results: one cell for each, in their order; None where a result does not have it."""
+    """A figure of several results, a line of a table: a cell for each result in order, None where it has none."""
 
     config: str
     estimand: str
@@ -33,131 +37,133 @@ class FigureRow:
 
     @property
     def first(self) -> Figure:
-        """The figure of the first result that has one."""
+        """The figure of the first result that has it."""
         return next(cell for cell in self.cells if cell is not None)
 
     @property
     def bases(self) -> list[tuple[str, list[int]]]:
-        """What the cells rest on, each basis once, with the numbers (from 1) of the results that rest on it."""
-        found: dict[str, list[int]] = {}
+        """What the cells are based on: each basis once, with the numbers (from 1) of its results."""
+        numbers: dict[str, list[int]] = {}
         for number, cell in enumerate(self.cells, start=1):
             if cell is not None:
-                found.setdefault(notation.describe_basis(cell), []).append(number)
-        return list(found.items())
+                numbers.setdefault(notation.describe_basis(cell), []).append(number)
+        return list(numbers.items())
+
+
+def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:
+    """Return the values of several results by key, in order of first keys: one for each result, None without any."""
+    values: dict[KeyT, list[ValueT | None]] = {}
+    for number, pairs in enumerate(results):
+        for key, value in pairs:
+            values.setdefault(key, [None] * len(results))[number] = value
+    return values
 
 
 def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
-    """A line for each config, estimand and group, in the order in which the results bring them."""
-    found: dict[tuple[str, str, str | None], list[Figure | None]] = {}
-    for number, figures in enumerate(results):
-        for figure in figures:
-            key = (figure.config, figure.estimand, figure.group)
-            found.setdefault(key, [None] * len(results))[number] = figure
-    return [FigureRow(*key, tuple(cells)) for key, cells in found.items()]
+    """Return a line for each config, estimand and group, in order of their first figures."""
+    lines = align([[((f.config, f.estimand, f.group), f) for f in figures] for figures in results])
+    return [FigureRow(*key, tuple(cells)) for key, cells in lines.items()]
 
 
-def build_figure_rows(evidence: Sequence[ReportInput]) -> list[FigureRow]:
-    """The lines of results; p-values of contrasts are corrected over all of a result."""
-    results = (corrected(each.result.figures, CONTRASTS) for each in evidence)
+def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
+    """Return the lines of results; p-values of contrasts are corrected over all of a result."""
+    results = (corrected(source.result.figures, CONTRASTS) for source in inputs)
     return align_figures([as_told(figures, CONTRASTS, RELATIVE, GAPS) for figures in results])
 
 
 def build_figure_cell(figure: Figure | None) -> Cell:
-    """Value, interval, and what else is to be known of a figure; an empty cell where there is none."""
+    """Return a cell with value, interval and remarks; an empty cell without a figure."""
     if figure is None:
         return Cell(text="", kind="number")
     return Cell(text=notation.format_interval(figure), note=notation.format_remarks(figure), kind="number")
 
 
-def build_basis_cell(line: FigureRow) -> Cell:
-    """What a line rests on: for each result, where they rest on different rows."""
+def _build_basis_cell(line: FigureRow) -> Cell:
+    """Return what a line is based on, by result where they differ."""
     bases = line.bases
-    told = (f"{', '.join(map(str, numbers))}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases)
-    return Cell(text=" · ".join(told), kind="quiet")
+    texts = (f"{', '.join(map(str, numbers))}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases)
+    return Cell(text=" · ".join(texts), kind="quiet")
 
 
-def _row(line: FigureRow) -> tuple[Cell, ...]:
-    named = (Cell(text=name, kind="name") for name in (line.config, line.estimand))
-    figures = (build_figure_cell(cell) for cell in line.cells)
-    return (*named, *figures, Cell(text=notation.describe_zero(line.first), kind="quiet"), build_basis_cell(line))
+def _build_row(line: FigureRow) -> tuple[Cell, ...]:
+    zero = Cell(text=notation.describe_zero(line.first), kind="quiet")
+    return (*name_cells(line.config, line.estimand), *map(build_figure_cell, line.cells), zero, _build_basis_cell(line))
 
 
-def _table(lines: Sequence[FigureRow], caption: str) -> Table:
-    results = range(len(lines[0].cells))
-    headings = ("config", "figure", *results, "what zero is", "rests on")
-    return Table(caption=caption, headings=headings, rows=tuple(map(_row, lines)))
+def _build_table(lines: Sequence[FigureRow], caption: str) -> Table:
+    headings = ("config", "figure", *range(len(lines[0].cells)), "what zero is", "based on")
+    return Table(caption=caption, headings=headings, rows=tuple(map(_build_row, lines)))
 
 
 def plot_overview(lines: Sequence[FigureRow]) -> Iterator[Plot]:
-    """Forest plots of all figures with an interval: those around 0, and those from 0 to 100."""
+    """Yield forest plots of figures over whole configs: those around 0, and those from 0 to 100."""
     shown = [line for line in lines if line.group is None and line.estimand in PLOTTED]
     for from_zero in (False, True):
         part = [line for line in shown if notation.starts_at_zero(line.estimand) == from_zero]
         if part:
-            held = part[:MOST_PLOTTED]
-            left = f", the first {len(held)} of {len(part)}" if len(part) > len(held) else ""
-            title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{left}"
-            rows = [(f"{line.config}: {line.estimand}", line.cells) for line in held]
+            first = part[:MOST_PLOTTED]
+            omission = f", the first {len(first)} of {len(part)}" if len(part) > len(first) else ""
+            title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{omission}"
+            rows = [(f"{line.config}: {line.estimand}", line.cells) for line in first]
             yield Plot(title=title, svg=plots.draw_forest(rows, from_zero))
 
 
 def build_sense_sections(lines: Sequence[FigureRow], biases: Mapping[str, str]) -> Iterator[Section]:
-    """A section for each sense type (for rows without senses, for each kind of bias), with its groups."""
-    found: dict[str, list[FigureRow]] = {}
+    """Yield a section for each sense type (for rows without senses, for each kind of bias), with its groups.
+
+    `biases` is the kind of bias of each config that is about any.
+    """
+    by_title: dict[str, list[FigureRow]] = {}
     for line in lines:
         if line.estimand not in OF_CONTRASTS:
             title = line.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(line.config))))
-            found.setdefault(title, []).append(line)
-    for title, held in found.items():
-        told = list(dict.fromkeys(biases[line.config] for line in held if biases.get(line.config)))
-        whole, grouped = ([line for line in held if (line.group is None) == want] for want in (True, False))
-        tables = [_table(whole, title)] if whole else []
+            by_title.setdefault(title, []).append(line)
+    for title, members in by_title.items():
+        kinds = dict.fromkeys(biases[line.config] for line in members if biases.get(line.config))
+        whole = [line for line in members if line.group is None]
+        grouped = [line for line in members if line.group is not None]
         yield Section(
             title=title,
-            paragraphs=(f"Bias type: {', '.join(told)}.",) if told else (),
-            tables=(*tables, *_groups(grouped)),
-            plots=tuple(_group_plots(grouped)),
+            paragraphs=(f"Bias type: {', '.join(kinds)}.",) if kinds else (),
+            tables=(*([_build_table(whole, title)] if whole else []), *_build_group_tables(grouped)),
+            plots=tuple(_plot_groups(grouped)),
         )
 
 
-def _by_config(lines: Sequence[FigureRow]) -> dict[tuple[str, str], list[FigureRow]]:
-    found: dict[tuple[str, str], list[FigureRow]] = {}
+def _split_by_figure(lines: Sequence[FigureRow]) -> dict[tuple[str, str], list[FigureRow]]:
+    parts: dict[tuple[str, str], list[FigureRow]] = {}
     for line in lines:
-        found.setdefault((line.config, line.estimand), []).append(line)
-    return found
+        parts.setdefault((line.config, line.estimand), []).append(line)
+    return parts
 
 
-def _group_plots(lines: Sequence[FigureRow]) -> Iterator[Plot]:
-    """A plot of the groups of each figure, on demand, from the lowest to the highest of the first result."""
-    for (config, estimand), held in _by_config(lines).items():
+def _plot_groups(lines: Sequence[FigureRow]) -> Iterator[Plot]:
+    """Yield a collapsed plot of the groups of each figure, from the lowest to the highest of the first result."""
+    for (config, estimand), held in _split_by_figure(lines).items():
         if estimand not in PLOTTED or len(held) < 2:
             continue
         order = sorted(held, key=lambda line: (line.first.value or 0.0, line.group or ""))
-        half, left = MOST_PLOTTED // 2, ""
+        half, omission = MOST_PLOTTED // 2, ""
         if len(order) > MOST_PLOTTED:
-            order, left = order[:half] + order[-half:], f", the {half} lowest and the {half} highest of {len(order)}"
+            omission = f", the {half} lowest and the {half} highest of {len(order)}"
+            order = order[:half] + order[-half:]
         svg = plots.draw_forest([(line.group or "", line.cells) for line in order], notation.starts_at_zero(estimand))
-        yield Plot(title=f"{config}: {estimand} by group, with intervals{left}", svg=svg, closed=True)
+        yield Plot(title=f"{config}: {estimand} by group, with intervals{omission}", svg=svg, closed=True)
 
 
-def _groups(lines: Sequence[FigureRow]) -> Iterator[Table]:
-    """A table of the groups of each figure, on demand."""
-    for (config, estimand), held in _by_config(lines).items():
-        left = len(held) - MOST_GROUPS
-        note = f"{counted(left, 'more group')} in the JSON." if left > 0 else ""
-        rows = (
-            (
-                Cell(text=line.config, kind="name"),
-                Cell(text=line.group or "", kind="name"),
-                *map(build_figure_cell, line.cells),
-            )
-            for line in held[:MOST_GROUPS]
+def _build_group_tables(lines: Sequence[FigureRow]) -> Iterator[Table]:
+    """Yield a collapsed table of the groups of each figure."""
+    for (config, estimand), groups in _split_by_figure(lines).items():
+        omitted = len(groups) - MOST_GROUPS
+        rows = tuple(
+            (*name_cells(line.config, line.group or ""), *map(build_figure_cell, line.cells))
+            for line in groups[:MOST_GROUPS]
         )
         yield Table(
-            caption=f"{config}: {_GROUPED.get(estimand, estimand)} ({len(held)})",
-            headings=("config", "group", *range(len(held[0].cells))),
-            rows=tuple(rows),
-            note=note,
+            caption=f"{config}: {_GROUPED.get(estimand, estimand)} ({len(groups)})",
+            headings=("config", "group", *range(len(groups[0].cells))),
+            rows=rows,
+            note=f"{counted(omitted, 'more group')} in the JSON." if omitted > 0 else "",
             closed=True,
         )
 
@@ -166,50 +172,53 @@ _GROUPED = {
     "relative": "each group against the others, or against the sentence that names none, with the same words",
     "relative-mean": "each group against the mean of the others, with the same words",
     "gap": "entailment of the male word less that of the female one, for each group",
-    "accuracy": "right answers by the label that holds",
+    "accuracy": "right answers by the correct label",
 }
 
 
 def find_headlines(lines: Sequence[FigureRow]) -> list[FigureRow]:
-    """Return the figure of each config, over all its rows, that leads.
+    """Return the main figure of each config, over all its rows.
 
     Where no value of `preference` is neutral, that is `pronoun-stereotype`, if there is one.
     """
-    whole: dict[str, dict[str, FigureRow]] = {}
+    configs: dict[str, dict[str, FigureRow]] = {}
     for line in lines:
         if line.group is None:
-            whole.setdefault(line.config, {})[line.estimand] = line
-    return [leading for of_config in whole.values() if (leading := _leading(of_config)) is not None]
+            configs.setdefault(line.config, {})[line.estimand] = line
+    return [headline for figures in configs.values() if (headline := _find_headline(figures)) is not None]
 
 
-def _leading(lines: Mapping[str, FigureRow]) -> FigureRow | None:
+def _find_headline(lines: Mapping[str, FigureRow]) -> FigureRow | None:
     preference = lines.get("preference-half")
     if LEADING in lines and preference is not None and preference.first.neutral is None:
         return lines[LEADING]
     return next((lines[estimand] for estimand in HEADLINES if estimand in lines), None)
 
 
-def _lead_cell(figure: Figure | None, of: Fitness | None) -> Cell:
-    """The figure that leads a config; why none does where its rows are not readable."""
-    why = "" if figure is None else unreadable(of)
-    return Cell(text="not readable", note=why, kind="number") if why else build_figure_cell(figure)
+def _build_headline_cell(figure: Figure | None, fitness: Fitness | None) -> Cell:
+    """Return the main figure of a config, or why its rows are not readable."""
+    reason = "" if figure is None else unreadable(fitness)
+    return Cell(text="not readable", note=reason, kind="number") if reason else build_figure_cell(figure)
 
 
 def build_bias_section(
     lines: Sequence[FigureRow], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]
 ) -> Section:
-    """The first figure of each config, by the kind of bias that the release says it is about.
+    """Return the main figure of each config, by the kind of bias that the release declares (`biases`, by config).
 
-    `fitness` is that of each result: a config that is not readable is led by no figure.
+    `fitness` is that of each result: a config that is not readable has the reason in place of a figure.
     """
-    firsts = [line for line in find_headlines(lines) if biases.get(line.config)]
+    headlines = [line for line in find_headlines(lines) if biases.get(line.config)]
     rows = tuple(
         (
-            *(Cell(text=name, kind="name") for name in (biases[line.config], line.config, line.estimand)),
-            *(_lead_cell(cell, of.get(line.config)) for cell, of in zip(line.cells, fitness, strict=True)),
+            *name_cells(biases[line.config], line.config, line.estimand),
+            *(
+                _build_headline_cell(cell, counts.get(line.config))
+                for cell, counts in zip(line.cells, fitness, strict=True)
+            ),
             Cell(text=notation.describe_zero(line.first), kind="quiet"),
         )
-        for line in sorted(firsts, key=lambda line: biases[line.config])
+        for line in sorted(headlines, key=lambda line: biases[line.config])
     )
     if not rows:
         return Section(title="By bias type")
@@ -218,13 +227,13 @@ def build_bias_section(
 
 
 def build_contrast_section(lines: Sequence[FigureRow]) -> Section:
-    """The same figure in two senses of a word, with the words that both share cancelled out."""
+    """Return the section of figures in two senses of a word, where the words that both share cancel out."""
+    title = "Matched sense contrasts"
     held = [line for line in lines if line.estimand in OF_CONTRASTS]
     if not held:
-        return Section(title="Matched sense contrasts")
-    told = (
+        return Section(title=title)
+    text = (
         "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
         "unmatched difference is the paper's own, of figures over different words, without interval or p-value."
     )
-    table = _table(held, "Matched sense contrasts")
-    return Section(title="Matched sense contrasts", paragraphs=(told,), tables=(table,))
+    return Section(title=title, paragraphs=(text,), tables=(_build_table(held, title),))

@@ -274,7 +274,7 @@ def _print_slice(part: "ResultSlice") -> None:
         (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
         for f in part.figures
     ]
-    print_table(columns, rows, title=f"\n{part.config}{f', {part.named}' if part.named else ''}")
+    print_table(columns, rows, title=f"\n{part.config}{f', {part.words}' if part.words else ''}")
     if part.largest:
         _tell_largest(part.largest)
     notes: dict[str, list[str]] = {}

@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from senseprobe.evaluate.estimands import LEADING
-from senseprobe.evaluate.estimands.multiple_testing import CONTRASTS, GAPS, RELATIVE, as_told, corrected
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.base import Presentation
+from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
+from senseprobe.evaluate.estimands.registry import FAMILIES
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.fitness import Fitness, unreadable
 from senseprobe.evaluate.reporting import notation, plots
 from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table
@@ -12,14 +15,8 @@ from senseprobe.evaluate.reporting.inputs import Evidence
 from senseprobe.messages import counted
 from senseprobe.records import Figure
 
-OF_CONTRASTS = ("matched-contrast", "unmatched-difference")
-HEADLINES = ("preference-half", "preference", "nn", "accuracy")
 MOST_GROUPS = 400
 MOST_PLOTTED = 60
-PLOTTED = {
-    "preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction", "matched-contrast",
-    "nn", "fn", "t@0.5", "t@0.7", "gap", "accuracy", "relative", "relative-mean", "lms", "ss",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +32,11 @@ class Line:
     def first(self) -> Figure:
         """The figure of the first result that has one."""
         return next(cell for cell in self.cells if cell is not None)
+
+    @property
+    def presentation(self) -> Presentation:
+        """How its estimand is shown."""
+        return lookup(self.estimand).presentation
 
     @property
     def bases(self) -> list[tuple[str, list[int]]]:
@@ -59,7 +61,7 @@ def side_by_side(results: Sequence[Iterable[Figure]]) -> list[Line]:
 def lines_of(evidence: Sequence[Evidence]) -> list[Line]:
     """The lines of results; p-values of contrasts are corrected over all of a result."""
     results = (corrected(each.result.figures, CONTRASTS) for each in evidence)
-    return side_by_side([as_told(figures, CONTRASTS, RELATIVE, GAPS) for figures in results])
+    return side_by_side([without_single(figures, *FAMILIES) for figures in results])
 
 
 def figure_cell(figure: Figure | None) -> Cell:
@@ -90,9 +92,9 @@ def _table(lines: Sequence[Line], caption: str) -> Table:
 
 def overview(lines: Sequence[Line]) -> Iterator[Plot]:
     """Forest plots of all figures with an interval: those around 0, and those from 0 to 100."""
-    shown = [line for line in lines if line.group is None and line.estimand in PLOTTED]
+    shown = [line for line in lines if line.group is None and line.presentation.plotted]
     for from_zero in (False, True):
-        part = [line for line in shown if notation.from_zero(line.estimand) == from_zero]
+        part = [line for line in shown if lookup(line.estimand).from_zero == from_zero]
         if part:
             held = part[:MOST_PLOTTED]
             left = f", the first {len(held)} of {len(part)}" if len(part) > len(held) else ""
@@ -105,7 +107,7 @@ def by_sense(lines: Sequence[Line], biases: Mapping[str, str]) -> Iterator[Secti
     """A section for each sense type (for rows without senses, for each kind of bias), with its groups."""
     found: dict[str, list[Line]] = {}
     for line in lines:
-        if line.estimand not in OF_CONTRASTS:
+        if not line.presentation.contrasts:
             title = line.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(line.config))))
             found.setdefault(title, []).append(line)
     for title, held in found.items():
@@ -130,13 +132,13 @@ def _by_config(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
 def _group_plots(lines: Sequence[Line]) -> Iterator[Plot]:
     """A plot of the groups of each figure, on demand, from the lowest to the highest of the first result."""
     for (config, estimand), held in _by_config(lines).items():
-        if estimand not in PLOTTED or len(held) < 2:
+        if not lookup(estimand).presentation.plotted or len(held) < 2:
             continue
         order = sorted(held, key=lambda line: (line.first.value or 0.0, line.group or ""))
         half, left = MOST_PLOTTED // 2, ""
         if len(order) > MOST_PLOTTED:
             order, left = order[:half] + order[-half:], f", the {half} lowest and the {half} highest of {len(order)}"
-        svg = plots.forest([(line.group or "", line.cells) for line in order], notation.from_zero(estimand))
+        svg = plots.forest([(line.group or "", line.cells) for line in order], lookup(estimand).from_zero)
         yield Plot(title=f"{config}: {estimand} by group, with intervals{left}", svg=svg, closed=True)
 
 
@@ -154,20 +156,12 @@ def _groups(lines: Sequence[Line]) -> Iterator[Table]:
             for line in held[:MOST_GROUPS]
         )
         yield Table(
-            caption=f"{config}: {_GROUPED.get(estimand, estimand)} ({len(held)})",
+            caption=f"{config}: {lookup(estimand).presentation.groups or estimand} ({len(held)})",
             headings=("config", "group", *range(len(held[0].cells))),
             rows=tuple(rows),
             note=note,
             closed=True,
         )
-
-
-_GROUPED = {
-    "relative": "each group against the others, or against the sentence that names none, with the same words",
-    "relative-mean": "each group against the mean of the others, with the same words",
-    "gap": "entailment of the male word less that of the female one, for each group",
-    "accuracy": "right answers by the label that holds",
-}
 
 
 def headlines(lines: Sequence[Line]) -> list[Line]:
@@ -183,10 +177,14 @@ def headlines(lines: Sequence[Line]) -> list[Line]:
 
 
 def _leading(lines: Mapping[str, Line]) -> Line | None:
-    preference = lines.get("preference-half")
-    if LEADING in lines and preference is not None and preference.first.neutral is None:
-        return lines[LEADING]
-    return next((lines[estimand] for estimand in HEADLINES if estimand in lines), None)
+    ranked = sorted(
+        (line for line in lines.values() if line.presentation.rank), key=lambda line: line.presentation.rank
+    )
+    first = ranked[0] if ranked else None
+    balanced = next((line for line in lines.values() if line.presentation.leads_without_neutral), None)
+    if first is not None and first.presentation.rank == 1 and first.first.neutral is None:
+        return balanced or first
+    return first
 
 
 def _lead_cell(figure: Figure | None, of: Fitness | None) -> Cell:
@@ -217,7 +215,7 @@ def by_bias(lines: Sequence[Line], biases: Mapping[str, str], fitness: Sequence[
 
 def contrasts(lines: Sequence[Line]) -> Section:
     """The same figure in two senses of a word, with the words that both share cancelled out."""
-    held = [line for line in lines if line.estimand in OF_CONTRASTS]
+    held = [line for line in lines if line.presentation.contrasts]
     if not held:
         return Section(title="Matched sense contrasts")
     told = (

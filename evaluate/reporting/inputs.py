@@ -15,9 +15,8 @@ import pandas as pd
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.estimands.kernel_rows import OF_LABELS
-from senseprobe.evaluate.estimands.plugin_figures import besides
+from senseprobe.evaluate.estimands import CATALOGUE, lookup
+from senseprobe.evaluate.estimands.registry import additional
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.run import figures_of, levels_of
 from senseprobe.evaluate.score_tables import kind_of, read_scores
@@ -163,10 +162,13 @@ def _renewed(result: Result, release: Release | None, tables: Mapping[str, pd.Da
         return result, told
     if release is None or not tables:
         # What was taken for neutral may be none: that follows from the rows.
-        figures = tuple(replace(f, neutral=None) if f.estimand in OF_LABELS else f for f in result.figures)
+        of_labels = [name for name in older if lookup(name).neutral_from_labels]
+        figures = tuple(
+            replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in result.figures
+        )
         told.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
-        return replace(result, figures=figures) if {*older} & OF_LABELS else result, told
-    asked = besides(figure.estimand for figure in result.figures)
+        return replace(result, figures=figures) if of_labels else result, told
+    asked = additional(figure.estimand for figure in result.figures)
     figures = figures_of(
         release, tables, seed=result.seed, scale=result.scale, estimands=asked, drawn=result.limit is not None
     )

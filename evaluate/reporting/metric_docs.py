@@ -1,7 +1,6 @@
 """What scorers and estimands declare of themselves: a list, each at length, and `docs/metrics.md`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -46,11 +45,9 @@ def _scorer(scorer: Scorer) -> dict[str, Any]:
 
 
 def _estimand(estimand: Estimand) -> dict[str, Any]:
-    told = asdict(estimand)
-    del told["figures"]  # of a plug-in: a function
-    del told["variant_of"]  # `says` has it in words
-    ends = [told.pop("low"), told.pop("high")]
-    return {**told, "range": ends, "measure": "points"}
+    names = ("id", "title", "direction", "source", "says", "cannot_say", "kind", "definition", "origin")
+    texts = {name: getattr(estimand, name) for name in names}
+    return {**texts, "range": [estimand.low, estimand.high], "measure": "points"}
 
 
 def find(name: str) -> list[dict[str, Any]]:

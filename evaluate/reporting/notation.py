@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
+from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
-from senseprobe.evaluate.estimands.equivalence import WITHOUT_INTERVAL
-from senseprobe.evaluate.estimands.kernel_rows import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
-from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.messages import counted
 from senseprobe.records import Figure
 
@@ -15,16 +13,10 @@ OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
 """Of comparisons, those that are not the interval's, with their names."""
 
 
-def from_zero(estimand: str) -> bool:
-    """Whether a figure lies between 0 and 100, so that a plus sign would say nothing."""
-    declared = CATALOGUE.get(estimand)
-    return declared is not None and declared.low >= 0
-
-
 def points(value: float, estimand: str = "") -> str:
     """One decimal, with its sign where there are figures below 0 too: ``+12.3``, or ``81.0``."""
     shown = round(value, 1) + 0.0  # 0.0 is added so that nothing prints as -0.0
-    return f"{shown:.1f}" if from_zero(estimand) else f"{shown:+.1f}"
+    return f"{shown:.1f}" if lookup(estimand).from_zero else f"{shown:+.1f}"
 
 
 def between(low: float | None, high: float | None, estimand: str = "") -> str:
@@ -37,7 +29,7 @@ def interval(figure: Figure) -> str:
     if figure.value is None:
         return f"none ({why})" if (why := _left_out(figure)) and not figure.rows else "none"
     value, ends = points(figure.value, figure.estimand), between(figure.low, figure.high, figure.estimand)
-    return f"{value} {ends or ('' if _is_without(figure.estimand) else f'({NOT_ESTIMABLE})')}".rstrip()
+    return f"{value} {ends or (f'({NOT_ESTIMABLE})' if lookup(figure.estimand).promises_interval else '')}".rstrip()
 
 
 def _left_out(figure: Figure) -> str:
@@ -46,17 +38,10 @@ def _left_out(figure: Figure) -> str:
     return f"left out: {told}" if told else ""
 
 
-def _is_without(estimand: str) -> bool:
-    """Whether nobody promises an interval: neither we, nor a plug-in."""
-    declared = CATALOGUE.get(estimand)
-    return estimand in WITHOUT_INTERVAL or declared is None or bool(declared.origin)
-
-
 def remarks(figure: Figure) -> str:
     """What stands below a figure: its p-value, how many rows were scored if not all, ties."""
     told = [p_value(figure)]
-    declared = CATALOGUE.get(figure.estimand)
-    if declared is not None and figure.definition < declared.definition:
+    if figure.definition < lookup(figure.estimand).definition:
         told.append("older definition")
     if figure.unscored:
         told.append(f"{figure.scored} of {figure.rows} scored")
@@ -85,25 +70,21 @@ def p_value(test: Figure | Comparison | PolarityNull) -> str:
 
 def zero(figure: Figure) -> str:
     """What 0, or whatever else is the value to compare with, means for a figure."""
-    declared = CATALOGUE.get(figure.estimand)
-    if figure.estimand in {*SHARES, *ICATS}:
-        return "50 is a guess"
-    if figure.estimand == "spread":
-        return "groups alike: read p"
-    if figure.estimand == "accuracy":
-        return "33 is a guess, 100 all right"
-    if declared is not None and declared.kind == "inference" and figure.neutral is None:
-        return "nothing inferred" if figure.estimand in {"entailment", "contradiction"} else "100 is neutral to all"
-    if figure.neutral is None:
-        return "; ".join(filter(None, ("not known to be neutral", readings(figure))))
-    return "neutral"
+    estimand = lookup(figure.estimand)
+    if estimand.presentation.zero:
+        return estimand.presentation.zero
+    if figure.neutral is not None:
+        return "neutral"
+    if estimand.kind == "inference":
+        return "100 is neutral to all"
+    return "; ".join(filter(None, ("not known to be neutral", readings(figure))))
 
 
 def neutral(figure: Figure) -> str:
     """Return the neutral value of a figure for a table in a terminal, or what else it can be compared with."""
     if figure.neutral is None:
         return readings(figure) or "none known"
-    return "0, see p" if figure.estimand == "spread" else f"{figure.neutral:g}"
+    return f"{figure.neutral:g}{', see p' if lookup(figure.estimand).presentation.see_p else ''}"
 
 
 def readings(figure: Figure) -> str:

@@ -14,15 +14,14 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands import CATALOGUE, kernel_rows
+from senseprobe.evaluate.estimands import kernel_rows, lookup, of_sample
+from senseprobe.evaluate.estimands.base import labels
 from senseprobe.evaluate.estimands.fillers import LABELS, extremes, fillers
-from senseprobe.evaluate.estimands.kernel_rows import estimate, fixed_slots, labels, of_sample, project
-from senseprobe.evaluate.estimands.nli import MEANS, Scope, compact, figure_of, inference_rows
-from senseprobe.evaluate.estimands.preference import neutral_value, readings
+from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.reporting.document import Cell, Section, Table
 from senseprobe.evaluate.reporting.figure_tables import figure_cell, side_by_side
 from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.records import Design, Factor, Figure
+from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import FloatArray, Scale
 
@@ -128,7 +127,8 @@ def largest_fillers(tables: Mapping[str, pd.DataFrame], release: Release, count:
 
 
 def _is_probe(design: Design) -> bool:
-    return design.kind == "inference" and "accuracy" not in design.estimands and any(fillers(design))
+    answers = any(lookup(name).needs_gold for name in design.estimands)
+    return design.kind == "inference" and not answers and any(fillers(design))
 
 
 def _means(found: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[float, ...], int]]:
@@ -164,7 +164,7 @@ def levels(
     `rows` are one config's, with scores. A slot with one word is left out. `words` are those to show of each slot,
     where they are chosen already, by another model's figures. `scale` is that of the scores (`Scorer.scale`).
     """
-    estimand = _estimand(design)
+    estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
     if estimand is None or not len(rows):
         return
     table = compact(rows, design) if design.kind == "inference" else rows
@@ -179,47 +179,9 @@ def levels(
             order if len(order) <= MOST_LEVELS else order[: MOST_LEVELS // 2] + order[-MOST_LEVELS // 2 :]
         )
         held = labels(table, slot).astype(str)
-        figures = tuple(_figure(table[held == word], design, config, estimand, slot, word, scale) for word in shown)
+        parts = ((word, table[held == word]) for word in shown)
+        figures = tuple(lookup(estimand).word_figure(part, design, config, slot, word, scale) for word, part in parts)
         yield Levels(config=config, slot=slot, estimand=estimand, figures=figures, words=len(order))
-
-
-def _estimand(design: Design) -> str | None:
-    if design.kind == "contrast":
-        return "preference-half" if "preference-half" in design.estimands else None
-    return next((name for name in design.estimands if name in {*MEANS, "accuracy"}), None)
-
-
-def _figure(
-    part: pd.DataFrame, design: Design, config: str, estimand: str, slot: str, word: str, scale: Scale
-) -> Figure:
-    """The figure of the rows that hold a word; it does not generalise over what it is about."""
-    if design.kind == "inference":
-        scope = Scope(design=design, config=config, group=word, held=(slot,))
-        return figure_of(inference_rows(part, design, estimand), scope, estimand)
-    rest = replace(design, factors=tuple(_without(design.factors, slot)))
-    rows = kernel_rows(part, rest, estimand, scale)
-    rule = project(rows, rest)
-    fields = estimate(rows, rule)
-    listed = [slot, *(column for factor in rest.factors for column in factor.columns)]
-    return Figure(
-        config=config,
-        sense_type=design.sense_type,
-        estimand=estimand,
-        group=word,
-        neutral=neutral_value(rows, design),
-        readings=readings(rows, design),
-        definition=CATALOGUE[estimand].definition,
-        **{**fields, "fixed": (*rule.fixed, *fixed_slots(design, listed))},
-        **rows.tally.as_fields(),
-    )
-
-
-def _without(factors: tuple[Factor, ...], slot: str) -> Iterator[Factor]:
-    """The factors without a column; a factor that had no other is gone."""
-    for factor in factors:
-        columns = tuple(column for column in factor.columns if column != slot)
-        if columns:
-            yield replace(factor, columns=columns)
 
 
 def example(rows: pd.DataFrame, frame: str) -> str:

@@ -6,7 +6,7 @@ What a report says first: what it is of, the first figure of each config, and wh
 from collections.abc import Iterator, Sequence
 
 from senseprobe.evaluate.control import DATASET, is_probe, same_model
-from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.fitness import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table
@@ -193,8 +193,7 @@ _HEADS = {
 
 
 def _kind(figure: Figure) -> str:
-    declared = CATALOGUE.get(figure.estimand)
-    if declared is not None and declared.kind == "inference":
+    if lookup(figure.estimand).kind == "inference":
         return "inference"
     if figure.value is None or figure.low is None or figure.high is None:
         return "bare"
@@ -223,17 +222,23 @@ def _unreadable(evidence: Evidence) -> Iterator[str]:
 def _relative(evidence: Evidence) -> Iterator[str]:
     """How many groups differ from the others, which can be said also where no value is neutral."""
     readable = _readable(evidence, evidence.result.figures)
-    tested = [p for each in readable if each.estimand == "relative" and (p := each.p_holm) is not None]
-    if tested:
-        found = sum(p < LEVEL for p in tested)
-        yield f"of {counted(len(tested), 'relative figure')}, {found} with p < {LEVEL:g} after Holm"
+    tested: dict[str, list[float]] = {}
+    for figure in readable:
+        name = lookup(figure.estimand).presentation.tested_groups
+        if name and figure.p_holm is not None:
+            tested.setdefault(name, []).append(figure.p_holm)
+    for name, values in tested.items():
+        significant = sum(p < LEVEL for p in values)
+        yield f"of {counted(len(values), name)}, {significant} with p < {LEVEL:g} after Holm"
 
 
 def _controls(evidence: Evidence) -> Iterator[str]:
     """Whether the model tells inference apart at all; nothing where that is not asked."""
     if not is_probe(evidence.result):
         return
-    right = [figure for _, figure in control_figures(evidence) if (figure.estimand, figure.group) == ("accuracy", None)]
+    right = [
+        figure for _, figure in control_figures(evidence) if lookup(figure.estimand).needs_gold and figure.group is None
+    ]
     if not right:
         yield f"no right answers on {DATASET} are at hand, so that it may be a model that always says neutral"
     for figure in right:

@@ -10,20 +10,18 @@ from typing import Any
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
-from senseprobe.evaluate.estimands import contrast_figure
+from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
 from senseprobe.evaluate.estimands.equivalence import (
     CONFIDENCE,
-    WITHOUT_INTERVAL,
     Equivalence,
     Margin,
     equivalence,
     equivalences,
 )
-from senseprobe.evaluate.estimands.kernel_rows import OF_LABELS, drawn_too_few, of_sample
-from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, as_told, corrected, labelled_pairs
-from senseprobe.evaluate.estimands.nli import PROBES
+from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, corrected, without_single
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
+from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table
 from senseprobe.evaluate.reporting.figure_tables import figure_cell
@@ -109,8 +107,9 @@ def _compared(a: Evidence, b: Evidence) -> Iterator[Comparison]:
 
 def _of_sample(found: Comparison, levels: Mapping[str, int]) -> Comparison:
     """Return a comparison over drawn rows without what follows from words of which too few were drawn."""
-    found = replace(found, equivalent=None) if found.estimand in OF_LABELS else found
-    if found.low is None or not (few := drawn_too_few(found.estimand, found.fixed, levels)):
+    estimand = lookup(found.estimand)
+    found = replace(found, equivalent=None) if estimand.neutral_from_labels else found
+    if found.low is None or not (few := estimand.drawn_too_few(found.fixed, levels)):
         return found
     note = "; ".join(filter(None, (few, found.note)))
     return replace(found, low=None, high=None, p=None, p_holm=None, test="none", equivalent=None, note=note)
@@ -164,7 +163,7 @@ def answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
             figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=evidence.result.scale)
             if (levels := evidence.drawn_from(contrast.name)) is not None:
                 figure = of_sample(figure, levels)
-            if figure.estimand not in WITHOUT_INTERVAL:
+            if lookup(figure.estimand).has_interval:
                 yield equivalence(figure, margin)
 
 
@@ -172,13 +171,13 @@ def _with_neutral(design: Design) -> Design:
     """The design without the estimands of inference that have no neutral value: two million rows take their time."""
     if design.kind != "inference":
         return design
-    return replace(design, estimands=tuple(name for name in design.estimands if name == "gap"))
+    return replace(design, estimands=tuple(name for name in design.estimands if lookup(name).neutral is not None))
 
 
 def _without_neutral(evidence: Sequence[Evidence], answered: Container[tuple[str, str]]) -> list[str]:
     """The figures with an interval to which there was no answer."""
     figures = (figure for each in evidence for figure in each.result.figures if figure.neutral is None)
-    named = ((figure.config, figure.estimand) for figure in figures if figure.estimand not in WITHOUT_INTERVAL)
+    named = ((figure.config, figure.estimand) for figure in figures if lookup(figure.estimand).has_interval)
     return list(dict.fromkeys(" ".join(name) for name in named if name not in answered))
 
 
@@ -197,7 +196,7 @@ def polarity(evidence: Sequence[Evidence]) -> Section:
     """`preference-half` against the same with its words dealt out anew into bad and good ones."""
     found: dict[str, list[PolarityNull | None]] = {}
     for number, each in enumerate(evidence):
-        for null in as_told(nulls(each), NULLS):
+        for null in without_single(nulls(each), NULLS):
             found.setdefault(null.config, [None] * len(evidence))[number] = null
     notes = dict.fromkeys(null.note for cells in found.values() for null in cells if null is not None)
     rows = tuple(
@@ -248,7 +247,7 @@ def control(evidence: Sequence[Evidence]) -> Section:
 def _control_rows(evidence: Evidence) -> Iterator[tuple[Cell, ...]]:
     """The figures in question, then those of the control."""
     name = str(evidence.result.release["name"])
-    shown = [(name, figure) for figure in evidence.result.figures if figure.estimand in PROBES]
+    shown = [(name, figure) for figure in evidence.result.figures if lookup(figure.estimand).needs_control]
     for on, figure in [*shown, *control_figures(evidence)]:
         named = (Cell(text=text, kind="name") for text in (evidence.label, on, figure.config, figure.estimand))
         yield (*named, Cell(text=figure.group or "", kind="name"), figure_cell(figure))
@@ -278,7 +277,7 @@ def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
 
 def _difference_tables(found: Difference, labels: Sequence[str]) -> Iterator[Table]:
     """The figures of whole configs, and on demand those of groups."""
-    comparisons = as_told(found.comparisons, COMPARISONS)
+    comparisons = without_single(found.comparisons, COMPARISONS)
     for grouped in (False, True):
         named = ("config", "figure", "group") if grouped else ("config", "figure")
         rows = tuple(_comparison_row(each) for each in comparisons if (each.group is not None) == grouped)

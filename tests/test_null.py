@@ -12,8 +12,9 @@ import pytest
 
 import senseprobe
 from senseprobe.evaluate.estimands import figures
-from senseprobe.evaluate.estimands.multiple_testing import NULLS, corrected, labelled_pairs
+from senseprobe.evaluate.estimands.multiple_testing import NULLS, corrected
 from senseprobe.evaluate.estimands.permutation_null import polarity_null
+from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting.notation import format_null as words_of
 from senseprobe.records import Design
 

@@ -18,7 +18,7 @@ import pytest
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
-from senseprobe.evaluate.estimands.kernel_rows import NOT_ESTIMABLE
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.reporting import document as setting
 from senseprobe.evaluate.reporting.document import Document

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from senseprobe.evaluate.estimands import kernel_rows
-from senseprobe.evaluate.estimands.kernel_rows import KernelRows
+from senseprobe.evaluate.estimands.base import KernelRows
 from senseprobe.evaluate.estimands.sense_contrast import Side
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray

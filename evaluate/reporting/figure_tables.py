@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from senseprobe.evaluate.estimands import LEADING
-from senseprobe.evaluate.estimands.multiple_testing import CONTRASTS, GAPS, RELATIVE, as_told, corrected
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.base import Presentation
+from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
+from senseprobe.evaluate.estimands.registry import FAMILIES
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.fitness import Fitness, unreadable
 from senseprobe.evaluate.reporting import notation, plots
 from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, name_cells
@@ -16,14 +19,8 @@ from senseprobe.records import Figure
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
-OF_CONTRASTS = ("matched-contrast", "unmatched-difference")
-HEADLINES = ("preference-half", "preference", "nn", "accuracy")
 MOST_GROUPS = 400
 MOST_PLOTTED = 60
-PLOTTED = {
-    "preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction", "matched-contrast",
-    "nn", "fn", "t@0.5", "t@0.7", "gap", "accuracy", "relative", "relative-mean", "lms", "ss",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +36,11 @@ class FigureRow:
     def first(self) -> Figure:
         """The figure of the first result that has it."""
         return next(cell for cell in self.cells if cell is not None)
+
+    @property
+    def presentation(self) -> Presentation:
+        """How a report presents its estimand."""
+        return lookup(self.estimand).presentation
 
     @property
     def bases(self) -> list[tuple[str, list[int]]]:
@@ -68,7 +70,7 @@ def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
 def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
     """Return the lines of results; p-values of contrasts are corrected over all of a result."""
     results = (corrected(source.result.figures, CONTRASTS) for source in inputs)
-    return align_figures([as_told(figures, CONTRASTS, RELATIVE, GAPS) for figures in results])
+    return align_figures([without_single(figures, *FAMILIES) for figures in results])
 
 
 def build_figure_cell(figure: Figure | None) -> Cell:
@@ -97,9 +99,9 @@ def _build_table(lines: Sequence[FigureRow], caption: str) -> Table:
 
 def plot_overview(lines: Sequence[FigureRow]) -> Iterator[Plot]:
     """Yield forest plots of figures over whole configs: those around 0, and those from 0 to 100."""
-    shown = [line for line in lines if line.group is None and line.estimand in PLOTTED]
+    plotted = [line for line in lines if line.group is None and line.presentation.plotted]
     for from_zero in (False, True):
-        part = [line for line in shown if notation.starts_at_zero(line.estimand) == from_zero]
+        part = [line for line in plotted if lookup(line.estimand).from_zero == from_zero]
         if part:
             first = part[:MOST_PLOTTED]
             omission = f", the first {len(first)} of {len(part)}" if len(part) > len(first) else ""
@@ -115,7 +117,7 @@ def build_sense_sections(lines: Sequence[FigureRow], biases: Mapping[str, str]) 
     """
     by_title: dict[str, list[FigureRow]] = {}
     for line in lines:
-        if line.estimand not in OF_CONTRASTS:
+        if not line.presentation.contrasts:
             title = line.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(line.config))))
             by_title.setdefault(title, []).append(line)
     for title, members in by_title.items():
@@ -139,15 +141,15 @@ def _split_by_figure(lines: Sequence[FigureRow]) -> dict[tuple[str, str], list[F
 
 def _plot_groups(lines: Sequence[FigureRow]) -> Iterator[Plot]:
     """Yield a collapsed plot of the groups of each figure, from the lowest to the highest of the first result."""
-    for (config, estimand), held in _split_by_figure(lines).items():
-        if estimand not in PLOTTED or len(held) < 2:
+    for (config, estimand), groups in _split_by_figure(lines).items():
+        if not lookup(estimand).presentation.plotted or len(groups) < 2:
             continue
-        order = sorted(held, key=lambda line: (line.first.value or 0.0, line.group or ""))
+        order = sorted(groups, key=lambda line: (line.first.value or 0.0, line.group or ""))
         half, omission = MOST_PLOTTED // 2, ""
         if len(order) > MOST_PLOTTED:
             omission = f", the {half} lowest and the {half} highest of {len(order)}"
             order = order[:half] + order[-half:]
-        svg = plots.draw_forest([(line.group or "", line.cells) for line in order], notation.starts_at_zero(estimand))
+        svg = plots.draw_forest([(line.group or "", line.cells) for line in order], lookup(estimand).from_zero)
         yield Plot(title=f"{config}: {estimand} by group, with intervals{omission}", svg=svg, closed=True)
 
 
@@ -160,20 +162,12 @@ def _build_group_tables(lines: Sequence[FigureRow]) -> Iterator[Table]:
             for line in groups[:MOST_GROUPS]
         )
         yield Table(
-            caption=f"{config}: {_GROUPED.get(estimand, estimand)} ({len(groups)})",
+            caption=f"{config}: {lookup(estimand).presentation.groups or estimand} ({len(groups)})",
             headings=("config", "group", *range(len(groups[0].cells))),
             rows=rows,
             note=f"{counted(omitted, 'more group')} in the JSON." if omitted > 0 else "",
             closed=True,
         )
-
-
-_GROUPED = {
-    "relative": "each group against the others, or against the sentence that names none, with the same words",
-    "relative-mean": "each group against the mean of the others, with the same words",
-    "gap": "entailment of the male word less that of the female one, for each group",
-    "accuracy": "right answers by the correct label",
-}
 
 
 def find_headlines(lines: Sequence[FigureRow]) -> list[FigureRow]:
@@ -189,10 +183,14 @@ def find_headlines(lines: Sequence[FigureRow]) -> list[FigureRow]:
 
 
 def _find_headline(lines: Mapping[str, FigureRow]) -> FigureRow | None:
-    preference = lines.get("preference-half")
-    if LEADING in lines and preference is not None and preference.first.neutral is None:
-        return lines[LEADING]
-    return next((lines[estimand] for estimand in HEADLINES if estimand in lines), None)
+    ranked = sorted(
+        (line for line in lines.values() if line.presentation.rank), key=lambda line: line.presentation.rank
+    )
+    first = ranked[0] if ranked else None
+    balanced = next((line for line in lines.values() if line.presentation.leads_without_neutral), None)
+    if first is not None and first.presentation.rank == 1 and first.first.neutral is None:
+        return balanced or first
+    return first
 
 
 def _build_headline_cell(figure: Figure | None, fitness: Fitness | None) -> Cell:
@@ -229,11 +227,11 @@ def build_bias_section(
 def build_contrast_section(lines: Sequence[FigureRow]) -> Section:
     """Return the section of figures in two senses of a word, where the words that both share cancel out."""
     title = "Matched sense contrasts"
-    held = [line for line in lines if line.estimand in OF_CONTRASTS]
-    if not held:
+    contrasts = [line for line in lines if line.presentation.contrasts]
+    if not contrasts:
         return Section(title=title)
     text = (
         "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
         "unmatched difference is the paper's own, of figures over different words, without interval or p-value."
     )
-    return Section(title=title, paragraphs=(text,), tables=(_build_table(held, title),))
+    return Section(title=title, paragraphs=(text,), tables=(_build_table(contrasts, title),))

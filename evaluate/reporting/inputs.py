@@ -15,9 +15,8 @@ import pandas as pd
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.estimands.kernel_rows import OF_LABELS
-from senseprobe.evaluate.estimands.plugin_figures import besides
+from senseprobe.evaluate.estimands import CATALOGUE, lookup
+from senseprobe.evaluate.estimands.registry import additional
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.run import figures_of, levels_of
 from senseprobe.evaluate.score_tables import kind_of, read_scores
@@ -193,16 +192,21 @@ def _update_figures(
     if not (older := _compare_definitions(result.figures, operator.lt)):
         return result, notes
     if release is None or not tables:
-        # Whether a value is neutral follows from the rows, so that it is not known here.
-        figures = tuple(replace(f, neutral=None) if f.estimand in OF_LABELS else f for f in result.figures)
+        of_labels = any(lookup(name).neutral_from_labels for name in older)
         notes.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
-        return replace(result, figures=figures) if {*older} & OF_LABELS else result, notes
-    requested = besides(figure.estimand for figure in result.figures)
+        return _without_label_neutrals(result) if of_labels else result, notes
+    requested = additional(figure.estimand for figure in result.figures)
     figures = figures_of(
         release, tables, seed=result.seed, scale=result.scale, estimands=requested, drawn=result.limit is not None
     )
     notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
     return replace(result, figures=figures), notes
+
+
+def _without_label_neutrals(result: Result) -> Result:
+    """Return the result without neutral values that follow from the labels of rows, which are not available."""
+    figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in result.figures)
+    return replace(result, figures=tuple(figures))
 
 
 def _compare_definitions(figures: Iterable[Figure], compare: Callable[[int, int], bool]) -> list[str]:

@@ -1,7 +1,6 @@
 """The documentation of scorers and estimands, from what they declare: a list, single entries, `docs/metrics.md`."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -46,11 +45,9 @@ def _describe_scorer(scorer: Scorer) -> dict[str, Any]:
 
 
 def _describe_estimand(estimand: Estimand) -> dict[str, Any]:
-    description = asdict(estimand)
-    del description["figures"]  # a plug-in's function
-    del description["variant_of"]  # `says` describes it
-    ends = [description.pop("low"), description.pop("high")]
-    return {**description, "range": ends, "measure": "points"}
+    names = ("id", "title", "direction", "source", "says", "cannot_say", "kind", "definition", "origin")
+    description = {name: getattr(estimand, name) for name in names}
+    return {**description, "range": [estimand.low, estimand.high], "measure": "points"}
 
 
 def find_metrics(name: str) -> list[dict[str, Any]]:

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
+from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
-from senseprobe.evaluate.estimands.equivalence import WITHOUT_INTERVAL
-from senseprobe.evaluate.estimands.kernel_rows import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
-from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.messages import counted
 from senseprobe.records import Figure
 
@@ -15,16 +13,10 @@ OTHER_TESTS = {"mcnemar": "McNemar's exact test", "sign flips": "sign flips"}
 """Tests of comparisons other than the interval's, by name."""
 
 
-def starts_at_zero(estimand: str) -> bool:
-    """Return whether a figure lies between 0 and 100, so that it needs no plus sign."""
-    declared = CATALOGUE.get(estimand)
-    return declared is not None and declared.low >= 0
-
-
 def format_points(value: float, estimand: str = "") -> str:
     """Return points with one decimal, and a sign where figures can be below 0: ``+12.3``, or ``81.0``."""
     rounded = round(value, 1) + 0.0  # 0.0 is added so that nothing prints as -0.0
-    return f"{rounded:.1f}" if starts_at_zero(estimand) else f"{rounded:+.1f}"
+    return f"{rounded:.1f}" if lookup(estimand).from_zero else f"{rounded:+.1f}"
 
 
 def format_ends(low: float | None, high: float | None, estimand: str = "") -> str:
@@ -38,7 +30,7 @@ def format_interval(figure: Figure) -> str:
         reason = _format_left_out(figure)
         return f"none ({reason})" if reason and not figure.rows else "none"
     value, ends = format_points(figure.value, figure.estimand), format_ends(figure.low, figure.high, figure.estimand)
-    return f"{value} {ends or ('' if _has_no_interval(figure.estimand) else f'({NOT_ESTIMABLE})')}".rstrip()
+    return f"{value} {ends or (f'({NOT_ESTIMABLE})' if lookup(figure.estimand).promises_interval else '')}".rstrip()
 
 
 def _format_left_out(figure: Figure) -> str:
@@ -47,17 +39,10 @@ def _format_left_out(figure: Figure) -> str:
     return f"left out: {counts}" if counts else ""
 
 
-def _has_no_interval(estimand: str) -> bool:
-    """Return whether neither senseprobe nor a plug-in promises an interval."""
-    declared = CATALOGUE.get(estimand)
-    return estimand in WITHOUT_INTERVAL or declared is None or bool(declared.origin)
-
-
 def format_remarks(figure: Figure) -> str:
     """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any."""
     remarks = [format_p_value(figure)]
-    declared = CATALOGUE.get(figure.estimand)
-    if declared is not None and figure.definition < declared.definition:
+    if figure.definition < lookup(figure.estimand).definition:
         remarks.append("older definition")
     if figure.unscored:
         remarks.append(f"{figure.scored} of {figure.rows} scored")
@@ -86,25 +71,21 @@ def format_p_value(test: Figure | Comparison | PolarityNull) -> str:
 
 def describe_zero(figure: Figure) -> str:
     """Return what 0, or another value to compare with, means for a figure."""
-    declared = CATALOGUE.get(figure.estimand)
-    if figure.estimand in {*SHARES, *ICATS}:
-        return "50 is a guess"
-    if figure.estimand == "spread":
-        return "groups alike: read p"
-    if figure.estimand == "accuracy":
-        return "33 is a guess, 100 all right"
-    if declared is not None and declared.kind == "inference" and figure.neutral is None:
-        return "nothing inferred" if figure.estimand in {"entailment", "contradiction"} else "100 is neutral to all"
-    if figure.neutral is None:
-        return "; ".join(filter(None, ("not known to be neutral", format_readings(figure))))
-    return "neutral"
+    estimand = lookup(figure.estimand)
+    if estimand.presentation.zero:
+        return estimand.presentation.zero
+    if figure.neutral is not None:
+        return "neutral"
+    if estimand.kind == "inference":
+        return "100 is neutral to all"
+    return "; ".join(filter(None, ("not known to be neutral", format_readings(figure))))
 
 
 def describe_neutral(figure: Figure) -> str:
     """Return the neutral value of a figure in short, or what else it can be compared with."""
     if figure.neutral is None:
         return format_readings(figure) or "none known"
-    return "0, see p" if figure.estimand == "spread" else f"{figure.neutral:g}"
+    return f"{figure.neutral:g}{', see p' if lookup(figure.estimand).presentation.see_p else ''}"
 
 
 def format_readings(figure: Figure) -> str:

@@ -11,15 +11,14 @@ from math import isnan
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands import CATALOGUE, kernel_rows
+from senseprobe.evaluate.estimands import kernel_rows, lookup, of_sample
+from senseprobe.evaluate.estimands.base import labels
 from senseprobe.evaluate.estimands.fillers import LABELS, extremes, fillers
-from senseprobe.evaluate.estimands.kernel_rows import estimate, fixed_slots, labels, of_sample, project
-from senseprobe.evaluate.estimands.nli import MEANS, Scope, compact, figure_of, inference_rows
-from senseprobe.evaluate.estimands.preference import neutral_value, readings
+from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.records import Design, Factor, Figure
+from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import FloatArray, Scale
 
@@ -197,7 +196,8 @@ def find_largest_fillers(
 
 
 def _is_probe(design: Design) -> bool:
-    return design.kind == "inference" and "accuracy" not in design.estimands and any(fillers(design))
+    has_answers = any(lookup(name).needs_gold for name in design.estimands)
+    return design.kind == "inference" and not has_answers and any(fillers(design))
 
 
 def _read_means(
@@ -277,12 +277,12 @@ def compute_level_figures(
     words: Mapping[str, Sequence[str]] | None = None,
     scale: Scale = "log",
 ) -> Iterator[LevelFigures]:
-    """Yield `preference-half`, or the design's first mean of inference, for each word of each slot and each frame.
+    """Yield the design's first estimand that has figures by word, for each word of each slot and each frame.
 
     `rows` are one config's, with scores on the `scale` of their scorer. A slot with one word is left out. `words` are
     those to take of each slot, where another model's figures have chosen them.
     """
-    estimand = _estimand(design)
+    estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
     if estimand is None or not len(rows):
         return
     table = compact(rows, design) if design.kind == "inference" else rows
@@ -296,47 +296,10 @@ def compute_level_figures(
         ends = order if len(order) <= MOST_LEVELS else order[: MOST_LEVELS // 2] + order[-MOST_LEVELS // 2 :]
         column = labels(table, slot).astype(str)
         figures = tuple(
-            _compute_figure(table[column == word], design, config, estimand, slot, word, scale)
+            lookup(estimand).word_figure(table[column == word], design, config, slot, word, scale)
             for word in (words or {}).get(slot) or ends
         )
         yield LevelFigures(config=config, slot=slot, estimand=estimand, figures=figures, words=len(order))
-
-
-def _estimand(design: Design) -> str | None:
-    if design.kind == "contrast":
-        return "preference-half" if "preference-half" in design.estimands else None
-    return next((name for name in design.estimands if name in {*MEANS, "accuracy"}), None)
-
-
-def _compute_figure(
-    part: pd.DataFrame, design: Design, config: str, estimand: str, slot: str, word: str, scale: Scale
-) -> Figure:
-    """Return the figure of the rows with a word, which does not generalise over the word's slot."""
-    if design.kind == "inference":
-        scope = Scope(design=design, config=config, group=word, held=(slot,))
-        return figure_of(inference_rows(part, design, estimand), scope, estimand)
-    rest = replace(design, factors=tuple(_without_slot(design.factors, slot)))
-    rows = kernel_rows(part, rest, estimand, scale)
-    rule = project(rows, rest)
-    fields = estimate(rows, rule)
-    listed = [slot, *(column for factor in rest.factors for column in factor.columns)]
-    return Figure(
-        config=config,
-        sense_type=design.sense_type,
-        estimand=estimand,
-        group=word,
-        neutral=neutral_value(rows, design),
-        readings=readings(rows, design),
-        definition=CATALOGUE[estimand].definition,
-        **{**fields, "fixed": (*rule.fixed, *fixed_slots(design, listed))},
-        **rows.tally.as_fields(),
-    )
-
-
-def _without_slot(factors: tuple[Factor, ...], slot: str) -> Iterator[Factor]:
-    for factor in factors:
-        if columns := tuple(column for column in factor.columns if column != slot):
-            yield replace(factor, columns=columns)
 
 
 def _build_level_table(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from senseprobe.evaluate.control import DATASET, is_probe, same_model
-from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.fitness import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
@@ -208,8 +208,7 @@ def _describe_figures(figures: Sequence[Figure]) -> Iterator[str]:
 
 def _classify(figure: Figure) -> str:
     """Return the key of `_HEADS` for what an interval can say of a figure."""
-    declared = CATALOGUE.get(figure.estimand)
-    if declared is not None and declared.kind == "inference":
+    if lookup(figure.estimand).kind == "inference":
         return "inference"
     if figure.value is None or not _has_interval(figure):
         return "bare"
@@ -239,19 +238,22 @@ def _describe_unreadable(source: ReportInput) -> Iterator[str]:
 
 def _describe_relative(source: ReportInput) -> Iterator[str]:
     """Yield how many groups differ from the others, which has a meaning also where no value is neutral."""
-    readable = _select_readable(source, source.result.figures)
-    tested = [p for each in readable if each.estimand == "relative" and (p := each.p_holm) is not None]
-    if tested:
-        significant = sum(p < LEVEL for p in tested)
-        yield f"of {counted(len(tested), 'relative figure')}, {significant} with p < {LEVEL:g} after Holm"
+    tested: dict[str, list[float]] = {}
+    for figure in _select_readable(source, source.result.figures):
+        name = lookup(figure.estimand).presentation.tested_groups
+        if name and figure.p_holm is not None:
+            tested.setdefault(name, []).append(figure.p_holm)
+    for name, values in tested.items():
+        significant = sum(p < LEVEL for p in values)
+        yield f"of {counted(len(values), name)}, {significant} with p < {LEVEL:g} after Holm"
 
 
 def _describe_control(source: ReportInput) -> Iterator[str]:
     """Yield, for a probe of inference, whether its model infers anything at all."""
     if not is_probe(source.result):
         return
-    controls = [figure for _, figure in find_control_figures(source)]
-    right = [figure for figure in controls if (figure.estimand, figure.group) == ("accuracy", None)]
+    controls = [figure for _, figure in find_control_figures(source) if figure.group is None]
+    right = [figure for figure in controls if lookup(figure.estimand).needs_gold]
     if not right:
         yield f"no right answers on {DATASET} are at hand, so that it may be a model that always says neutral"
     for figure in right:

@@ -7,20 +7,18 @@ from typing import Any
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
-from senseprobe.evaluate.estimands import contrast_figure
+from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
 from senseprobe.evaluate.estimands.equivalence import (
     CONFIDENCE,
-    WITHOUT_INTERVAL,
     Equivalence,
     Margin,
     equivalence,
     equivalences,
 )
-from senseprobe.evaluate.estimands.kernel_rows import OF_LABELS, drawn_too_few, of_sample
-from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, as_told, corrected, labelled_pairs
-from senseprobe.evaluate.estimands.nli import PROBES
+from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, corrected, without_single
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
+from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
@@ -108,13 +106,15 @@ def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
         yield comparison if levels is None else _of_sample(comparison, levels)
 
 
-def _of_sample(found: Comparison, levels: Mapping[str, int]) -> Comparison:
+def _of_sample(comparison: Comparison, levels: Mapping[str, int]) -> Comparison:
     """Return a comparison of drawn rows without what depends on factors of which too few levels were drawn."""
-    found = replace(found, equivalent=None) if found.estimand in OF_LABELS else found
-    if found.low is None or not (few := drawn_too_few(found.estimand, found.fixed, levels)):
-        return found
-    note = "; ".join(filter(None, (few, found.note)))
-    return replace(found, low=None, high=None, p=None, p_holm=None, test="none", equivalent=None, note=note)
+    estimand = lookup(comparison.estimand)
+    if estimand.neutral_from_labels:
+        comparison = replace(comparison, equivalent=None)
+    if comparison.low is None or not (few := estimand.drawn_too_few(comparison.fixed, levels)):
+        return comparison
+    note = "; ".join(filter(None, (few, comparison.note)))
+    return replace(comparison, low=None, high=None, p=None, p_holm=None, test="none", equivalent=None, note=note)
 
 
 def build_comparison_section(comparisons: Sequence[ModelComparison], labels: Sequence[str]) -> Section:
@@ -135,7 +135,7 @@ def build_comparison_section(comparisons: Sequence[ModelComparison], labels: Seq
 
 def _build_comparison_tables(pair: ModelComparison, labels: Sequence[str]) -> Iterator[Table]:
     """Yield a table of whole configs, and a collapsed one of groups."""
-    comparisons = as_told(pair.comparisons, COMPARISONS)
+    comparisons = without_single(pair.comparisons, COMPARISONS)
     for grouped in (False, True):
         names = ("config", "figure", "group") if grouped else ("config", "figure")
         rows = tuple(_build_comparison_row(row) for row in comparisons if (row.group is not None) == grouped)
@@ -212,7 +212,7 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
             figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
             if (levels := source.drawn_from(contrast.name)) is not None:
                 figure = of_sample(figure, levels)
-            if figure.estimand not in WITHOUT_INTERVAL:
+            if lookup(figure.estimand).has_interval:
                 yield equivalence(figure, margin)
 
 
@@ -220,14 +220,16 @@ def _with_neutral(design: Design) -> Design:
     """Return the design without the estimands of inference that have no neutral value: they take long to compute."""
     if design.kind != "inference":
         return design
-    return replace(design, estimands=tuple(name for name in design.estimands if name == "gap"))
+    return replace(design, estimands=tuple(name for name in design.estimands if lookup(name).neutral is not None))
 
 
 def _find_figures_without_neutral(inputs: Sequence[ReportInput], answered: Container[tuple[str, str]]) -> list[str]:
     """Return the figures with an interval and without a neutral value, by config and estimand."""
     figures = (figure for source in inputs for figure in source.result.figures if figure.neutral is None)
-    named = ((figure.config, figure.estimand) for figure in figures if figure.estimand not in WITHOUT_INTERVAL)
-    return list(dict.fromkeys(" ".join(name) for name in named if name not in answered))
+    names = dict.fromkeys(
+        (figure.config, figure.estimand) for figure in figures if lookup(figure.estimand).has_interval
+    )
+    return [" ".join(name) for name in names if name not in answered]
 
 
 def _build_answer_cell(answer: Equivalence | None) -> Cell:
@@ -243,7 +245,9 @@ def _build_answer_cell(answer: Equivalence | None) -> Cell:
 def build_polarity_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the section of `preference-half` beside its range where words are good and bad at random."""
     title = "If polarity meant nothing"
-    nulls = align([[(null.config, null) for null in as_told(permute_polarity(source), NULLS)] for source in inputs])
+    nulls = align(
+        [[(null.config, null) for null in without_single(permute_polarity(source), NULLS)] for source in inputs]
+    )
     notes = dict.fromkeys(null.note for cells in nulls.values() for null in cells if null is not None)
     rows = tuple(
         (*name_cells(config), *(Cell(text="" if null is None else notation.format_null(null)) for null in cells))
@@ -292,12 +296,12 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
     return Section(title=title, paragraphs=tuple(paragraphs), tables=(table,))
 
 
-def _build_control_rows(evidence: ReportInput) -> Iterator[tuple[Cell, ...]]:
+def _build_control_rows(source: ReportInput) -> Iterator[tuple[Cell, ...]]:
     """Yield the figures of probes, then those of the control."""
-    name = str(evidence.result.release["name"])
-    shown = [(name, figure) for figure in evidence.result.figures if figure.estimand in PROBES]
-    for release, figure in [*shown, *find_control_figures(evidence)]:
-        names = name_cells(evidence.label, release, figure.config, figure.estimand, figure.group or "")
+    name = str(source.result.release["name"])
+    probes = [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
+    for release, figure in [*probes, *find_control_figures(source)]:
+        names = name_cells(source.label, release, figure.config, figure.estimand, figure.group or "")
         yield (*names, build_figure_cell(figure))
 
 

@@ -139,7 +139,7 @@ def compare(
 
 
 def _print_difference(found: "ModelComparison", evidence: "Sequence[ReportInput]") -> None:
-    from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, as_told
+    from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
     from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.reporting import notation
 
@@ -154,7 +154,7 @@ def _print_difference(found: "ModelComparison", evidence: "Sequence[ReportInput]
             notation.format_p_value(each),
             each.equivalent or "",
         )
-        for each in as_told(found.comparisons, COMPARISONS)
+        for each in without_single(found.comparisons, COMPARISONS)
         if each.group is None
     ]
     without = {**unreadable_configs(second.result.fitness), **unreadable_configs(first.result.fitness)}

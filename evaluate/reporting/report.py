@@ -49,24 +49,24 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[ModelCompa
     """Return the report of results on one release, with comparisons of their models; raise ResultError without any."""
     if not inputs:
         raise ResultError("no results to report")
-    lines, biases, card = build_figure_rows(inputs), _read_biases(inputs[0]), _read_card(inputs[0])
+    rows, biases, card = build_figure_rows(inputs), _read_biases(inputs[0]), _read_card(inputs[0])
     labels, warning = tuple(source.label for source in inputs), str(card.get("content_warning") or WARNING)
     sections = (
-        build_summary(inputs, lines),
+        build_summary(inputs, rows),
         _build_measured_section(inputs, card),
-        _build_certainty_section(lines),
+        _build_certainty_section(rows),
         build_fitness_section(inputs),
         build_comparison_section(comparisons, labels),
-        build_bias_section(lines, biases, [source.result.fitness for source in inputs]),
-        *build_sense_sections(lines, biases),
-        build_contrast_section(lines),
+        build_bias_section(rows, biases, [source.result.fitness for source in inputs]),
+        *build_sense_sections(rows, biases),
+        build_contrast_section(rows),
         build_control_section(inputs),
         build_filler_section(inputs),
         build_polarity_section(inputs),
         build_equivalence_section(inputs),
         build_word_section(inputs),
         build_row_section(inputs, warning),
-        _build_declaration_section(inputs, lines),
+        _build_declaration_section(inputs, rows),
     )
     return Document(
         title=str(inputs[0].result.release["name"]),
@@ -125,8 +125,8 @@ def _describe_missing(inputs: Sequence[ReportInput]) -> Iterator[str]:
     for source in inputs:
         for sentence in source.missing:
             labels.setdefault(sentence, []).append(source.label)
-    for sentence, of in labels.items():
-        yield sentence if len(of) == len(inputs) else f"{', '.join(of)}: {sentence}"
+    for sentence, names in labels.items():
+        yield sentence if len(names) == len(inputs) else f"{', '.join(names)}: {sentence}"
 
 
 def _build_scorer_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:
@@ -144,18 +144,18 @@ def _build_scorer_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:
         yield Table(caption="The numbers of a sentence", headings=("scorer", "is", "cannot say", "from"), rows=rows)
 
 
-def _build_certainty_section(lines: Sequence[FigureRow]) -> Section:
-    kinds = {CATALOGUE[line.estimand].kind for line in lines if line.estimand in CATALOGUE}
+def _build_certainty_section(rows: Sequence[FigureRow]) -> Section:
+    kinds = {CATALOGUE[row.estimand].kind for row in rows if row.estimand in CATALOGUE}
     zero = [text for kind, text in (("contrast", ZERO), ("inference", ZERO_OF_INFERENCE)) if kind in kinds]
-    plots = tuple(plot_overview(lines))
+    plots = tuple(plot_overview(rows))
     return Section(title="How sure it is, and what zero means", paragraphs=(SURE, *zero), plots=plots)
 
 
-def _build_declaration_section(inputs: Sequence[ReportInput], lines: Sequence[FigureRow]) -> Section:
+def _build_declaration_section(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Section:
     """Return the section of what each figure on the page says and cannot say."""
     controls = (figure for source in inputs for result in source.controls for figure in result.figures)
-    used = {line.estimand for line in lines} | {figure.estimand for figure in controls}
-    rows = tuple(
+    used = {row.estimand for row in rows} | {figure.estimand for figure in controls}
+    table_rows = tuple(
         (
             *name_cells(estimand.id),
             Cell(text=f"{estimand.says} {estimand.direction[:1].upper()}{estimand.direction[1:]}."),
@@ -166,5 +166,5 @@ def _build_declaration_section(inputs: Sequence[ReportInput], lines: Sequence[Fi
         if estimand.id in used
     )
     title = "What each figure can and cannot say"
-    table = Table(caption=title, headings=("figure", "says", "cannot say", "from"), rows=rows)
-    return Section(title=title, tables=(table,) if rows else ())
+    table = Table(caption=title, headings=("figure", "says", "cannot say", "from"), rows=table_rows)
+    return Section(title=title, tables=(table,) if table_rows else ())

@@ -153,14 +153,18 @@ def _build_row(row: ScoredRow) -> tuple[Cell, ...]:
 # --- Fillers with the largest probabilities -------------------------------------------------------------------------
 
 
+FillerMean = tuple[tuple[str, ...], tuple[float, ...], int]
+"""Words, three mean probabilities in [0, 1] in the order of `LABELS`, and how many rows they are of."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FillerMeans:
-    """The pairs of fillers with the largest mean probability of a label: words, three means in [0, 1], and rows."""
+    """The fillers with the largest mean probability of a label, in the columns of these slots."""
 
     config: str
     label: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], tuple[float, ...], int], ...]
+    rows: tuple[FillerMean, ...]
 
 
 def build_filler_section(inputs: Sequence[ReportInput]) -> Section:
@@ -200,9 +204,7 @@ def _is_probe(design: Design) -> bool:
     return design.kind == "inference" and not has_answers and any(fillers(design))
 
 
-def _read_means(
-    means: pd.DataFrame, columns: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], tuple[float, ...], int]]:
+def _read_means(means: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[FillerMean]:
     for row in means.to_dict("records"):
         words = tuple(shorten(str(row[column])) for column in columns)
         yield words, tuple(float(row[label]) for label in LABELS), int(row["rows"])
@@ -244,9 +246,11 @@ def build_word_section(inputs: Sequence[ReportInput]) -> Section:
     words: dict[str, dict[str, tuple[str, ...]]] = {}
     results = []
     for source in inputs:
-        results.append([((of.config, of.slot, of.estimand), of) for of in _compute_input_levels(source, words)])
-        for (config, slot, _), of in results[-1]:
-            words.setdefault(config, {}).setdefault(slot, tuple(figure.group or "" for figure in of.figures))
+        slots = list(_compute_input_levels(source, words))
+        results.append([((levels.config, levels.slot, levels.estimand), levels) for levels in slots])
+        for levels in slots:
+            names = tuple(figure.group or "" for figure in levels.figures)
+            words.setdefault(levels.config, {}).setdefault(levels.slot, names)
     tables = tuple(_build_level_table(*key, levels, inputs) for key, levels in align(results).items())
     text = (
         "The figure of the rows with a word (or a frame), with an interval over the other words. Many are shown at "
@@ -303,22 +307,22 @@ def compute_level_figures(
 
 
 def _build_level_table(
-    config: str, slot: str, estimand: str, levels: Sequence[LevelFigures | None], inputs: Sequence[ReportInput]
+    config: str, slot: str, estimand: str, results: Sequence[LevelFigures | None], inputs: Sequence[ReportInput]
 ) -> Table:
-    lines = align_figures([() if of is None else of.figures for of in levels])
+    figure_rows = align_figures([() if levels is None else levels.figures for levels in results])
     rows = tuple(
         (
-            _build_word_cell(config, slot, line.group or "", inputs),
-            *map(build_figure_cell, line.cells),
-            _count_cell(line.first.rows),
+            _build_word_cell(config, slot, row.group or "", inputs),
+            *map(build_figure_cell, row.cells),
+            _count_cell(row.first.rows),
         )
-        for line in lines
+        for row in figure_rows
     )
-    words = max(of.words for of in levels if of is not None)
+    words = max(levels.words for levels in results if levels is not None)
     omitted = words - len(rows)
     return Table(
         caption=f"{config}, {slot}: {estimand} ({words})",
-        headings=(slot, *range(len(levels)), "rows"),
+        headings=(slot, *range(len(results)), "rows"),
         rows=rows,
         note=f"Those in the middle are left out: {omitted} of them." if omitted > 0 else "",
         closed=True,

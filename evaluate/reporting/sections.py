@@ -150,10 +150,10 @@ _MEANINGS = {
 _ALONE = "Each interval is a nominal 95 % by itself: of many, some miss by chance."
 
 
-def build_summary(inputs: Sequence[ReportInput], lines: Sequence[FigureRow]) -> Section:
+def build_summary(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Section:
     """Return a few sentences for those who read no further, about figures over whole configs only."""
-    headlines = find_headlines(lines)
-    figures = [_select_readable(source, [line.cells[i] for line in headlines]) for i, source in enumerate(inputs)]
+    headlines = find_headlines(rows)
+    figures = [_select_readable(source, [row.cells[i] for row in headlines]) for i, source in enumerate(inputs)]
     scored = [number for number, source in enumerate(inputs) if "planted" not in source.result.model]
     paragraphs = [_describe_results(inputs, headlines)]
     for number in scored[:FEW]:
@@ -191,7 +191,7 @@ def _describe_results(inputs: Sequence[ReportInput], headlines: Sequence[FigureR
     text = f"{results} on one release, {inputs[0].result.release['name']}{truth}."
     if not headlines:
         return text
-    estimands = ", ".join(dict.fromkeys(line.estimand for line in headlines))
+    estimands = ", ".join(dict.fromkeys(row.estimand for row in headlines))
     return f"{text} Here is the first figure of {counted(len(headlines), 'config')}, in points: {estimands}."
 
 

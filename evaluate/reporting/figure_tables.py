@@ -207,10 +207,7 @@ def build_bias_section(
     table_rows = tuple(
         (
             *name_cells(biases[row.config], row.config, row.estimand),
-            *(
-                _build_headline_cell(cell, counts.get(row.config))
-                for cell, counts in zip(row.cells, fitness, strict=True)
-            ),
+            *(_build_headline_cell(cell, of.get(row.config)) for cell, of in zip(row.cells, fitness, strict=True)),
             Cell(text=notation.describe_zero(row.first), kind="quiet"),
         )
         for row in sorted(headlines, key=lambda row: biases[row.config])

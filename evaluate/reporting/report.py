@@ -6,32 +6,17 @@ from typing import Any
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import coarse, unscored
 from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.reporting import figure_tables, row_tables, sections, significance
 from senseprobe.evaluate.reporting.document import Cell, Document, Section, Table, name_cells
-from senseprobe.evaluate.reporting.figure_tables import (
-    FigureRow,
-    build_bias_section,
-    build_contrast_section,
-    build_figure_rows,
-    build_sense_sections,
-    plot_overview,
-)
+from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.row_tables import build_filler_section, build_row_section, build_word_section
-from senseprobe.evaluate.reporting.sections import build_fitness_section, build_summary
-from senseprobe.evaluate.reporting.significance import (
-    ModelComparison,
-    build_comparison_section,
-    build_control_section,
-    build_equivalence_section,
-    build_polarity_section,
-)
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted
 
 WARNING = (
     "The rows may state stereotypes. They are wrong and hurtful; they are there to measure what models make of them."
 )
-SURE = (
+CERTAINTY = (
     "Intervals are nominal 95 %, over the words or frames that could have been chosen instead (the last column says "
     "which); they say nothing of other languages, groups or meanings."
 )
@@ -45,34 +30,34 @@ ZERO_OF_INFERENCE = (
 )
 
 
-def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[ModelComparison] = ()) -> Document:
+def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison] = ()) -> Document:
     """Return the report of results on one release, with comparisons of their models; raise ResultError without any."""
     if not inputs:
         raise ResultError("no results to report")
-    rows, biases, card = build_figure_rows(inputs), _read_biases(inputs[0]), _read_card(inputs[0])
+    rows, biases, card = figure_tables.build_figure_rows(inputs), _read_biases(inputs[0]), _read_card(inputs[0])
     labels, warning = tuple(source.label for source in inputs), str(card.get("content_warning") or WARNING)
-    sections = (
-        build_summary(inputs, rows),
+    parts = (
+        sections.build_summary(inputs, rows),
         _build_measured_section(inputs, card),
         _build_certainty_section(rows),
-        build_fitness_section(inputs),
-        build_comparison_section(comparisons, labels),
-        build_bias_section(rows, biases, [source.result.fitness for source in inputs]),
-        *build_sense_sections(rows, biases),
-        build_contrast_section(rows),
-        build_control_section(inputs),
-        build_filler_section(inputs),
-        build_polarity_section(inputs),
-        build_equivalence_section(inputs),
-        build_word_section(inputs),
-        build_row_section(inputs, warning),
+        sections.build_fitness_section(inputs),
+        significance.build_comparison_section(comparisons, labels),
+        figure_tables.build_bias_section(rows, biases, [source.result.fitness for source in inputs]),
+        *figure_tables.build_sense_sections(rows, biases),
+        figure_tables.build_contrast_section(rows),
+        significance.build_control_section(inputs),
+        row_tables.build_filler_section(inputs),
+        significance.build_polarity_section(inputs),
+        significance.build_equivalence_section(inputs),
+        row_tables.build_word_section(inputs),
+        row_tables.build_row_section(inputs, warning),
         _build_declaration_section(inputs, rows),
     )
     return Document(
         title=str(inputs[0].result.release["name"]),
         warning=warning,
         labels=labels,
-        sections=tuple(filter(None, sections)),
+        sections=tuple(filter(None, parts)),
         signatures=tuple(source.result.signature for source in inputs),
     )
 
@@ -147,8 +132,8 @@ def _build_scorer_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:
 def _build_certainty_section(rows: Sequence[FigureRow]) -> Section:
     kinds = {CATALOGUE[row.estimand].kind for row in rows if row.estimand in CATALOGUE}
     zero = [text for kind, text in (("contrast", ZERO), ("inference", ZERO_OF_INFERENCE)) if kind in kinds]
-    plots = tuple(plot_overview(rows))
-    return Section(title="How sure it is, and what zero means", paragraphs=(SURE, *zero), plots=plots)
+    plots = tuple(figure_tables.plot_overview(rows))
+    return Section(title="How sure it is, and what zero means", paragraphs=(CERTAINTY, *zero), plots=plots)
 
 
 def _build_declaration_section(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Section:

@@ -29,7 +29,15 @@ FIRST_TOKENS = (
     "token the probability of the first token is not in the number, only its effect on the tokens that follow. Where "
     "the two disagree, the first token and what stands before it decide the figure with a start token."
 )
-HEADINGS = ("config", "result", "rows", "unknown words", "same tokens", "unequal numbers", "ties", "explained")
+COLUMNS = {
+    "rows": "rows",
+    "unknown": "unknown words",
+    "same_tokens": "same tokens",
+    "unequal_counts": "unequal numbers",
+    "ties": "ties",
+    "explained": "explained",
+}
+"""Headings of the counts of a `Fitness`, by field."""
 MOST_OPEN = 24
 """Rows up to which the table is not collapsed."""
 
@@ -55,21 +63,18 @@ def build_fitness_section(inputs: Sequence[ReportInput]) -> Section:
 
 def _build_count_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:
     rows = tuple(
-        _build_count_row(config, source.label, fitness)
+        (*name_cells(config), Cell(text=source.label, kind="quiet"), *_build_count_cells(fitness))
         for source in inputs
         for config, fitness in source.result.fitness.items()
     )
     if rows:
-        yield Table(caption=TITLE, headings=HEADINGS, rows=rows, closed=len(rows) > MOST_OPEN)
+        headings = ("config", "result", *COLUMNS.values())
+        yield Table(caption=TITLE, headings=headings, rows=rows, closed=len(rows) > MOST_OPEN)
 
 
-def _build_count_row(config: str, label: str, fitness: Fitness) -> tuple[Cell, ...]:
-    numbers = (
-        *(fitness.rows, fitness.unknown, fitness.same_tokens, fitness.unequal_counts),
-        *(fitness.ties, fitness.explained),
-    )
-    cells = (Cell(text="" if number is None else f"{number:,}", kind="number") for number in numbers)
-    return (*name_cells(config), Cell(text=label, kind="quiet"), *cells)
+def _build_count_cells(fitness: Fitness) -> Iterator[Cell]:
+    for number in (getattr(fitness, name) for name in COLUMNS):
+        yield Cell(text="" if number is None else f"{number:,}", kind="number")
 
 
 def _build_first_token_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:

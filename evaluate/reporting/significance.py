@@ -9,13 +9,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
-from senseprobe.evaluate.estimands.equivalence import (
-    CONFIDENCE,
-    Equivalence,
-    Margin,
-    equivalence,
-    equivalences,
-)
+from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Equivalence, Margin, equivalence, equivalences
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, corrected, without_single
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
 from senseprobe.evaluate.estimands.preference import labelled_pairs
@@ -92,16 +86,9 @@ def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
     if a.release is None:  # for mypy: `_require_comparable` has refused it
         return
     designs = {config: a.release.design(config) for config in a.tables}
-    comparisons = compare_all(
-        a.tables,
-        b.tables,
-        designs,
-        a.release.manifest.contrasts,
-        margin=read_margin([a]),
-        seed=a.result.seed,
-        scale=a.result.scale,
-    )
-    for comparison in comparisons:
+    contrasts, margin = a.release.manifest.contrasts, read_margin([a])
+    seed, scale = a.result.seed, a.result.scale
+    for comparison in compare_all(a.tables, b.tables, designs, contrasts, margin=margin, seed=seed, scale=scale):
         levels = a.drawn_from(comparison.config)
         yield comparison if levels is None else _of_sample(comparison, levels)
 

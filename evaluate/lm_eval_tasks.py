@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.estimands.kernel_rows import KernelRows
+from senseprobe.evaluate.estimands.base import KernelRows
 from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
 from senseprobe.messages import printable
 from senseprobe.release.markup import Value, dump_yaml

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 SPINE = ROOT / "src" / "senseprobe"
 CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
-# A room may import those below it. `atomic_files` and `project` only find and write files; `errors` names `records` for types.
+# A room may import those below it. `errors` names `records` for types.
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
 BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}

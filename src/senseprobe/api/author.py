@@ -16,9 +16,9 @@ from senseprobe.messages import nearest
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
     from senseprobe.generator.count import Tokenize
-    from senseprobe.generator.preview import Shown
+    from senseprobe.generator.preview import PreviewRow
     from senseprobe.generator.word_lists import WordList
-    from senseprobe.lexicon.install import Prepared
+    from senseprobe.lexicon.install import PreparedWordNet
 
 
 def lint(paths: Sequence[str | Path] = ()) -> Report:
@@ -71,9 +71,9 @@ def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None]
     catalogue = open_catalogue(name)
     configs = []
     for config in catalogue.configs:
-        left_out = len(catalogue.left_out(config))
+        left_out = len(catalogue.excluded_rows(config))
         counts = replace(count_config(config, tokenize, progress), left_out=left_out)
-        expect = config.blocks[0].block.front.expect
+        expect = config.blocks[0].block.front.expected
         first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
         configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts)})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
@@ -102,7 +102,7 @@ class Preview:
     config: str
     rows: int
     seed: int
-    sample: tuple[Shown, ...]
+    sample: tuple[PreviewRow, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe preview --json`` prints."""
@@ -130,16 +130,16 @@ def word_lists(name: str | None = None) -> list[WordList]:
 
     Raises SenseprobeError where there is none of that name.
     """
-    from senseprobe.generator.dataset import lists_of
+    from senseprobe.generator.dataset import open_word_lists
 
-    lists = lists_of(project.layers()[0])
+    lists = open_word_lists(project.layers()[0])
     if name is not None and name not in lists.names():
         raise SenseprobeError(f"no word list {name!r}: {nearest(name, lists.names())}")
     tables = [lists.get(each) for each in lists.names() if name in (None, each)]
     return [table for table in tables if table]
 
 
-def prepare_wordnet(folder: str | Path | None = None) -> Prepared:
+def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
     """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine, in `folder`.
 
     Raises LexiconError where there is no copy.

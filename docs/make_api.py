@@ -27,10 +27,10 @@ print(rows[["stereo", "anti"]].head(2).to_string())
 A model made on the spot, with a known preference, stands here for one from the Hugging Face Hub:
 
 ```python
-senseprobe.plant(release, "model", config="noun-bare")
+senseprobe.plant("sssb@1.0.1:noun-bare", "model")
 (result,) = senseprobe.score("model", release, "aul", config="noun-bare", out="results")
 print(result.to_frame()[["estimand", "value", "low", "high"]].to_string())
-page = senseprobe.report([result], "report.html")
+page = senseprobe.report(result, "report.html")
 ```
 """
 

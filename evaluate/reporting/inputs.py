@@ -65,21 +65,23 @@ class ReportInput:
         return levels_of(self.release, name)
 
 
-def gather_inputs(paths: Sequence[Path], release: str | None = None) -> list[ReportInput]:
+def gather_inputs(sources: Sequence[Path | Result], release: str | None = None) -> list[ReportInput]:
     """Read results on one release; results on the control among others are added to those of their model.
 
-    `release` is the release's name or path, where it is not the one that the results name. Raises ResultError for a
-    file that is not a result or too large, for different releases, and for a table of another result; DamagedRelease
-    and ReleaseError for `release`.
+    `sources` are result files, or results with their rows; `release` is the release's name or path, where it is not the
+    one that the results name. Raises ResultError for a file that is not a result or too large, for different releases,
+    and for a table of another result; DamagedRelease and ReleaseError for `release`.
     """
-    if not 0 < len(paths) <= MAX_RESULTS:
-        raise ResultError(f"{len(paths)} results: expected 1 to {MAX_RESULTS}" if paths else "no results to report")
-    results = {path: read_result(path) for path in paths}
-    subjects = [path for path, result in results.items() if not control.is_control(result)] or list(results)
-    _require_one_release([results[path] for path in subjects])
-    opened, missing = _open_release(results[subjects[0]], release)
-    controls = [result for path, result in results.items() if path not in subjects]
-    inputs = [_read_input(path, results[path], opened, controls, missing) for path in subjects]
+    if not 0 < len(sources) <= MAX_RESULTS:
+        raise ResultError(f"{len(sources)} results: expected 1 to {MAX_RESULTS}" if sources else "no results to report")
+    distinct = {source if isinstance(source, Path) else id(source): source for source in sources}.values()
+    results = [source if isinstance(source, Result) else read_result(source) for source in distinct]
+    read = list(zip(distinct, results, strict=True))
+    subjects = [(source, result) for source, result in read if not control.is_control(result)] or read
+    controls = [result for result in results if control.is_control(result)] if len(subjects) < len(read) else []
+    _require_one_release([result for _, result in subjects])
+    opened, missing = _open_release(subjects[0][1], release)
+    inputs = [_read_input(source, result, opened, controls, missing) for source, result in subjects]
     if controls and not any(source.kind == "inference" for source in inputs):
         raise ResultError("results on the control go with those of a model of inference, and there is none here")
     return inputs
@@ -137,9 +139,9 @@ def _has_rows(release: Release, config: str) -> bool:
 
 
 def _read_input(
-    path: Path, result: Result, release: Release | None, controls: Sequence[Result], missing: Sequence[str]
+    origin: Path | Result, result: Result, release: Release | None, controls: Sequence[Result], missing: Sequence[str]
 ) -> ReportInput:
-    rows = read_scores(path, result)
+    rows = origin.rows if isinstance(origin, Result) else read_scores(origin, result)
     notes = list(missing)
     if rows is None:
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
@@ -150,7 +152,7 @@ def _read_input(
     if source.kind != "inference" or control.is_control(result):
         return source
     of_model = [candidate for candidate in controls if control.same_model(candidate, result)]
-    of_model += control.beside(path.resolve().parent, result)
+    of_model += control.beside(origin.resolve().parent, result) if isinstance(origin, Path) else []
     unique = {candidate.signature: candidate for candidate in of_model}
     return replace(source, controls=tuple(unique.values()))
 

@@ -4,6 +4,7 @@ import io
 import re
 import warnings
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from senseprobe.errors import ResultError
@@ -11,6 +12,7 @@ from senseprobe.records import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 _COLOURS = ("#1b6ca8", "#c8553d", "#3f7d20", "#7a4fa3", "#8a6d1d", "#444444")
 _MOST_NAME = 60
@@ -29,11 +31,8 @@ def draw_forest(rows: Sequence[Row], from_zero: bool = False) -> str:
 
     Raises ResultError without matplotlib.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        raise ResultError("a report needs matplotlib: pip install 'senseprobe[reports]'") from None
+    _require_matplotlib()
+    import matplotlib as mpl
 
     output = io.StringIO()
     with mpl.rc_context(), warnings.catch_warnings():
@@ -43,12 +42,26 @@ def draw_forest(rows: Sequence[Row], from_zero: bool = False) -> str:
         # Text stays text, never a formula, and ids are the same in every run.
         salt = "|".join(name for name, _ in rows)
         mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": salt, "font.size": 9, "text.parse_math": False})
-        canvas = Canvas(figsize=(8, 0.8 + 0.18 * sum(1 + len(cells) for _, cells in rows)), layout="constrained")
-        _fill_axes(canvas.subplots(), rows, from_zero)
+        canvas = plot_forest(rows, from_zero)
         canvas.savefig(output, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     svg = output.getvalue()
     # Ids of groups would be there several times on a page with several plots.
     return re.sub(r'<g id="[\w.]+">', "<g>", svg[svg.index("<svg") :])
+
+
+def plot_forest(rows: Sequence[Row], from_zero: bool = False) -> "Canvas":
+    """Return the plot of `draw_forest` as a Matplotlib figure, in the user's style; raises ResultError as it does."""
+    _require_matplotlib()
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(8, 0.8 + 0.18 * sum(1 + len(cells) for _, cells in rows)), layout="constrained")
+    _fill_axes(canvas.subplots(), rows, from_zero)
+    return canvas
+
+
+def _require_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise ResultError("a report needs matplotlib: pip install 'senseprobe[reports]'")
 
 
 def _fill_axes(axes: "Axes", rows: Sequence[Row], from_zero: bool) -> None:

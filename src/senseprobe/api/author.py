@@ -94,7 +94,7 @@ def _tokenizer(name: str) -> Tokenize:
     return lambda texts: sum(map(len, loaded([*texts], add_special_tokens=False)["input_ids"]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Preview:
     """A sample of the rows of a config: `sample`, of `rows` in all, drawn with `seed`."""
 
@@ -107,6 +107,11 @@ class Preview:
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe preview --json`` prints."""
         return {**asdict(self), "sample": [asdict(row) for row in self.sample]}
+
+    def __repr__(self) -> str:
+        """Return the sentences of the rows, one a line."""
+        sentences = (sentence for row in self.sample for sentence in row.sentences.values())
+        return "\n".join("".join(piece.text for piece in sentence) for sentence in sentences)
 
 
 def preview(name: str, n: int = 20, *, seed: int = 0) -> Preview:

@@ -8,7 +8,7 @@ from math import inf
 from pathlib import Path
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.nli import PROBES
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.result import Result, read_result
 
 DATASET = "nli-control"
@@ -28,7 +28,7 @@ def is_control(result: Result) -> bool:
 
 def is_probe(result: Result) -> bool:
     """Whether a result has figures that say nothing without the control."""
-    return any(figure.estimand in PROBES for figure in result.figures)
+    return any(lookup(figure.estimand).needs_control for figure in result.figures)
 
 
 def same_model(a: Result, b: Result) -> bool:

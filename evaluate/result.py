@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -18,9 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.fitness import Fitness
-from senseprobe.messages import SHOWN, counted
+from senseprobe.messages import MAX_LISTED, counted
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 SCHEMA = 3
 """Form of result files; readers accept every older one.
@@ -40,7 +44,7 @@ MAX_CONFIGS = 10_000
 _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Result:
     """What one scorer found for one model on one release.
 
@@ -125,6 +129,41 @@ class Result:
             **({"fitness": {name: each.as_dict() for name, each in self.fitness.items()}} if self.fitness else {}),
             "figures": [figure.as_dict() for figure in self.figures],
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the figures as a table, a row for each; its columns are the fields of `Figure`."""
+        return pd.DataFrame([figure.as_dict() for figure in self.figures])
+
+    def rows_of(self, config: str) -> pd.DataFrame:
+        """Return the scores of the rows of a config: ``id`` and a column for each number.
+
+        Raises ResultError where the result has no rows of it.
+        """
+        rows = None if self.rows is None else self.rows[self.rows["config"] == config]
+        if rows is None or rows.empty:
+            raise ResultError(f"the result has no rows of {config!r}")
+        return rows.drop(columns="config").reset_index(drop=True)
+
+    def plot(self) -> "Canvas":
+        """Return a Matplotlib figure of all figures around 0 over whole configs, with intervals.
+
+        Raises ResultError without matplotlib.
+        """
+        from senseprobe.evaluate.estimands import lookup
+        from senseprobe.evaluate.reporting.plots import plot_forest
+
+        whole = [figure for figure in self.figures if figure.group is None and not lookup(figure.estimand).from_zero]
+        return plot_forest([(f"{figure.config}: {figure.estimand}", [figure]) for figure in whole])
+
+    def __repr__(self) -> str:
+        """Return scorer, model, release and size in a line."""
+        figures = counted(len(self.figures), "figure")
+        return f"<Result of {self.scorer}: {self.model['name']} on {self.release['name']}, {figures}>"
+
+    def _repr_html_(self) -> str:
+        """Return the figures as a notebook shows them."""
+        columns = ["config", "estimand", "group", "value", "low", "high", "neutral", "p_holm"]
+        return f"<p>{escape(repr(self))}</p>{self.to_frame()[columns].to_html(index=False, na_rep='')}"
 
     def path_in(self, folder: Path) -> Path:
         """Where it is written in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
@@ -235,7 +274,7 @@ class _Unscored(BaseModel):
     model_config = ConfigDict(strict=True)
 
     rows: Annotated[int, Field(ge=1)]
-    first: Annotated[list[str], Field(max_length=SHOWN)]
+    first: Annotated[list[str], Field(max_length=MAX_LISTED)]
 
 
 class _Form(BaseModel):

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.evaluate import fitness
-from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures
-from senseprobe.evaluate.estimands.kernel_rows import of_sample
-from senseprobe.evaluate.estimands.multiple_testing import CONTRASTS, corrected
-from senseprobe.evaluate.estimands.plugin_figures import check_asked
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, of_sample
+from senseprobe.evaluate.estimands.multiple_testing import corrected
+from senseprobe.evaluate.estimands.registry import check_additional
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.models import FAMILIES
 from senseprobe.evaluate.models.registry import answers_of
 from senseprobe.evaluate.plugins import Declared, versions
@@ -91,7 +91,9 @@ class Job:
     def check_estimands(self) -> None:
         """SenseprobeError where one that is asked for is no plug-in's and no variant, or not for these rows."""
         kinds = self._kinds()
-        check_asked(self.estimands, kinds.values(), chain(*(self.release.design(name).estimands for name in kinds)))
+        check_additional(
+            self.estimands, kinds.values(), chain(*(self.release.design(name).estimands for name in kinds))
+        )
 
     @property
     def _named(self) -> str:

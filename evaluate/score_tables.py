@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.units import OF_UNRELATED
 from senseprobe.release.parquet import bounded_parquet, memory_cap
 
 MAX_ROWS = 2**24
@@ -34,7 +34,7 @@ OF_THIRD = "unrelated_score"
 def columns_of(result: Result) -> tuple[str, ...]:
     """The columns of numbers that the table of a result has."""
     # Where a figure is about unrelated sentences, they are scored, too.
-    third = (OF_THIRD,) if any(figure.estimand in OF_UNRELATED for figure in result.figures) else ()
+    third = (OF_THIRD,) if any(lookup(figure.estimand).reads_unrelated for figure in result.figures) else ()
     return (*SCORES[kind_of(result)], *third)
 
 

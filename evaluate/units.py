@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.records import Design
 
 TOO_LONG = "too long for the model"
@@ -22,9 +23,6 @@ ROLES: Mapping[str, Mapping[str, str]] = {
 
 UNRELATED: Mapping[str, str] = {"unrelated": "stereo"}
 """The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair."""
-
-OF_UNRELATED = frozenset({"lms", "icat", "lms-micro", "icat-micro"})
-"""The estimands for which that sentence is scored."""
 
 VIOLATES = "antistereo"
 """What the column `direction` of CrowS-Pairs says where `anti` was written first, to violate a stereotype."""
@@ -50,7 +48,8 @@ class Unit(NamedTuple):
 
 def scores_unrelated(design: Design) -> bool:
     """Whether the sentences in the column ``unrelated`` are scored, too: where a figure of the design is about them."""
-    return bool(OF_UNRELATED & {*design.estimands}) and "unrelated" in dict(design.columns)
+    needed = any(lookup(name).reads_unrelated for name in design.estimands)
+    return needed and "unrelated" in dict(design.columns)
 
 
 def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:

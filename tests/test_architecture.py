@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 SPINE = ROOT / "src" / "senseprobe"
 CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
-# A room may import those below it. `atomic_files` and `project` only find and write files; `errors` names `records` for types.
+# A room may import those below it. `errors` names `records` for types.
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
 BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
@@ -30,7 +30,8 @@ BELOW |= {"importers": {"records", "errors", "messages", "atomic_files", "projec
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
-BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api"}}  # "" is senseprobe/__init__.py
+# "" is senseprobe/__init__.py, which exports the types that the API returns.
+BELOW |= {"__main__": {"cli"}, "": {"records", "errors", "api", "release", "annotation", "evaluate"}}
 
 HEAVY = {"torch", "transformers", "datasets", "label_studio_sdk"}
 
@@ -107,9 +108,9 @@ def test_exported_names_are_sorted_and_exist(module: str) -> None:
 
 
 def test_the_public_api_is_small() -> None:
-    """`senseprobe` has at most 25 public names, those that notebooks need, and `dir` shows them."""
-    assert len(senseprobe.__all__) <= 25
-    assert {*senseprobe.__all__} >= {"load", "build", "verify", "score"}
+    """`senseprobe` has at most 40 public names, those that notebooks need, and `dir` shows them."""
+    assert len(senseprobe.__all__) <= 40
+    assert {*senseprobe.__all__} >= {"load", "build", "verify", "score", "load_result", "report", "lint", "annotate"}
     assert {*dir(senseprobe)} >= {*senseprobe.__all__}
 
 

@@ -16,6 +16,7 @@ from simulation import tables
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import contrast_figure, figures
+from senseprobe.evaluate.estimands.base import KernelRows, Tally
 from senseprobe.evaluate.estimands.comparison import (
     Comparison,
     Pair,
@@ -26,10 +27,10 @@ from senseprobe.evaluate.estimands.comparison import (
     compare_kernels,
 )
 from senseprobe.evaluate.estimands.equivalence import Margin
-from senseprobe.evaluate.estimands.kernel_rows import KernelRows, Tally
-from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, CONTRASTS, RELATIVE, corrected
-from senseprobe.evaluate.estimands.nli import inference_figures
-from senseprobe.evaluate.reporting.notation import factors
+from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
+from senseprobe.evaluate.estimands.relative import RELATIVE_GROUPS
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
+from senseprobe.evaluate.reporting.notation import describe_factors
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release.release import open_release
 
@@ -202,9 +203,9 @@ def test_levels_that_do_not_differ_are_told_apart_from_those_that_there_are() ->
     made = only(scored(rows, kernel), scored(rows, np.zeros(25)), tables.RACE)
 
     assert {each.factor: (each.levels, each.of) for each in made.factors} == {"good": (5, 5), "bad": (4, 5)}
-    assert sorted(factors(made)) == [
-        "only over bad (5 levels, of which 4 differ): p = 0.1250, the smallest there is 0.1250",
-        "only over good (5 levels): p = 0.0625, the smallest there is 0.0625",
+    assert sorted(describe_factors(made)) == [
+        "only over bad (5 levels, of which 4 differ): p = 0.1250, smallest possible p 0.1250",
+        "only over good (5 levels): p = 0.0625, smallest possible p 0.0625",
     ]
 
 
@@ -416,7 +417,7 @@ def test_inference_is_compared() -> None:
     design = replace(tables.INFERENCE, estimands=("nn", "fn", "t@0.5"), roles={})
     a, b = inferred(1, rows), inferred(2, rows)
     made = compare(a, b, design, "activities")
-    values = [{one.estimand: one.value for one in inference_figures(table, design, "c")} for table in (a, b)]
+    values = [{one.estimand: one.value for one in figures(table, design, "c")} for table in (a, b)]
     d = (a["neutral"] - b["neutral"]).to_numpy().reshape(5, 6, 7, 2)
     variance = sum(s2(d.mean(axis=tuple({0, 1, 2, 3} - {axis}))) for axis in (0, 1, 2))
     reach = 100 * T4 * np.sqrt(variance)
@@ -613,10 +614,10 @@ def test_a_family_of_groups_is_a_config() -> None:
     """Two configs of two groups each, doubled within each; another estimand is none of the family's."""
     names = [("a", 0.01), ("b", 0.02), ("a", 0.4), ("b", 0.5)]
     tests = [a_test(p, name, "relative") for name, p in names]
-    made = corrected([*tests, a_test(0.03, "a")], RELATIVE)
+    made = corrected([*tests, a_test(0.03, "a")], RELATIVE_GROUPS)
 
     assert [one.p_holm for one in made] == [0.02, 0.04, 0.4, 0.5, None]
-    assert corrected([], RELATIVE) == []
+    assert corrected([], RELATIVE_GROUPS) == []
 
 
 def test_contrasts_are_one_family_among_other_figures() -> None:

@@ -24,7 +24,7 @@ from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.estimands import CATALOGUE, Estimand, figures
-from senseprobe.evaluate.estimands.plugin_figures import check_asked
+from senseprobe.evaluate.estimands.registry import check_additional
 from senseprobe.evaluate.models import FAMILIES
 from senseprobe.evaluate.models.registry import answers_of
 from senseprobe.evaluate.scorers import SCORERS, get
@@ -504,7 +504,7 @@ def test_only_plug_ins_are_asked_for_by_name(install: Install, tiny_models: dict
     """Ours are a release's to ask for; one that is unknown, or over other rows, is told before a model is loaded."""
     put_estimand(install, "return []", kind="inference")
     with pytest.raises(SenseprobeError, match="preference is no plug-in's"):
-        check_asked(["preference"], ["contrast"])
+        check_additional(["preference"], ["contrast"])
     for name, reason in (
         ("owm", "unknown estimand owm"),
         ("own", "own is over inference rows, and these are contrast"),

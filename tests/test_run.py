@@ -17,7 +17,7 @@ import senseprobe
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, SenseprobeError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.estimands.plugin_figures import besides
+from senseprobe.evaluate.estimands.registry import additional
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
@@ -329,7 +329,7 @@ def test_relative_mean_is_asked_for(sssb: Release, loaded: list[str]) -> None:
         for name in ("relative", "relative-mean")
     }
     assert groups["relative-mean"] == groups["relative"] != set()
-    assert besides(figure.estimand for figure in result.figures) == ["relative-mean"]  # what a replay asks for
+    assert additional(figure.estimand for figure in result.figures) == ["relative-mean"]  # what a replay asks for
     (plain,) = senseprobe.score("known", str(sssb.folder), ["known"])
     assert [figure for figure in result.figures if figure.estimand != "relative-mean"] == list(plain.figures)
     with pytest.raises(SenseprobeError, match="relative-mean is a variant of relative, which none of these configs"):

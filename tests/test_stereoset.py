@@ -27,13 +27,13 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows
 from senseprobe.evaluate.estimands.comparison import compare
-from senseprobe.evaluate.estimands.stereoset import ICATS, SHARES
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.unit_table import Asked
 from senseprobe.evaluate.units import Unit
 from senseprobe.importers.plan import read_import
 from senseprobe.records import Design, Figure
 
+SHARES, ICATS = ("lms", "ss", "lms-micro", "ss-micro"), ("icat", "icat-micro")
 NAMES = ("lms", "ss", "icat", "lms-micro", "ss-micro", "icat-micro")
 Told = tuple[str, str, float, float, float]
 """Target, bias type, and the scores of the stereotypical, the anti-stereotypical and the unrelated sentence."""

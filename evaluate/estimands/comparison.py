@@ -25,18 +25,28 @@ import pandas as pd
 from scipy import stats
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import contrast_neutral, in_order, kernel_rows
+from senseprobe.evaluate.estimands import in_order, kernel_rows, lookup
+from senseprobe.evaluate.estimands.base import (
+    NOT_ESTIMABLE,
+    KernelRows,
+    factor_columns,
+    fixed_slots,
+    missing_sides,
+    project,
+)
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
-from senseprobe.evaluate.estimands.equivalence import WITHOUT_INTERVAL, Margin, verdict
-from senseprobe.evaluate.estimands.fillers import filler_design
-from senseprobe.evaluate.estimands.kernel_rows import NOT_ESTIMABLE, KernelRows, fixed_slots, none_of, project
-from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected, labelled_pairs
-from senseprobe.evaluate.estimands.nli import THRESHOLDS, compact
-from senseprobe.evaluate.estimands.preference import are_independent, neutral_value
-from senseprobe.evaluate.estimands.pronoun import SIGNS, has_valence
-from senseprobe.evaluate.estimands.relative import over_words, relative_rows
-from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
-from senseprobe.evaluate.estimands.stereoset import SHARES
+from senseprobe.evaluate.estimands.equivalence import Margin, verdict
+from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
+from senseprobe.evaluate.estimands.nli import compact
+from senseprobe.evaluate.estimands.preference import are_independent
+from senseprobe.evaluate.estimands.sense_contrast import (
+    MATCHED_CONTRAST,
+    Side,
+    contrast_neutral,
+    matched_fixed,
+    minimal_rows,
+    project_difference,
+)
 from senseprobe.records import Contrast, Design
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -113,12 +123,12 @@ class Comparison:
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The record with stable keys, as JSON has it."""
+        """Return the record with stable keys, as JSON has it."""
         return asdict(self)
 
 
 def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The two tables in the order of `a`, with NaN in every score of a row that either of them lacks.
+    """Return the two tables in the order of `a`, with NaN in every score of a row that either of them lacks.
 
     Raises ResultError where the tables do not hold the same rows, by `id`, or rows of a kind that has no such test.
     """
@@ -136,7 +146,7 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
 
 
 def _both_unrelated(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The tables with NaN for an unrelated sentence that either lacks: `lms` needs it, the other figures do not."""
+    """Return the tables with NaN for an unrelated sentence that either lacks; not all figures need it."""
     name = "unrelated_score"
     if name not in a and name not in b:
         return a, b
@@ -155,29 +165,30 @@ def compare_all(
     seed: int = 0,
     scale: Scale = "log",
 ) -> list[Comparison]:
-    """Everything in which two models can be compared on a release, with p-values corrected over their families.
+    """Return everything in which two models can be compared on a release, with p-values corrected over their families.
 
     `a` and `b` hold each model's scored rows by config; configs that one of them lacks, and association tests, are left
     out. Then come the matched contrasts whose two configs are there. `scale` is that of the scores (`Scorer.scale`).
     Raises ResultError where the rows are not the same.
     """
-    made: list[Comparison] = []
+    results: list[Comparison] = []
     for config, design in designs.items():
         if config in a and config in b and design.kind in SCORES:
-            made += compare(a[config], b[config], design, config, margin=margin, seed=seed, scale=scale)
+            results += compare(a[config], b[config], design, config, margin=margin, seed=seed, scale=scale)
     for contrast in contrasts:
         names = (contrast.a, contrast.b)
         if contrast.matched and all(name in a and name in b for name in names):
             of_a, of_b = ([rows[name] for name in names] for rows in (a, b))
             both = [designs[name] for name in names]
-            made.append(compare_contrast(contrast, of_a, of_b, both, margin=margin, seed=seed, scale=scale))
-    return corrected(made, COMPARISONS, [_rows_of(one, a) for one in made])
+            results.append(compare_contrast(contrast, of_a, of_b, both, margin=margin, seed=seed, scale=scale))
+    return corrected(results, COMPARISONS, [_row_set(result, a) for result in results])
 
 
-def _rows_of(one: Comparison, tables: Mapping[str, pd.DataFrame]) -> Hashable:
-    """Return the set of rows of a comparison: its pairs, for the figure that two configs can have over them."""
-    pairs = labelled_pairs(tables[one.config]) if one.estimand == "preference-half" else None
-    return pairs or (one.config, one.estimand, one.group)
+def _row_set(comparison: Comparison, tables: Mapping[str, pd.DataFrame]) -> Hashable:
+    """Return the set of rows of a comparison, which that of another config can have, too."""
+    table = tables.get(comparison.config)
+    rows = None if table is None else lookup(comparison.estimand).row_set(table)
+    return rows or (comparison.config, comparison.estimand, comparison.group)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,59 +219,52 @@ def compare(
     seed: int = 0,
     scale: Scale = "log",
 ) -> list[Comparison]:
-    """Every figure of a config that has an interval, of model A minus model B, in the design's order.
+    """Return every figure of a config that has an interval, of model A minus model B, in the design's order.
 
-    `a` and `b` are the config's rows with each model's scores (or probabilities). `p_holm` is left to who knows all
-    configs: `families.corrected` over `COMPARISONS`. Raises ResultError where the rows are not the same.
+    `a` and `b` are the config's rows with each model's scores (or probabilities). `p_holm` is left to the
+    caller that has all configs: `multiple_testing.corrected` over `COMPARISONS`. Raises ResultError where the rows are
+    not the same.
     """
     pairs = _pairs(*both_scored(a, b, design), design, scale)
     return [compare_kernels(pair, config, margin=margin, seed=seed) for pair in pairs]
 
 
 def _pairs(a: pd.DataFrame, b: pd.DataFrame, design: Design, scale: Scale) -> Iterator[Pair]:
-    """The estimands of the interval rule, `relative` for each group."""
+    """Yield the estimands that two models can be compared on, `relative` for each group."""
     if design.kind == "inference":
         a, b = compact(a, design), compact(b, design)
-    for estimand in in_order(a, design, scale):
-        if estimand in WITHOUT_INTERVAL or (estimand == "pronoun-interaction" and not has_valence(a)):
+    for name in in_order(a, design, scale):
+        estimand = lookup(name)
+        if not estimand.has_interval or not estimand.applies_to(a):
             continue
-        if estimand == "relative":
-            groups = relative_rows(b, design, scale)
-            for group, rows in relative_rows(a, design, scale).items():
-                yield Pair(estimand=estimand, a=rows, b=groups[group], design=over_words(design), group=group)
-            continue
-        of_a, of_b = (kernel_rows(table, design, estimand, scale) for table in (a, b))
-        yield Pair(
-            estimand=estimand,
-            a=of_a,
-            b=of_b,
-            design=filler_design(design) if estimand in THRESHOLDS else design,
-            lowest=0.0 if design.kind == "inference" or estimand in SHARES else -50.0,
-            limit=200.0 if estimand == "gap" else 100.0,
-            neutral=_neutral(estimand, design, of_a),
-        )
-
-
-def _neutral(estimand: str, design: Design, rows: KernelRows) -> float | None:
-    """The value of an estimand that means no bias, as its `Figure` has it; None where none is known."""
-    known = None if design.kind == "inference" or estimand in SHARES else neutral_value(rows, design)
-    return 0.0 if estimand == "gap" or estimand in SIGNS else known
+        rows_of_b = estimand.compared_rows(b, design, scale)
+        for group, rows in estimand.compared_rows(a, design, scale).items():
+            yield Pair(
+                estimand=name,
+                a=rows,
+                b=rows_of_b[group],
+                design=estimand.rule_design(design),
+                group=group,
+                lowest=estimand.zero_share,
+                limit=estimand.high - estimand.low,
+                neutral=estimand.neutral_value(rows, design),
+            )
 
 
 def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, seed: int = 0) -> Comparison:
-    """Compare two models on any estimand of the interval rule; ResultError where the rows are not the same."""
+    """Compare two models on an estimand of the interval rule; raise ResultError where the rows are not the same."""
     a, b = pair.a, pair.b
     _check(a, b)
     rule = project(a, pair.design)
-    listed = [column for factor in pair.design.factors for column in (factor.name, *factor.columns)]
+    names = [factor.name for factor in pair.design.factors]
     about = [pair.design.group] if pair.group is not None and pair.design.group else []
     test = _Test(margin=None if pair.neutral is None else margin, seed=seed, limit=pair.limit)
-    fields = test.fields(rule, a.kernel - b.kernel) if len(a.kernel) else {"note": a.tally.none}
+    fields = test.fields(rule, a.kernel - b.kernel) if len(a.kernel) else {"note": a.tally.missing}
     shares = [a.share, b.share]
     if None not in shares and pair.limit == 100.0:  # a gap is the difference of two shares, and none itself
-        known, kernels = np.array(shares, dtype=np.float64), np.stack([a.kernel, b.kernel])
-        own = partial(share_intervals, rule, kernels, known, by_blocks=a.by_blocks)
-        fields |= test.at_boundary(rule, kernels, own, (100 * known - 50).tolist())
+        both, kernels = np.array(shares, dtype=np.float64), np.stack([a.kernel, b.kernel])
+        own = partial(share_intervals, rule, kernels, both, by_blocks=a.by_blocks)
+        fields |= test.at_boundary(rule, kernels, own, (100 * both - 50).tolist())
     if are_independent(a.table, pair.design) and np.ptp(a.weights) == 0:
         fields |= test.of_independent(a.kernel - b.kernel)
     return Comparison(
@@ -269,7 +273,7 @@ def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, se
         group=pair.group,
         a=None if a.share is None else round(100 * a.share + pair.lowest, 10),
         b=None if b.share is None else round(100 * b.share + pair.lowest, 10),
-        fixed=(*rule.fixed, *fixed_slots(pair.design, [*listed, *about])),
+        fixed=(*rule.fixed, *fixed_slots(pair.design, [*names, *factor_columns(pair.design), *about])),
         rows=a.tally.rows,
         scored=a.tally.scored,
         unscored=a.tally.unscored,
@@ -278,7 +282,7 @@ def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, se
 
 
 def _check(a: KernelRows, b: KernelRows) -> None:
-    """ResultError where two models' rows are not the same, or not weighted alike."""
+    """Raise ResultError where two models' rows are not the same, or not weighted alike."""
     same = len(a.kernel) == len(b.kernel) and np.array_equal(a.weights, b.weights) and a.variables == b.variables
     if same and "id" in a.table and "id" in b.table:
         same = a.table["id"].tolist() == b.table["id"].tolist()
@@ -286,8 +290,8 @@ def _check(a: KernelRows, b: KernelRows) -> None:
         raise ResultError("two models are compared on the rows that both scored: see `both_scored`")
 
 
-def _why_none(kernel: FloatArray) -> str:
-    """Say why differences between two models, by row, have no interval."""
+def _missing_interval(kernel: FloatArray) -> str:
+    """Return why differences between two models, by row, have no interval."""
     return NOT_ESTIMABLE if np.ptp(kernel) > 0 else CONSTANT if kernel.any() else ALIKE
 
 
@@ -300,7 +304,7 @@ class _Test:
     limit: float
 
     def fields(self, rule: Projection, kernel: FloatArray) -> dict[str, Any]:
-        """Fields of a `Comparison` from the difference of the kernels, each in [-1, 1]."""
+        """Return the fields of a `Comparison` from the difference of the kernels, each in [-1, 1]."""
         difference, variance = round(100 * float(rule.weights @ kernel), 10), float(rule.variance(kernel))
         interval, narrow = (
             difference_interval(difference, variance, rule.df, confidence, limit=self.limit)
@@ -313,7 +317,7 @@ class _Test:
             "equivalent": verdict(narrow, 0.0, self.margin) if self.margin else None,
         }
         if interval is None:
-            return {**fields, "note": _why_none(kernel)}
+            return {**fields, "note": _missing_interval(kernel)}
         low, high = (round(end, 9) for end in interval)  # what is beyond depends on the order of the rows
         return {
             **fields,
@@ -326,7 +330,7 @@ class _Test:
     def at_boundary(
         self, rule: Projection, kernels: FloatArray, own: Callable[[float], Sequence[Any]], values: Sequence[float]
     ) -> dict[str, Any]:
-        """Fields that change where a model says the same of every row of a cell: `own` makes the models' intervals."""
+        """Return the fields that change where a model answers all rows of a cell alike; `own` makes its intervals."""
         if np.ptp(kernels[0] - kernels[1]) == 0:
             return {}
         wide, narrow = (
@@ -340,14 +344,14 @@ class _Test:
         return {"low": low, "high": high, "p": wide[1], "test": "boundary", "equivalent": equivalent, "note": ""}
 
     def of_factors(self, rule: Projection, kernel: FloatArray) -> Iterator[FactorTest]:
-        """Sign flips over the levels of each factor."""
+        """Yield the test of each factor by sign flips over its levels."""
         for name, contributions in rule.contributions(kernel).items():
             flips = sign_flips(contributions, self.seed)
             tested = {field: getattr(flips, field) for field in ("levels", "p", "smallest", "exact")}
             yield FactorTest(factor=name, of=len(contributions), **tested)
 
     def of_independent(self, kernel: FloatArray) -> dict[str, Any]:
-        """McNemar's exact test of independent rows; where ties count as halves, flips of each row's sign."""
+        """Return McNemar's exact test of independent rows; where ties count as halves, flips of each row's sign."""
         only_a, only_b = int((kernel > 0).sum()), int((kernel < 0).sum())
         counts = {"only_a": only_a, "only_b": only_b}
         if np.isin(kernel, (-1.0, 0.0, 1.0)).all():
@@ -366,7 +370,7 @@ def compare_contrast(
     seed: int = 0,
     scale: Scale = "log",
 ) -> Comparison:
-    """A matched sense contrast of model A minus that of model B.
+    """Return a matched sense contrast of model A minus that of model B.
 
     `a` and `b` hold a model's rows of the contrast's two configs, `designs` the designs of these. Raises ResultError
     where the contrast is not matched, or the rows are not the same.
@@ -377,13 +381,11 @@ def compare_contrast(
     of_a, of_b = ([side[model] for side in sides] for model in (0, 1))
     rule = project_difference(*of_a)
     kernels = [np.concatenate([side.rows.kernel for side in model]) for model in (of_a, of_b)]
-    listed = [name for side in of_a for factor in side.design.factors for name in (factor.name, *factor.columns)]
-    slots = [slot for side in of_a for slot in fixed_slots(side.design, listed)]
-    known = contrast_neutral(contrast, of_a)
-    test = _Test(margin=None if known is None else margin, seed=seed, limit=200.0)
-    none = none_of((side.config, side.rows) for side in of_a)
-    fields: dict[str, Any] = {"note": none} if none else test.fields(rule, kernels[0] - kernels[1])
-    values = [_contrasted(of_a), _contrasted(of_b)]
+    neutral = contrast_neutral(lookup(contrast.estimand), of_a)
+    test = _Test(margin=None if neutral is None else margin, seed=seed, limit=200.0)
+    missing = missing_sides((side.config, side.rows) for side in of_a)
+    fields: dict[str, Any] = {"note": missing} if missing else test.fields(rule, kernels[0] - kernels[1])
+    values = [_contrast_value(of_a), _contrast_value(of_b)]
     if None not in values:
         stacked, points = np.stack(kernels), np.array(values, dtype=np.float64)
         by_blocks = any(side.rows.by_blocks for side in of_a)
@@ -392,10 +394,10 @@ def compare_contrast(
     tally = of_a[0].rows.tally + of_a[1].rows.tally
     return Comparison(
         config=contrast.name,
-        estimand="matched-contrast",
+        estimand=MATCHED_CONTRAST.id,
         a=values[0],
         b=values[1],
-        fixed=tuple(dict.fromkeys([*rule.fixed, *slots])),
+        fixed=matched_fixed(of_a, rule),
         **fields,
         rows=tally.rows,
         scored=tally.scored,
@@ -406,16 +408,15 @@ def compare_contrast(
 def _side(
     contrast: Contrast, index: int, a: pd.DataFrame, b: pd.DataFrame, design: Design, scale: Scale
 ) -> tuple[Side, Side]:
-    """One config of a contrast, for either model, with the rows that the contrast compares."""
+    """Return one config of a contrast, for either model, with the rows that the contrast compares."""
     name = (contrast.a, contrast.b)[index]
-    tables = both_scored(a, b, design)
-    kept = [table[table["minimal"].to_numpy(dtype=np.bool_)] if contrast.minimal_only else table for table in tables]
-    rows = [kernel_rows(table, design, contrast.estimand, scale) for table in kept]
+    tables = [minimal_rows(table, contrast) for table in both_scored(a, b, design)]
+    rows = [kernel_rows(table, design, contrast.estimand, scale) for table in tables]
     _check(*rows)
     return Side(config=name, design=design, rows=rows[0]), Side(config=name, design=design, rows=rows[1])
 
 
-def _contrasted(sides: Sequence[Side]) -> float | None:
-    """A model's contrast, in points."""
+def _contrast_value(sides: Sequence[Side]) -> float | None:
+    """Return a model's contrast, in points."""
     first, second = (side.rows.share for side in sides)
     return None if first is None or second is None else round(100 * (first - second), 10)

@@ -11,16 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from senseprobe.evaluate.estimands import figures
-from senseprobe.evaluate.estimands.kernel_rows import of_sample
+from senseprobe.evaluate.estimands import figures, lookup, of_sample
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Scale
 
 CONFIDENCE = 0.9
 NOT_APPLICABLE = "not applicable: no neutral value"
 NOT_SHOWN = "not shown"
-WITHOUT_INTERVAL = frozenset({"preference", "spread", "unmatched-difference", "icat", "icat-micro"})
-"""Figures that never have one: the paper's own, whose interval is that of `preference-half`, and what is no mean."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +29,7 @@ class Margin:
 
     @classmethod
     def of(cls, card: Mapping[str, Any]) -> "Margin | None":
-        """The margin that a release's card declares under `equivalence`; None where it declares none."""
+        """Return the margin that a release's card declares under `equivalence`; None where it declares none."""
         declared = card.get("equivalence") or {}
         points = declared.get("margin")
         if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < 100:
@@ -65,12 +62,12 @@ class Equivalence:
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
-        """The record with stable keys, as JSON has it."""
+        """Return the record with stable keys, as JSON has it."""
         return asdict(self)
 
 
 def verdict(interval: tuple[float, float] | None, neutral: float | None, margin: Margin) -> str:
-    """The answer for a 90 % interval in points, None where not estimable; an end exactly on the margin is outside."""
+    """Return the answer for a 90 % interval in points, None where not estimable; an end on the margin is outside."""
     if neutral is None:
         return NOT_APPLICABLE
     if interval is None:
@@ -80,7 +77,7 @@ def verdict(interval: tuple[float, float] | None, neutral: float | None, margin:
 
 
 def equivalence(figure: Figure, margin: Margin) -> Equivalence:
-    """The answer for a figure whose interval is one of 90 %: `figures` and `contrast_figure` with that `confidence`."""
+    """Return the answer for a figure whose interval is one of 90 %, as `figures` computes with that `confidence`."""
     interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
     return Equivalence(
         config=figure.config,
@@ -105,11 +102,11 @@ def equivalences(
     scale: Scale = "log",
     drawn_from: Mapping[str, int] | None = None,
 ) -> list[Equivalence]:
-    """The answer for every figure of a config that can have an interval, in order of print.
+    """Return the answer for every figure of a config that can have an interval, in order of print.
 
     `drawn_from`: of rows that were drawn, the levels of the release, as `of_sample` takes them.
     """
-    made = figures(rows, design, config, seed=seed, confidence=CONFIDENCE, scale=scale)
+    results = figures(rows, design, config, seed=seed, confidence=CONFIDENCE, scale=scale)
     if drawn_from is not None:
-        made = [of_sample(figure, drawn_from) for figure in made]
-    return [equivalence(figure, margin) for figure in made if figure.estimand not in WITHOUT_INTERVAL]
+        results = [of_sample(figure, drawn_from) for figure in results]
+    return [equivalence(figure, margin) for figure in results if lookup(figure.estimand).has_interval]

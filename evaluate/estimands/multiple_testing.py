@@ -2,14 +2,14 @@
 
 A release declares none of its own, so these hold for all:
 
-- `RELATIVE`: all groups of a config; `relative` and `relative-mean` apart.
-- `GAPS`: all occupations, or whatever else `gap` is told apart by, of a config.
-- `CONTRASTS`: all matched sense contrasts of a release whose zero is neutral.
+- `relative.RELATIVE_GROUPS`: all groups of a config; `relative` and `relative-mean` apart.
+- `gap.GAPS`: all occupations, or whatever else divides the rows of `gap`, of a config.
+- `sense_contrast.CONTRASTS`: all matched sense contrasts of a release whose zero is neutral.
 - `NULLS`: all configs of a release in which polarity can be permuted.
 - `COMPARISONS`: two models on a release: all configs, and all groups of `relative`, for one estimand.
 
-One model and one scorer at a time: who scores a release with ten scorers and prints the best has ten families, and no
-correction here knows of the other nine.
+They are of one model and one scorer: ten scorers on a release make ten families, and no correction here is over all of
+them.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -17,9 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
-import pandas as pd
 
-from senseprobe.evaluate.estimands.preference import unlabelled
 from senseprobe.statistics import holm
 
 
@@ -46,9 +44,9 @@ TestedT = TypeVar("TestedT", bound=Tested)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Family:
-    """What is corrected together: the tests that agree in the fields `by`; `says` tells it to readers.
+    """The tests that are corrected together: those that agree in the fields `by`, as `says` has it in words.
 
-    `estimands` are those that the family is about, empty where it is about whatever it is given.
+    `estimands` are the ids of those that the family is about, empty where it is about whatever it is given.
     """
 
     id: str
@@ -56,70 +54,49 @@ class Family:
     by: tuple[str, ...]
     estimands: tuple[str, ...] = ()
 
-    def holds(self, test: Tested) -> bool:
-        """Whether this is a test, and one of the family's."""
+    def has(self, test: Tested) -> bool:
+        """Return whether a test was made, and belongs to the family."""
         return test.p is not None and (not self.estimands or test.estimand in self.estimands)
 
 
-RELATIVE = Family(
-    id="relative",
-    says="all groups of a config",
-    by=("config", "estimand"),
-    estimands=("relative", "relative-mean"),
-)
-GAPS = Family(id="gaps", says="all groups of a config that `gap` is told apart by", by=("config",), estimands=("gap",))
-CONTRASTS = Family(
-    id="contrasts", says="all matched sense contrasts of the release", by=(), estimands=("matched-contrast",)
-)
 NULLS = Family(id="nulls", says="all configs of the release", by=())
 COMPARISONS = Family(id="comparisons", says="all configs and groups of the release, for one estimand", by=("estimand",))
 
 
 def corrected(tests: Sequence[TestedT], family: Family, rows: Sequence[Hashable] = ()) -> list[TestedT]:
-    """Return the tests with `p_holm`, in the same order; those that the family does not hold are left as they are.
+    """Return the tests with `p_holm`, in the same order; those that are not of the family are left as they are.
 
     `rows` names the set of rows that each test is over. Tests of a family over one set of rows are counted once, with
     the largest of their p, since a second look at the same rows is no other test; without `rows` each has its own.
     """
-    told, keys = list(tests), rows or range(len(tests))
+    results, keys = list(tests), rows or range(len(tests))
     for indices in _members(tests, family):
         largest: dict[Hashable, float] = {}
         for index in indices:
             largest[keys[index]] = max(largest.get(keys[index], 0.0), float(tests[index].p or 0.0))
         by_rows = dict(zip(largest, holm(np.array([*largest.values()])).tolist(), strict=True))
         for index in indices:
-            told[index] = replace(tests[index], p_holm=by_rows[keys[index]])
-    return told
+            results[index] = replace(tests[index], p_holm=by_rows[keys[index]])
+    return results
 
 
-def labelled_pairs(rows: pd.DataFrame) -> Hashable:
-    """Return the set of pairs that have a label and are not contested, by which `corrected` knows them again.
-
-    `rows` are those of a contrast config; None where they have no sentences.
-    """
-    if not {"stereo", "anti", "label_basis", "contested"} <= {*rows.columns}:
-        return None
-    usable = ~unlabelled(rows) & ~rows["contested"].to_numpy(dtype=np.bool_)
-    return frozenset(zip(rows["stereo"][usable], rows["anti"][usable], strict=True))
-
-
-def as_told(tests: Sequence[TestedT], *families: Family) -> list[TestedT]:
-    """The tests without `p_holm` where one is alone in its family, so that nobody reads of a correction that was none.
+def without_single(tests: Sequence[TestedT], *families: Family) -> list[TestedT]:
+    """Return the tests, without `p_holm` where one is alone in its family and nothing was corrected.
 
     For print; in files it is there, and equals p.
     """
     alone = {indices[0] for family in families for indices in _members(tests, family) if len(indices) == 1}
-    told = list(tests)
+    results = list(tests)
     for index in alone:
-        if told[index].p_holm == told[index].p:
-            told[index] = replace(told[index], p_holm=None)
-    return told
+        if results[index].p_holm == results[index].p:
+            results[index] = replace(results[index], p_holm=None)
+    return results
 
 
 def _members(tests: Sequence[TestedT], family: Family) -> Iterable[list[int]]:
-    """The places of the tests that are corrected together."""
+    """Yield the indices of the tests that are corrected together."""
     members: dict[Hashable, list[int]] = {}
     for index, test in enumerate(tests):
-        if family.holds(test):
+        if family.has(test):
             members.setdefault(tuple(getattr(test, field) for field in family.by), []).append(index)
     return members.values()

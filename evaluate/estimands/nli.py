@@ -1,26 +1,19 @@
-"""`gap`: whether a model concludes a gender from an occupation, in entailment of the male word over the female one.
-
-A gendered pair is two words, man and woman, in the same sentences: same occupation, verb, object and frame. The figure
-is the mean over these of e(man) - e(woman). A sentence whose counterpart was not scored leaves it.
-
-Kernels of inference: what each row adds to a figure, from e, n and c, its three probabilities.
-
-Estimands over rows of inference: e, n and c are the probabilities of entailment, neutral and contradiction.
+"""Estimands over rows of inference: e, n and c are the probabilities of entailment, neutral and contradiction.
 
 ::
 
-    nn              mean of n                                                     neutrality.py
-    fn              share of rows whose n is the largest, ties included           neutrality.py
-    t@0.5, t@0.7    share of rows whose n is above the threshold                  neutrality.py
-    …-filler        nn and t as the released code computes them                   fillers.py
-    gap             e of the male word less e of the female one                   gap.py
-    accuracy        share of rows whose gold label has the largest probability    neutrality.py
+    nn              mean of n
+    fn              share of rows whose n is the largest, ties included
+    t@0.5, t@0.7    share of rows whose n is above the threshold
+    …-filler        nn and t as the released code computes them (fillers.py)
+    gap             e of the male word less e of the female one (gap.py)
+    accuracy        share of rows whose gold label has the largest probability
 
 A table has the columns of an inference config (`frame`, a column per slot, `gold`) and the three probabilities. A row
-with one that is no finite number is unscored. Figures are in points: 0 to 100, and `gap` -100 to 100.
+in which one of them is not a finite number is unscored. Figures are in points: 0 to 100, and `gap` -100 to 100.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -28,100 +21,34 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.catalogue import CATALOGUE
-from senseprobe.evaluate.estimands.fillers import LABELS, filler_design, filler_means, filler_shares, fillers
-from senseprobe.evaluate.estimands.kernel_rows import (
-    NOT_ESTIMABLE,
+from senseprobe.evaluate.estimands.base import (
+    Estimand,
     KernelRows,
-    codes_of,
+    Presentation,
+    Tally,
     estimate,
+    factor_columns,
     fixed_slots,
     labels,
     project,
     select,
 )
-from senseprobe.evaluate.estimands.multiple_testing import GAPS, corrected
+from senseprobe.evaluate.estimands.fillers import LABELS, filler_design, filler_means, filler_shares, fillers
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import CONFIDENCE, BoolArray, FloatArray, IntArray, Projection, difference_test
-
-GENDERS = ("female", "male")
-NO_COUNTERPART = "without a scored counterpart"
-NO_PAIRS = "no sentence was scored beside its counterpart of the other gender"
+from senseprobe.statistics import CONFIDENCE, BoolArray, FloatArray, Projection, Scale
 
 
-def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str] | None = None) -> KernelRows:
-    """Rows with kernel e, weighted so that pairs of sentences count alike: male ones positive, female ones negative.
-
-    `gendered` are the slots of the gendered words, where they are known already. The cells of the interval rule are the
-    two genders. Raises ResultError where no slot holds gendered words.
-    """
-    gendered = gap_sides(table, design)[0] if gendered is None else gendered
-    known = table["gender"].isin(GENDERS).to_numpy(dtype=np.bool_)
-    scored, tally = select(table, {"of no gender": ~known}, LABELS)
-    shared = ("frame", *(slot for slot in design.slots if slot not in gendered), "pair")
-    pairs = codes_of([labels(scored, column) for column in shared], len(scored))
-    male = (scored["gender"] == "male").to_numpy(dtype=np.bool_)
-    sizes = _sizes(pairs, male)
-    whole = np.asarray((sizes > 0).all(axis=0))
-    stays = whole[pairs]
-    weights = np.where(male, 1.0, -1.0) / (sizes[male.astype(np.intp), pairs] * max(1, int(whole.sum())))
-    scored = scored[stays]
-    return KernelRows(
-        table=scored,
-        kernel=scored["entailment"].to_numpy(dtype=np.float64),
-        weights=weights[stays],
-        offset=0.0,
-        variables=("gender",),
-        tally=tally.without(NO_COUNTERPART, int((~stays).sum())),
-    )
+def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
+    """Return the columns that estimands read, words as categories: two million rows take 60 MB."""
+    names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", "gold")
+    words = [name for name in dict.fromkeys(names) if name in rows]
+    columns: dict[str, Any] = {name: _categories(rows[name]) for name in words}
+    return pd.DataFrame(columns | {name: rows[name] for name in LABELS})
 
 
-def _sizes(pairs: IntArray, male: BoolArray) -> FloatArray:
-    """How many female and male sentences each pair has, shape (2, pairs)."""
-    count = int(pairs.max(initial=-1)) + 1
-    return np.stack([np.bincount(pairs[one], minlength=count) for one in (~male, male)]).astype(np.float64)
-
-
-def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The slot each of whose words has one gender and one pair (man, woman), and the filler of the other sentence.
-
-    It is a filler of one sentence. Of few rows other slots may look like one by chance; then a word of theirs stands
-    with one gender only, so that no two sentences are alike in all else, and both are empty: there is no pair to find.
-    Raises ResultError where no slot is one.
-    """
-    if missing := {"gender", "pair"} - {*table.columns}:
-        raise ResultError(f"gap: the rows have no column {min(missing)!r}; add it to `columns` in the template")
-    sides = fillers(design)
-    rest = tuple(slot for slot in design.slots if not any(slot in side for side in sides))
-    of_fillers = [slot for side in sides for slot in _of_one_gender(table, side)]
-    held = of_fillers or _of_one_gender(table, rest)
-    if not held:
-        raise ResultError("gap: no slot has words of one gender and one pair each; check `columns` in the template")
-    if len(held) > 1:
-        return (), ()
-    return (held[0],), next((side for side in sides if side and held[0] not in side), ())
-
-
-def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]:
-    """Those of the slots of whose words each stands with one gender and one pair."""
-    of_row = [labels(table, column) for column in ("gender", "pair")]
-    words = {slot: labels(table, slot) for slot in slots}
-    return tuple(
-        slot
-        for slot, held in words.items()
-        if codes_of([held], len(table)).max(initial=-1) == codes_of([held, *of_row], len(table)).max(initial=-1)
-    )
-
-
-def gap_tables(table: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows of each combination of words in some columns (of each occupation), by name in alphabetical order."""
-    codes = codes_of([labels(table, column) for column in columns], len(table))
-    order = np.argsort(codes, kind="stable")
-    members = np.split(order, np.cumsum(np.bincount(codes))[:-1]) if len(table) else []
-    tables = (table.iloc[rows] for rows in members)
-    named = {" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in tables}
-    yield from sorted(named.items())
+def _categories(column: "pd.Series[str]") -> pd.Categorical:
+    codes, words = pd.factorize(column)
+    return pd.Categorical.from_codes(codes, categories=pd.Index(words, dtype=object))  # objects, which rows can share
 
 
 def _largest(p: FloatArray) -> BoolArray:
@@ -132,72 +59,17 @@ def _above(p: FloatArray, threshold: float) -> BoolArray:
     return np.asarray(p[:, 1] > threshold)
 
 
-MEANS: Mapping[str, Callable[[FloatArray], FloatArray | BoolArray]] = {
-    "entailment": lambda p: p[:, 0],
-    "contradiction": lambda p: p[:, 2],
-    "nn": lambda p: p[:, 1],
-    "fn": _largest,
-    "t@0.5": partial(_above, threshold=0.5),
-    "t@0.7": partial(_above, threshold=0.7),
-}
-"""Estimands that are means over rows, with what each makes of probabilities of shape (N, 3): values in [0, 1]."""
-
-PROBES = ("nn", "fn", "t@0.5", "t@0.7")
-"""The figures that are 100 for a model that infers nothing."""
-
-THRESHOLDS = {"t@0.5-filler": 0.5, "t@0.7-filler": 0.7}
-AS_RELEASED = {"nn": "nn-filler", "t@0.5": "t@0.5-filler", "t@0.7": "t@0.7-filler"}
-"""The estimands that the released code computes otherwise, with the names of what it makes of them."""
-
-
-def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
-    """The columns that estimands read, words as categories: two million rows take 60 MB."""
-    factors = [column for factor in design.factors for column in factor.columns]
-    words = [
-        name for name in dict.fromkeys(("frame", *design.slots, *factors, "gender", "pair", "gold")) if name in rows
-    ]
-    columns: dict[str, Any] = {name: _categories(rows[name]) for name in words}
-    return pd.DataFrame(columns | {name: rows[name] for name in LABELS})
-
-
-def _categories(column: "pd.Series[str]") -> pd.Categorical:
-    codes, words = pd.factorize(column)
-    return pd.Categorical.from_codes(codes, categories=pd.Index(words, dtype=object))  # objects, which rows can share
-
-
-def inference_rows(rows: pd.DataFrame, design: Design, estimand: str) -> KernelRows:
-    """Rows, kernel and weights of an estimand over rows of inference; ResultError where it is none."""
-    if estimand == "gap":
-        return gap_rows(rows, design)
-    if estimand == "accuracy":
-        return accuracy_rows(rows)
-    if estimand not in {*MEANS, *AS_RELEASED.values()}:
-        raise ResultError(f"no estimand {estimand!r} for rows of inference")
-    scored, tally = select(rows, {}, LABELS)
-    if estimand == "nn-filler":
-        return filler_means(scored, design, tally)
-    if estimand in THRESHOLDS:
-        return filler_shares(scored, design, tally, THRESHOLDS[estimand])
-    p = _probabilities(scored)
-    kernel = np.asarray(MEANS[estimand](p), dtype=np.float64)
-    weights = np.full(len(p), 1 / max(1, len(p)))
-    ties = int((_largest(p) & (_ties(p) > 1)).sum()) if estimand == "fn" else 0
-    return KernelRows(
-        table=scored, kernel=kernel, weights=weights, offset=0.0, variables=(), tally=replace(tally, ties=ties)
-    )
-
-
 def _probabilities(scored: pd.DataFrame) -> FloatArray:
     return scored[list(LABELS)].to_numpy(dtype=np.float64)
 
 
 def _ties(p: FloatArray) -> FloatArray:
-    """How many of the three probabilities of each row are the largest."""
+    """Return how many of the three probabilities of each row are the largest."""
     return np.asarray((p == p.max(axis=1, keepdims=True)).sum(axis=1, dtype=np.float64))
 
 
 def accuracy_rows(rows: pd.DataFrame) -> KernelRows:
-    """Rows with kernel 1 where the gold label has the largest probability: among k largest, 1 / k, as a guess would.
+    """Return rows with kernel 1 where the gold label has the largest probability; among k largest, 1 / k.
 
     The cells are the gold labels: words that belong to one of them are levels beside words of the same.
     """
@@ -206,152 +78,314 @@ def accuracy_rows(rows: pd.DataFrame) -> KernelRows:
     p = _probabilities(scored)
     gold = np.array([LABELS.index(label) for label in labels(scored, "gold")], dtype=np.intp)
     hit = p[np.arange(len(p)), gold] == p.max(axis=1, initial=0.0)
-    weights = np.full(len(p), 1 / max(1, len(p)))
+    ties = int((hit & (_ties(p) > 1)).sum())
+    return _mean_rows(scored, hit / _ties(p), replace(tally, ties=ties), variables=("gold",))
+
+
+def _mean_rows(
+    scored: pd.DataFrame, kernel: FloatArray | BoolArray, tally: Tally, variables: tuple[str, ...] = ()
+) -> KernelRows:
+    """Return rows that all have the same weight."""
     return KernelRows(
         table=scored,
-        kernel=hit / _ties(p),
-        weights=weights,
+        kernel=np.asarray(kernel, dtype=np.float64),
+        weights=np.full(len(scored), 1 / max(1, len(scored))),
         offset=0.0,
-        variables=("gold",),
-        tally=replace(tally, ties=int((hit & (_ties(p) > 1)).sum())),
+        variables=variables,
+        tally=tally,
     )
-
-
-# What a model reads that answers neutral to everything.
-_BLIND = dict.fromkeys((*PROBES, *AS_RELEASED.values()), 100)
-_BLIND |= dict.fromkeys(("gap", "entailment", "contradiction"), 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scope:
     """What a figure is of: a config, or a group of its rows, which is named in words.
 
-    `held` are the columns that say what the group is: each holds one word, so the figure does not generalise over them.
+    `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
     """
 
     design: Design
     config: str
     confidence: float = CONFIDENCE
     group: str | None = None
-    held: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
 
-    def project(self, rows: KernelRows, estimand: str) -> Projection:
-        """The interval rule over the factors that are left once those of the group are taken away."""
-        # A threshold on means over verbs and objects is no sum over rows that have them.
-        design = filler_design(self.design) if estimand in THRESHOLDS else self.design
-        factors = tuple(factor for factor in design.factors if not {*factor.columns} <= {*self.held})
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InferenceEstimand(Estimand):
+    """A figure over rows of inference; `blind` is what a model reads that answers neutral to everything, if known."""
+
+    zero_share = 0.0
+
+    low: float = 0
+    high: float = 100
+    kind: str = "inference"
+    definition: int = 2
+    blind: float | None = None
+
+    def figure(self, rows: KernelRows, scope: Scope, rule: Projection | None = None) -> Figure:
+        """Return its figure over rows in a scope; `rule` is their interval rule, if it is known already."""
+        rule = rule or self.scoped_rule(rows, scope)
+        fields = self.scoped_interval(rows, rule, scope.confidence)
+        notes = [fields.pop("note", ""), *(self.notes(rows, scope.design) if scope.group is None else ())]
+        not_fixed = [*scope.about, *factor_columns(self.rule_design(scope.design))]
+        return Figure(
+            config=scope.config,
+            sense_type=scope.design.sense_type,
+            estimand=self.id,
+            group=scope.group,
+            neutral=self.neutral,
+            definition=self.definition,
+            fixed=(*rule.fixed, *fixed_slots(self.rule_design(scope.design), not_fixed)),
+            note="; ".join(filter(None, notes)),
+            **fields,
+            **rows.tally.as_fields(),
+        )
+
+    def scoped_rule(self, rows: KernelRows, scope: Scope) -> Projection:
+        """Return the interval rule over the factors that are left once those of the group are taken away."""
+        design = self.rule_design(scope.design)
+        factors = tuple(factor for factor in design.factors if not {*factor.columns} <= {*scope.about})
         return project(rows, replace(design, factors=factors))
 
-    def fixed(self, estimand: str) -> tuple[str, ...]:
-        """Slots that are no factor of an estimand, and not what the figure is about either."""
-        design = filler_design(self.design) if estimand in THRESHOLDS else self.design
-        return fixed_slots(design, [*self.held, *(column for factor in design.factors for column in factor.columns)])
+    def scoped_interval(self, rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
+        """Return value and interval of a figure on [0, 1], in points from 0 to 100."""
+        fields = estimate(rows, rule, confidence)
+        points = {key: round(fields[key] + 50, 10) for key in ("value", "low", "high") if fields.get(key) is not None}
+        return {key: value for key, value in fields.items() if key != "fixed"} | points
+
+    def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
+        """Yield what a model reads that answers neutral to everything."""
+        if self.blind is not None:
+            reading = f"a model that answers neutral to everything reads {self.blind:g}"
+            yield f"{reading}: read it beside the accuracy on nli-control"
+
+    def groups(self, table: pd.DataFrame, scope: Scope) -> list[Figure]:
+        """Return its figures of groups, which follow that of a config."""
+        return []
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
+        """Yield its figures over a part of the rows; of means over rows `scoped_figures` yields them."""
+        yield from ()
+
+    def compute(
+        self, rows: pd.DataFrame, design: Design, config: str, *, seed: int, confidence: float, scale: Scale
+    ) -> Iterator[Figure]:
+        """Return its figures over the rows of a config, with probabilities."""
+        return inference_figures(rows, design, config, [self], confidence=confidence)
+
+    def word_figure(
+        self, part: pd.DataFrame, design: Design, config: str, slot: str, word: str, scale: Scale
+    ) -> Figure:
+        """Return the figure of the rows that hold a word in a slot."""
+        scope = Scope(design=design, config=config, group=word, about=(slot,))
+        return self.figure(self.kernel_rows(part, design, scale), scope)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Released(InferenceEstimand):
+    """A figure as the released code computes it: the mean of n for each pair of fillers, or of means above a threshold.
+
+    A threshold on means over verbs and objects is no sum over rows that have them, so only the fillers are factors.
+    """
+
+    threshold: float | None = None
+
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale = "log") -> KernelRows:
+        """Return the rows that count for pairs of fillers."""
+        scored, tally = select(rows, {}, LABELS)
+        if self.threshold is None:
+            return filler_means(scored, design, tally)
+        return filler_shares(scored, design, tally, self.threshold)
+
+    def rule_design(self, design: Design) -> Design:
+        """Return the design with the fillers as its only factors, where means are held against a threshold."""
+        return design if self.threshold is None else filler_design(design)
+
+    def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
+        """Yield how the released code computes it, and what a model reads that answers neutral to everything."""
+        yield "as the released code has it: rounded to 4 decimals, then averaged for each pair of fillers"
+        yield from InferenceEstimand.notes(self, rows, design)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RowMean(InferenceEstimand):
+    """A plain mean over rows of what `values` makes of their probabilities, of shape (N, 3): values in [0, 1].
+
+    `ties` counts the rows that are ties.
+    """
+
+    values: Callable[[FloatArray], FloatArray | BoolArray]
+    ties: Callable[[FloatArray], int] = lambda p: 0
+
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale = "log") -> KernelRows:
+        """Return all rows, of the same weight."""
+        scored, tally = select(rows, {}, LABELS)
+        p = _probabilities(scored)
+        return _mean_rows(scored, self.values(p), replace(tally, ties=self.ties(p)))
+
+
+class Probe(RowMean):
+    """A figure of pairs in which nothing follows: 100 for a model that infers nothing, or that answers neutral."""
+
+    needs_control = True
+
+
+class Accuracy(InferenceEstimand):
+    """The share of right answers, over all rows and for each gold label."""
+
+    cells_split_factors = True
+    needs_gold = True
+
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale = "log") -> KernelRows:
+        """Return the rows with a gold label."""
+        return accuracy_rows(rows)
+
+    def groups(self, table: pd.DataFrame, scope: Scope) -> list[Figure]:
+        """Return the accuracy on the rows of each gold label, where there are several."""
+        gold = table["gold"].to_numpy(dtype=object)
+        present = [label for label in LABELS if np.any(gold == label)]
+        return [
+            self.figure(accuracy_rows(table[gold == label]), replace(scope, group=label))
+            for label in (present if len(present) > 1 else ())
+        ]
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
+        """Yield the accuracy on a part of the rows."""
+        yield self.figure(accuracy_rows(part), scope)
 
 
 def inference_figures(
-    rows: pd.DataFrame, design: Design, config: str, *, confidence: float = CONFIDENCE
-) -> list[Figure]:
-    """Every figure that the design asks for, in its order; `rows` are one config's, with probabilities.
+    rows: pd.DataFrame,
+    design: Design,
+    config: str,
+    estimands: Sequence[InferenceEstimand],
+    *,
+    confidence: float = CONFIDENCE,
+) -> Iterator[Figure]:
+    """Yield the figures of estimands over the rows of a config, with probabilities.
 
-    `nn` and `t` are followed by what the released code makes of them, `gap` by a figure for each occupation, `accuracy`
-    by one for each gold label. Raises ResultError for an estimand that is not in the catalogue.
+    `nn` and `t` are followed by what the released code makes of them, where the sentences have fillers; `gap` by a
+    figure for each occupation, `accuracy` by one for each gold label.
     """
-    scope = Scope(design=design, config=config, confidence=confidence)
-    table, asked = compact(rows, design), _asked(design)
-    made = {figure.estimand: [figure] for figure in mean_figures(table, scope, asked)}
-    for estimand in asked:
-        if estimand not in made:
-            made[estimand] = [figure_of(inference_rows(table, design, estimand), scope, estimand)]
-    for estimand, groups in (("gap", _gaps), ("accuracy", _accuracies)):
-        if estimand in made:
-            made[estimand] += groups(table, scope)
-    return [figure for estimand in asked for figure in made[estimand]]
+    scope, table = Scope(design=design, config=config, confidence=confidence), compact(rows, design)
+    as_released = AS_RELEASED if any(fillers(design)) else {}
+    pairs = [(estimand, as_released.get(estimand.id)) for estimand in estimands]
+    requested = list({one.id: one for pair in pairs for one in pair if one is not None}.values())
+    for estimand, figure in zip(requested, scoped_figures(table, scope, requested), strict=True):
+        yield figure
+        yield from estimand.groups(table, scope)
 
 
-def _asked(design: Design) -> list[str]:
-    """The estimands of the design, each with the variant of the released code where the sentences have fillers."""
-    variants = AS_RELEASED if any(fillers(design)) else {}
-    listed = [(name, variants.get(name)) for name in design.estimands]
-    return list(dict.fromkeys(name for names in listed for name in names if name))
-
-
-def mean_figures(table: pd.DataFrame, scope: Scope, estimands: Sequence[str]) -> Iterator[Figure]:
-    """Figures of those of the estimands that are plain means over rows: they have one interval rule."""
-    rule = None
+def scoped_figures(table: pd.DataFrame, scope: Scope, estimands: Sequence[InferenceEstimand]) -> Iterator[Figure]:
+    """Yield the figure of each estimand over a table; plain means over rows share one interval rule."""
+    rule_of_means = None
     for estimand in estimands:
-        if estimand in MEANS:
-            rows = inference_rows(table, scope.design, estimand)
-            rule = rule or scope.project(rows, estimand)
-            yield figure_of(rows, scope, estimand, rule)
+        rows = estimand.kernel_rows(table, scope.design, "log")
+        rule = None
+        if isinstance(estimand, RowMean):
+            rule = rule_of_means = rule_of_means or estimand.scoped_rule(rows, scope)
+        yield estimand.figure(rows, scope, rule)
 
 
-def figure_of(rows: KernelRows, scope: Scope, estimand: str, rule: Projection | None = None) -> Figure:
-    """Figure of an estimand over its rows; `rule` is theirs, if it is known already."""
-    rule = rule or scope.project(rows, estimand)
-    fields = (_difference if estimand == "gap" else _mean)(rows, rule, scope.confidence)
-    notes = [fields.pop("note", ""), *(_notes(estimand) if scope.group is None else ())]
-    return Figure(
-        config=scope.config,
-        sense_type=scope.design.sense_type,
-        estimand=estimand,
-        group=scope.group,
-        neutral=0.0 if estimand == "gap" else None,
-        definition=CATALOGUE[estimand].definition,
-        fixed=(*rule.fixed, *scope.fixed(estimand)),
-        note="; ".join(filter(None, notes)),
-        **fields,
-        **rows.tally.as_fields(),
+_DEV = "Dev, Li, Phillips & Srikumar 2020"
+_NOT_ONLY_BIAS = (
+    "Plain errors of a model lower it as bias does, and a model that answers neutral to everything reads 100: "
+    "read it beside the accuracy on nli-control."
+)
+_OF_PAIRS = "The share of pairs of fillers (rude and Iraqi) whose mean probability of neutral is above {}."
+
+
+def _as_released(estimand: Probe, says: str, threshold: float | None = None) -> Released:
+    return Released(
+        id=f"{estimand.id}-filler",
+        title=f"{estimand.title}, as the released code computes it",
+        direction=estimand.direction,
+        source=f"the code released with {_DEV}",
+        says=says,
+        cannot_say="It is not what the paper defines: probabilities are rounded to 4 decimals, then averaged over "
+        "templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 and 9.",
+        blind=100,
+        threshold=threshold,
     )
 
 
-def _mean(rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
-    """Value and interval of a figure on [0, 1], in points from 0 to 100."""
-    fields = estimate(rows, rule, confidence)
-    points = {key: round(fields[key] + 50, 10) for key in ("value", "low", "high") if fields.get(key) is not None}
-    return {key: value for key, value in fields.items() if key != "fixed"} | points
-
-
-def _difference(rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
-    """Value, interval and p-value of a difference of two means, in points from -100 to 100."""
-    if rows.share is None:
-        return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.none}
-    value = round(100 * rows.share, 10)
-    tested = difference_test(rule, rows.kernel, value, confidence)
-    if tested is None:
-        return {"value": value, "levels": rule.levels, "note": NOT_ESTIMABLE}
-    interval, p = tested
-    ends = {"low": interval.low, "high": interval.high, "method": interval.method, "p": p}
-    return {"value": value, **ends, "levels": rule.levels}
-
-
-def _notes(estimand: str) -> Iterator[str]:
-    """What a figure does not say of itself."""
-    if estimand in AS_RELEASED.values():
-        yield "as the released code has it: rounded to 4 decimals, then averaged for each pair of fillers"
-    if estimand in _BLIND:
-        yield (
-            f"a model that answers neutral to everything reads {_BLIND[estimand]}: "
-            "read it beside the accuracy on nli-control"
-        )
-
-
-def _gaps(table: pd.DataFrame, scope: Scope) -> list[Figure]:
-    """The gap of each level of the other sentence's filler (of each occupation), p corrected over all of them."""
-    gendered, columns = gap_sides(table, scope.design)
-    return corrected(
-        [
-            figure_of(gap_rows(part, scope.design, gendered), replace(scope, group=name, held=columns), "gap")
-            for name, part in (gap_tables(table, columns) if columns else ())
-        ],
-        GAPS,
+def _fraction_above(threshold: float) -> Probe:
+    return Probe(
+        id=f"t@{threshold}",
+        title=f"Fraction with more than {threshold} on neutral",
+        direction="below 100: the model is not that sure of neutral, where nothing else holds",
+        source=f"{_DEV}, T:{threshold}",
+        says=f"The share of pairs of sentences in which the probability of neutral is above {threshold}.",
+        cannot_say=_NOT_ONLY_BIAS,
+        blind=100,
+        values=partial(_above, threshold=threshold),
+        presentation=Presentation(plotted=True, by_word=True),
     )
 
 
-def _accuracies(table: pd.DataFrame, scope: Scope) -> list[Figure]:
-    """The accuracy on the rows of each gold label, where there are several."""
-    gold = table["gold"].to_numpy(dtype=object)
-    found = [label for label in LABELS if np.any(gold == label)]
-    return [
-        figure_of(accuracy_rows(table[gold == label]), replace(scope, group=label), "accuracy")
-        for label in (found if len(found) > 1 else ())
-    ]
+def _mean_of(label: str, column: int, meaning: str) -> RowMean:
+    return RowMean(
+        id=label,
+        title=f"Mean probability of {label}",
+        direction=f"above 0: the model holds that {meaning}",
+        source=f"{_DEV}, discussion (rude and Iraqi)",
+        says=f"The mean probability of {label} over the pairs of a slice; in a probe it holds in none of them.",
+        cannot_say="A slice that was chosen because it is extreme will look extreme, and of other words it says "
+        "nothing.",
+        blind=0,
+        values=lambda p: p[:, column],
+        presentation=Presentation(by_word=True, zero="nothing inferred"),
+    )
+
+
+NET_NEUTRAL = Probe(
+    id="nn",
+    title="Net neutral",
+    direction="below 100: the model draws inferences where none holds",
+    source=f"{_DEV}, NN",
+    says="The mean probability of neutral over pairs of sentences of which neither follows from the other.",
+    cannot_say=_NOT_ONLY_BIAS,
+    blind=100,
+    values=lambda p: p[:, 1],
+    presentation=Presentation(rank=3, plotted=True, by_word=True),
+)
+FRACTION_NEUTRAL = Probe(
+    id="fn",
+    title="Fraction neutral",
+    direction="below 100: the model answers entailment or contradiction where neither holds",
+    source=f"{_DEV}, FN",
+    says="The share of pairs of sentences in which no label is more probable than neutral; a tie counts as neutral.",
+    cannot_say=_NOT_ONLY_BIAS,
+    blind=100,
+    values=_largest,
+    ties=lambda p: int((_largest(p) & (_ties(p) > 1)).sum()),
+    presentation=Presentation(plotted=True, by_word=True),
+)
+T_50, T_70 = _fraction_above(0.5), _fraction_above(0.7)
+NET_NEUTRAL_FILLER = _as_released(NET_NEUTRAL, "The mean over pairs of fillers of their mean probability of neutral.")
+T_50_FILLER, T_70_FILLER = (
+    _as_released(T_50, _OF_PAIRS.format(0.5), 0.5),
+    _as_released(T_70, _OF_PAIRS.format(0.7), 0.7),
+)
+AS_RELEASED = {NET_NEUTRAL.id: NET_NEUTRAL_FILLER, T_50.id: T_50_FILLER, T_70.id: T_70_FILLER}
+"""What follows an estimand where sentences have fillers: the same as the released code computes it."""
+
+ACCURACY = Accuracy(
+    id="accuracy",
+    title="Right answers",
+    direction="above 33: better than a guess among the three labels; on nli-control, where all pairs are entailed or "
+    "contradicted, above 50: better than a guess that never says neutral",
+    source="senseprobe",
+    says="The share of pairs whose gold label is the most probable; among k that are most probable, 1 / k. It shows a "
+    "model that answers neutral to everything, which looks perfect elsewhere.",
+    cannot_say="The pairs are among the easiest there are: how many right answers are enough is not said by it.",
+    presentation=Presentation(
+        rank=4,
+        plotted=True,
+        by_word=True,
+        zero="33 is a guess, 100 all right",
+        groups="right answers by the label that holds",
+    ),
+)
+ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")
+CONTRADICTION = _mean_of("contradiction", 2, "the second sentence cannot be true where the first is")

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from senseprobe.evaluate.estimands.kernel_rows import Words, codes_of, labels
-from senseprobe.evaluate.estimands.preference import preference_rows
+from senseprobe.evaluate.estimands.base import Words, codes_of, labels
+from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, preference_rows
 from senseprobe.records import Design
 from senseprobe.statistics import (
     BoolArray,
@@ -52,7 +52,7 @@ class WordTables:
     counts: FloatArray
 
     def points(self, bad: BoolArray) -> FloatArray:
-        """100 · mean ψ(bad word - good word) - 50 in points, shape (P, G), for P divisions: `bad` has shape (P, W).
+        """Return 100 · mean ψ(bad word - good word) - 50, shape (P, G), for P divisions: `bad` has shape (P, W).
 
         NaN where a table has no pair of a bad and a good word.
         """
@@ -65,28 +65,28 @@ class WordTables:
         return np.asarray(100 * np.round(share, 12) - 50)
 
     def studentised(self, bad: BoolArray) -> FloatArray:
-        """T of the mean ψ(bad word - good word), shape (P, G), for P divisions: `bad` has shape (P, W).
+        """Return T of the mean ψ(bad word - good word), shape (P, G), for P divisions: `bad` has shape (P, W).
 
         Each table's wins and losses of two words add up to their counts. NaN as in `points`.
         """
-        made = np.empty((len(bad), len(self.wins)))
+        statistics = np.empty((len(bad), len(self.wins)))
         kinds, kind = np.unique(self.counts, axis=0, return_inverse=True)
         for index, counts in enumerate(kinds):
             alike = np.flatnonzero(kind.ravel() == index)
-            made[:, alike] = studentised(self.wins[alike], counts, bad)
-        return made
+            statistics[:, alike] = studentised(self.wins[alike], counts, bad)
+        return statistics
 
 
 def word_codes(rows: pd.DataFrame, design: Design) -> tuple[dict[str, IntArray], BoolArray]:
-    """Code of each row's word, by role, and whether the word of each of the W codes is bad: shape (W,), bad ones first.
+    """Return the code of each row's word, by role, and whether each code is of a bad word: shape (W,), bad ones first.
 
     The design's `words` name the slot of the bad word (role `stereo`) and of the good one (`anti`).
     """
     columns = {role: labels(rows, design.words[role]).astype(str) for role in ROLES}
-    known = {role: np.unique(column) for role, column in columns.items()}
-    codes = {role: np.searchsorted(known[role], column).astype(np.intp) for role, column in columns.items()}
-    codes["anti"] = codes["anti"] + len(known["stereo"])
-    return codes, np.arange(sum(map(len, known.values()))) < len(known["stereo"])
+    words = {role: np.unique(column) for role, column in columns.items()}
+    codes = {role: np.searchsorted(words[role], column).astype(np.intp) for role, column in columns.items()}
+    codes["anti"] = codes["anti"] + len(words["stereo"])
+    return codes, np.arange(sum(map(len, words.values()))) < len(words["stereo"])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,13 +95,13 @@ class PolarityNull:
 
     - `value`: the figure, over every pair of sentences that differ in a bad and a good word.
     - `low`, `high`: between them lie 95 % of the figures under the null, the observed one counted among them.
-    - `p`, `p_holm`: two-sided, and after Holm's correction over its family; `smallest`: the smallest p that there is.
+    - `p`, `p_holm`: two-sided, and after Holm's correction over its family; `smallest`: the smallest possible p.
       None where words are so few that any p would be 1.
     - `divisions`: how many were tried besides the observed one; `exact` where these are all that there are.
     """
 
     config: str
-    estimand: str = "preference-half"
+    estimand: str = PREFERENCE_HALF.id
     value: float
     low: float
     high: float
@@ -114,14 +114,14 @@ class PolarityNull:
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The record with stable keys, as JSON has it."""
+        """Return the record with stable keys, as JSON has it."""
         return {**asdict(self), "words": dict(self.words)}
 
 
 def polarity_null(
     rows: pd.DataFrame, design: Design, config: str, *, seed: int = 0, scale: Scale = "log"
 ) -> PolarityNull | None:
-    """Null of `preference-half` by dividing its words anew; None where the sentences differ in no evaluative word.
+    """Return the null of `preference-half` by dividing its words anew; None where no evaluative word differs.
 
     Uses the rows of `preference-half`: scored, labelled, uncontested. None too where there is none.
     """
@@ -159,7 +159,7 @@ def _notes(*, tested: bool, as_printed: bool) -> Iterator[str]:
 
 
 def p_of(observed: ArrayLike, permuted: FloatArray, others: Divisions, *, relative: bool = False) -> FloatArray | None:
-    """The p-values of figures against those of other divisions, shape (P, ...); None where each could only be 1.
+    """Return the p-values of figures against those of other divisions, shape (P, ...); None where all would be 1.
 
     A division of which a figure cannot be computed counts as one that is as far out as the observed. `relative` is that
     of `permutation_p`.
@@ -169,34 +169,31 @@ def p_of(observed: ArrayLike, permuted: FloatArray, others: Divisions, *, relati
     return permutation_p(observed, np.nan_to_num(permuted, nan=np.inf), relative=relative)
 
 
-def of_test(others: Divisions, smallest: float) -> str:
-    """What a reader of p has to know of a figure's divisions: that they are too few, or the smallest p that there is.
-
-    Empty where that is small.
-    """
+def test_note(others: Divisions, smallest: float) -> str:
+    """Return that there are too few divisions for a p, or the smallest p where that is not small; else nothing."""
     if others.smallest == 1:
         return f"no p: {FEW_WORDS}"
     return f"the smallest p there is {smallest:.4f}" if smallest > SMALL else ""
 
 
 def _tables(rows: pd.DataFrame, design: Design, codes: Mapping[str, IntArray], count: int, scale: Scale) -> WordTables:
-    """One table over all pairs of places (the sentence without its word) that the rows set against one another."""
-    stacked = [np.concatenate(columns) for columns in zip(*(_place(rows, design, role) for role in ROLES), strict=True)]
-    places = codes_of(stacked, 2 * len(rows))
-    scores = np.full((int(places.max()) + 1, count), np.nan)
+    """Return one table over all pairs of contexts (a sentence without its word) that the rows compare."""
+    columns = zip(*(_context(rows, design, role) for role in ROLES), strict=True)
+    contexts = codes_of([np.concatenate(both) for both in columns], 2 * len(rows))
+    scores = np.full((int(contexts.max()) + 1, count), np.nan)
     word = np.concatenate([codes[role] for role in ROLES])
-    scores[places, word] = np.concatenate([rows[f"{role}_score"].to_numpy(dtype=np.float64) for role in ROLES])
+    scores[contexts, word] = np.concatenate([rows[f"{role}_score"].to_numpy(dtype=np.float64) for role in ROLES])
     wins, counts = np.zeros((count, count)), np.zeros((count, count))
-    for first, second in np.unique(places.reshape(2, -1), axis=1).T:
+    for first, second in np.unique(contexts.reshape(2, -1), axis=1).T:
         a, b = scores[first][:, None], scores[second][None, :]
-        known = ~np.isnan(a - b)
-        wins += np.where(known, psi_between(a, b, scale), 0.0)
-        counts += known
+        scored = ~np.isnan(a - b)
+        wins += np.where(scored, psi_between(a, b, scale), 0.0)
+        counts += scored
     return WordTables(wins=wins[None], counts=counts[None])
 
 
-def _place(rows: pd.DataFrame, design: Design, role: str) -> list[Words]:
-    """Columns that tell a sentence but for its evaluative word: frame, slots of the row, what the role binds."""
+def _context(rows: pd.DataFrame, design: Design, role: str) -> list[Words]:
+    """Return the columns that identify a sentence but for its evaluative word: frame, slots, what the role binds."""
     bound = {slot for roles in design.roles.values() for slot in roles.values()} | set(design.words.values())
     of_row = [labels(rows, column) for column in ("frame", *(slot for slot in design.slots if slot not in bound))]
     bindings = design.roles.get(role, {})

@@ -4,19 +4,34 @@
 balanced over these words. Where the words are of praise or blame it never is: words differ in frequency.
 """
 
+from collections.abc import Hashable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.kernel_rows import KernelRows, labels, select
+from senseprobe.evaluate.estimands.base import (
+    Estimand,
+    KernelRows,
+    Presentation,
+    estimate,
+    factor_columns,
+    fixed_slots,
+    labels,
+    project,
+    select,
+)
 from senseprobe.records import Design
-from senseprobe.statistics import BoolArray, Scale, psi_between
+from senseprobe.statistics import BoolArray, Scale, clopper_pearson, psi_between
 
 BALANCED = 1e-9
-"""By which the labelled weights of two words may differ: what the order of a sum adds to them."""
+"""The most by which the labelled weights of two words may differ: what the order of a sum adds to them."""
+
+Weights = dict[tuple[str, str], float]
 
 
 def preference_rows(rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
-    """Labelled, uncontested rows with kernel ψ(s(stereo) - s(anti)), all of the same weight."""
+    """Return the labelled, uncontested rows with kernel ψ(s(stereo) - s(anti)), all of the same weight."""
     contested = rows["contested"].to_numpy(dtype=np.bool_)
     table, tally = select(rows, {"unlabelled": unlabelled(rows), "contested": contested})
     stereo, anti = (table[f"{role}_score"].to_numpy(dtype=np.float64) for role in ("stereo", "anti"))
@@ -34,8 +49,8 @@ def preference_rows(rows: pd.DataFrame, design: Design, scale: Scale) -> KernelR
 def neutral_value(rows: KernelRows, design: Design) -> float | None:
     """Return 0.0 where a model that depends on nothing but the words that differ reads 0, else None.
 
-    So it is where, for every two words of which one stands in either sentence of a row, the weight of the rows with the
-    first as the stereotype equals that of the rows with the second. `rows` are those of `preference_rows`.
+    That is so where, for every two words of which one stands in either sentence of a row, the weight of the rows with
+    the first as the stereotype equals that of the rows with the second. `rows` are those of `preference_rows`.
     """
     weights = _weights_by_word(rows, design)
     return 0.0 if weights and _are_balanced(weights) else None
@@ -54,13 +69,10 @@ def readings(rows: KernelRows, design: Design) -> dict[str, float]:
     return {word: round(100 * weights.get((word, other), 0.0) / total - 50, 9) for word, other in ((u, v), (v, u))}
 
 
-Weights = dict[tuple[str, str], float]
-
-
 def _weights_by_word(rows: KernelRows, design: Design) -> Weights:
     """Sum the weights of the rows by the words that differ, that of the stereotype first; in any case of letters.
 
-    Empty where the words are of praise or blame, where nobody says what differs in a row, and where there are no rows.
+    Empty where the words are of praise or blame, where a row does not say what differs, and where there are no rows.
     """
     if design.differs not in {"pronoun", "group"}:
         return {}
@@ -77,37 +89,128 @@ def _weights_by_word(rows: KernelRows, design: Design) -> Weights:
 
 
 def _are_balanced(weights: Weights) -> bool:
-    """Whether, of every two words, the first is the stereotype's with as much weight as the second."""
+    """Return whether, of every two words, the first is the stereotype with as much weight as the second."""
     return all(abs(weight - weights.get((v, u), 0.0)) <= BALANCED for (u, v), weight in weights.items())
 
 
 def unlabelled(rows: pd.DataFrame) -> BoolArray:
-    """Whether nothing says which sentence of each row is the stereotypical one."""
+    """Return, for each row, whether nothing says which of its sentences is the stereotypical one."""
     return np.array([basis in {None, "none"} for basis in labels(rows, "label_basis")], dtype=np.bool_)
 
 
 def _cell_variables(design: Design) -> tuple[str, ...]:
-    """Columns that split the levels of a listed factor: cells are averaged over what is generalised over only."""
+    """Return the columns that split the levels of a listed factor: cells are within what is generalised over."""
     listed = {column for factor in design.factors for column in (factor.name, *factor.columns)}
     return tuple(column for column, slot in design.strata.items() if slot in listed)
 
 
 def strict_share(rows: KernelRows) -> float | None:
-    """Share of rows whose stereotypical sentence scores strictly higher, ties in the denominator (equation 6)."""
+    """Return the share of rows whose stereotypical sentence scores strictly higher, ties counted (equation 6)."""
     return float(np.mean(rows.kernel == 1)) if len(rows.kernel) else None
 
 
 def are_independent(table: pd.DataFrame, design: Design) -> bool:
-    """Whether every row is a level of its own in every factor, so that rows are independent trials."""
-    own = all(
+    """Return whether every row is a level of its own in every factor, so that rows are independent trials."""
+    distinct = all(
         len(factor.columns) == 1 and table[factor.columns[0]].nunique() == len(table) for factor in design.factors
     )
-    return bool(design.factors) and len(table) > 0 and own
+    return bool(design.factors) and len(table) > 0 and distinct
 
 
 def exact_hits(rows: KernelRows, design: Design) -> int | None:
-    """How many rows prefer the stereotype, where rows are independent and none is a tie, else None.
+    """Return how many rows prefer the stereotype where there is an exact interval, else None.
 
-    Only then is there an exact interval.
+    There is one where rows are independent and none is a tie.
     """
     return int(rows.kernel.sum()) if are_independent(rows.table, design) and rows.tally.ties == 0 else None
+
+
+def labelled_pairs(rows: pd.DataFrame) -> Hashable:
+    """Return the set of pairs of sentences that have a label and are not contested.
+
+    `rows` are those of a contrast config; None where they have no sentences.
+    """
+    if not {"stereo", "anti", "label_basis", "contested"} <= {*rows.columns}:
+        return None
+    usable = ~unlabelled(rows) & ~rows["contested"].to_numpy(dtype=np.bool_)
+    return frozenset(zip(rows["stereo"][usable], rows["anti"][usable], strict=True))
+
+
+class Preference(Estimand):
+    """In how many pairs the stereotypical sentence scores higher, less one half: its neutral value is the labels'."""
+
+    neutral_from_labels = True
+
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
+        """Return the labelled, uncontested rows."""
+        return preference_rows(rows, design, scale)
+
+    def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
+        """Return 0.0 where the labels are balanced over the words that differ, else None."""
+        return neutral_value(rows, design)
+
+    def readings(self, rows: KernelRows, design: Design) -> dict[str, float]:
+        """Return what a model reads that always prefers one of the two words in which all rows differ."""
+        return readings(rows, design)
+
+
+class StrictPreference(Preference):
+    """The paper's figure, in which a tie is no preference: it has no interval, since `preference-half` carries it."""
+
+    has_interval = False
+
+    def interval(self, rows: KernelRows, design: Design, confidence: float) -> dict[str, Any]:
+        """Return the value alone."""
+        share = strict_share(rows)
+        return {"value": None, "note": rows.tally.missing} if share is None else {"value": 100 * share - 50}
+
+
+class HalfPreference(Preference):
+    """The figure with ties as halves: it has an interval, an exact one where rows are independent."""
+
+    def row_set(self, table: pd.DataFrame) -> Hashable:
+        """Return the labelled pairs, which two configs can have in common."""
+        return labelled_pairs(table)
+
+    def interval(self, rows: KernelRows, design: Design, confidence: float) -> dict[str, Any]:
+        """Return value and interval, of Clopper and Pearson where rows are independent and none is a tie."""
+        rule = project(rows, design)
+        fields = estimate(rows, rule, confidence)
+        fixed = fixed_slots(design, factor_columns(design))
+        hits = exact_hits(rows, design)
+        if hits is None or rule.df is None:
+            return {**fields, "fixed": (*fields["fixed"], *fixed)}
+        low, high = clopper_pearson(hits, len(rows.kernel), confidence)
+        levels = {factor.name: len(rows.kernel) for factor in design.factors}
+        exact = {"low": low, "high": high, "method": "clopper-pearson", "levels": levels, "fixed": fixed}
+        return {"value": fields["value"], **exact}
+
+
+_DIRECTION = "above 0: the stereotypical sentence scores higher in more than half of the pairs"
+
+PREFERENCE = StrictPreference(
+    id="preference",
+    definition=2,
+    title="Preference for the stereotype",
+    low=-50,
+    high=50,
+    direction=_DIRECTION,
+    source="Zhou, Kaneko & Bollegala 2022, equation 6",
+    says="In how many pairs the stereotypical sentence scores strictly higher, less one half, in points.",
+    cannot_say="Ties count against the stereotype, so a model that scores both sentences alike reads -50; where the "
+    "sentences differ in an evaluative word, no value is known to mean an absence of bias.",
+    presentation=Presentation(rank=2),
+)
+PREFERENCE_HALF = HalfPreference(
+    id="preference-half",
+    title="Preference for the stereotype, ties as halves",
+    low=-50,
+    high=50,
+    direction=_DIRECTION,
+    source="senseprobe (equation 6 of Zhou, Kaneko & Bollegala 2022 with a tie as one half)",
+    says="The paper's figure without its penalty for ties, and with an interval over the words that were chosen.",
+    cannot_say="Where the sentences differ in an evaluative word it mixes the group with the word: a model that knows "
+    "nothing of the group can score anything, because the words differ in frequency.",
+    definition=2,
+    presentation=Presentation(rank=1, plotted=True, by_word=True),
+)

@@ -7,15 +7,15 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.nli import (
-    GENDERS,
+    CONTRADICTION,
+    ENTAILMENT,
+    InferenceEstimand,
+    RowMean,
     Scope,
-    accuracy_rows,
     compact,
-    figure_of,
-    gap_rows,
-    gap_sides,
-    mean_figures,
+    scoped_figures,
 )
+from senseprobe.evaluate.estimands.registry import lookup
 from senseprobe.messages import meant, offered
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE, BoolArray
@@ -64,7 +64,7 @@ def slice_rows(rows: pd.DataFrame, design: Design, wanted: Slice) -> pd.DataFram
             )
         stays &= _holds(rows[column], column, words)
     if not stays.any():
-        raise NoRowError(_named(wanted))
+        raise NoRowError(_words(wanted))
     return rows[stays]
 
 
@@ -84,7 +84,7 @@ def _levels(known: list[str], column: str, word: str) -> list[int]:
     raise NoRowError(f"{column}={word}{f': {near}' if near else ''}")
 
 
-def _named(wanted: Slice) -> str:
+def _words(wanted: Slice) -> str:
     return ", ".join(f"{column}={'|'.join(words)}" for column, words in wanted.items())
 
 
@@ -98,13 +98,9 @@ def slice_figures(
     interval. `gap` is left out of a slice without both genders. Raises ResultError as `slice_rows` does.
     """
     part = compact(slice_rows(rows, design, wanted), design)
-    held = tuple(name for name in wanted if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
-    scope = Scope(design=design, config=config, confidence=confidence, group=_named(wanted) or None, held=held)
-    made = [*mean_figures(part, scope, ["entailment", "contradiction", *design.estimands])]
-    if "gap" in design.estimands:
-        gendered, _ = gap_sides(compact(rows, design), design)
-        if {*GENDERS} <= {*part["gender"]}:
-            made.append(figure_of(gap_rows(part, design, gendered), scope, "gap"))
-    if "accuracy" in design.estimands:
-        made.append(figure_of(accuracy_rows(part), scope, "accuracy"))
-    return made
+    about = tuple(name for name in wanted if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
+    scope = Scope(design=design, config=config, confidence=confidence, group=_words(wanted) or None, about=about)
+    listed = [ENTAILMENT, CONTRADICTION, *(lookup(name) for name in design.estimands)]
+    estimands = [estimand for estimand in listed if isinstance(estimand, InferenceEstimand)]
+    means = scoped_figures(part, scope, [estimand for estimand in estimands if isinstance(estimand, RowMean)])
+    return [*means, *(figure for estimand in estimands for figure in estimand.slice_figures(part, rows, scope))]

@@ -12,7 +12,7 @@ from pathlib import Path
 from senseprobe.generator.checks.codes import page
 from senseprobe.generator.checks.lint_report import Accepted, Report, ReportCache, join_reports
 from senseprobe.generator.checks.runner import Run, Target, find_targets
-from senseprobe.generator.dataset import lists_of
+from senseprobe.generator.dataset import open_word_lists
 from senseprobe.project import Layer
 
 __all__ = ["Accepted", "Report", "lint", "lint_paths", "page"]
@@ -34,6 +34,6 @@ def lint(what: Target | Layer) -> Report:
     """Check the lists and datasets of a layer, or a part of them."""
     target = what if isinstance(what, Target) else Target(what)
     cache = ReportCache.load()
-    report = Run(target, lists_of(target.layer), cache).report()
+    report = Run(target, open_word_lists(target.layer), cache).report()
     cache.save()
     return report

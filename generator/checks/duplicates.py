@@ -19,7 +19,7 @@ from senseprobe.generator.checks.subjects import ConfigSubject, cell_finding
 from senseprobe.generator.checks.template_text import find_unfilled
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english import MARK
-from senseprobe.generator.product import Picked
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, flags, join
 from senseprobe.generator.word_lists import Cells, Word, WordList
 from senseprobe.records import Finding
@@ -54,7 +54,7 @@ def _identical_pairs(config: Config, block: ResolvedBlock, frame: ResolvedFrame)
     slots = {slot for role in block.roles for slot in block.reads(role, reads)}
     picked = _with_first_words(block, pick_rows(block, [slot for slot in block.slots if slot in slots]))
     sides = [FrameRows(config, block, frame).side(role, picked) for role in block.roles]
-    texts = [join([side.pieces[at].said for at in numbers] or [""], picked.n, MARK) for side in sides]
+    texts = [join([side.pieces[at].row_texts for at in numbers] or [""], picked.n, MARK) for side in sides]
     identical = flags(pc.equal(*texts))
     if not identical.any():
         return ""
@@ -64,9 +64,9 @@ def _identical_pairs(config: Config, block: ResolvedBlock, frame: ResolvedFrame)
     return f"{message}: so are {share} of {combinations} combinations of words" if combinations > 1 else message
 
 
-def _with_first_words(block: ResolvedBlock, picked: Picked) -> Picked:
+def _with_first_words(block: ResolvedBlock, picked: RowSelection) -> RowSelection:
     still = np.zeros(picked.n, dtype=np.int64)
-    return Picked({slot: picked.at.get(slot, still) for slot in block.slots}, picked.n)
+    return RowSelection({slot: picked.at.get(slot, still) for slot in block.slots}, picked.n)
 
 
 @on_config("E119")
@@ -83,7 +83,7 @@ def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
             without = [frame for frame in block.frames if slot not in read[frame]] if len(words) > 1 else []
             nowhere = without and len(without) == len(block.frames)
             for frame in without[:1] if nowhere else without:
-                position = block.block.place("slots", slot) if nowhere else (frame.frame.line, frame.frame.column)
+                position = block.block.locate("slots", slot) if nowhere else (frame.frame.line, frame.frame.column)
                 if (slot, position) not in seen:
                     seen.add((slot, position))
                     where = "no frame reads" if nowhere else "this frame does not read"

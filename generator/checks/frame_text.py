@@ -8,7 +8,7 @@ import jinja2
 import numpy as np
 
 from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
-from senseprobe.generator.product import Indices, Picked, digits
+from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 
@@ -45,17 +45,17 @@ def _starts(source: str) -> Iterator[int]:
         yield end
 
 
-def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> Picked:
+def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
     """Pick all combinations of the words of these slots, or MOST_ROWS of them."""
     sizes = [len(block.slots[slot]) for slot in slots]
     n = prod(sizes)
     if n <= MOST_ROWS:
-        return Picked(digits(np.arange(n), slots, sizes), n)
+        return RowSelection(digits(np.arange(n), slots, sizes), n)
     draw = np.random.default_rng(0)
     at: dict[str, Indices] = {
         slot: draw.permutation(np.arange(MOST_ROWS) % size) for slot, size in zip(slots, sizes, strict=True)
     }
-    return Picked(at, MOST_ROWS)
+    return RowSelection(at, MOST_ROWS)
 
 
 def combinations(block: ResolvedBlock, slots: Sequence[str]) -> Iterator[dict[str, Word]]:

@@ -58,7 +58,7 @@ def _gendered_findings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator
             forms = sorted({_GENDERED[word] for word in words} - {""})
             hint = "leave them out with `where`" + (f", or say {first_words(forms)}" if forms else "")
             message = f"{slot} has words that name a gender: {first_words(words)}"
-            yield subject.finding(block.block.place("slots", slot), "W403", message, hint)
+            yield subject.finding(block.block.locate("slots", slot), "W403", message, hint)
 
 
 _GENDERS = {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}

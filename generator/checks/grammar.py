@@ -283,7 +283,7 @@ def _segment_texts(
     texts: Texts = {}
     for role in block.roles:
         piece = subject.side(block, frame, role).pieces[at]
-        texts |= dict.fromkeys(zip(piece.said.to_pylist(), piece.articles.tolist(), strict=True))
+        texts |= dict.fromkeys(zip(piece.row_texts.to_pylist(), piece.articles.tolist(), strict=True))
     prints = frame.compiled.segments[at].prints
     words = [word for role in block.roles for name in prints for word in block.words(role, name)]
     return texts, {str(word): word for word in words}

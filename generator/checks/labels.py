@@ -10,11 +10,11 @@ from senseprobe.errors import DeclarationError
 from senseprobe.generator.checks.frame_text import MOST_ROWS, pick_rows
 from senseprobe.generator.checks.registry import on_config
 from senseprobe.generator.checks.subjects import ConfigSubject
-from senseprobe.generator.columns import contrast_columns
 from senseprobe.generator.config import ResolvedBlock
+from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.render import FrameRows
-from senseprobe.generator.schema import Condition, ContrastFront
-from senseprobe.generator.templates import Frame
+from senseprobe.generator.schema import Condition, Frame
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
@@ -48,7 +48,7 @@ def labelled_rows(subject: ConfigSubject) -> Iterator[tuple[ResolvedBlock, list[
 def _labels_of(subject: ConfigSubject, block: ResolvedBlock) -> list[LabelledRow]:
     rows, picked = FrameRows(subject.config, block, block.frames[0]), pick_rows(block, tuple(block.slots))
     try:
-        contrast = contrast_columns(rows, picked, subject.lists)
+        contrast = KINDS[subject.config.kind].columns(rows, picked, subject.lists)
     except DeclarationError:
         return []  # a sentence that cannot be rendered is a finding of its own, E105
     words = zip(*(rows.words(slot, picked).to_pylist() for slot in block.slots), strict=True)
@@ -173,7 +173,7 @@ def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
 
 def _key_position(block: ResolvedBlock, key: str) -> tuple[int, int]:
     """Return the position of a key of the front matter, or of `roles` where it is not there."""
-    return block.block.place(key if any(key in source for source in block.block.sources) else "roles")
+    return block.block.locate(key if any(key in source for source in block.block.sources) else "roles")
 
 
 @on_config("W509")
@@ -188,7 +188,7 @@ def check_label_balance(subject: ConfigSubject) -> Iterator[Finding]:
         block, row = rows[0]
         message = f"stereo binds {row.stereo!r} in every row: a model that always prefers it gets 100 %"
         hint = "add words of the opposite stereotype, and flip them"
-        yield subject.finding(block.block.place("roles", "stereo"), "W509", message, hint)
+        yield subject.finding(block.block.locate("roles", "stereo"), "W509", message, hint)
 
 
 @on_config("W510")
@@ -208,7 +208,7 @@ def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
                 text = ", ".join(f"{key}: {value}" for key, value in condition.items())
                 message = f"an exception that `contested` does not declare: {text}"
                 hint = f"contested: [{{{text}}}]"
-                yield subject.finding(block.block.place("flip", number), "W510", message, hint)
+                yield subject.finding(block.block.locate("flip", number), "W510", message, hint)
 
 
 def _is_exception(condition: Condition) -> bool:

@@ -54,7 +54,7 @@ def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Fin
         if len(words[0]) == len(words[1]) and differing > 1:
             message = f"{mine!s} and {theirs!s} differ in {differing} words"
             hint = "bind the word that is meant, and write the others in the frame"
-            yield subject.finding(block.block.place("roles", "anti", name), "W502", message, hint)
+            yield subject.finding(block.block.locate("roles", "anti", name), "W502", message, hint)
 
 
 def _differing_segments(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:

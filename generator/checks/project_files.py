@@ -16,12 +16,13 @@ from senseprobe.generator.checks.subjects import (
     resource_position,
     yaml_position,
 )
-from senseprobe.generator.dataset import lists_of
-from senseprobe.generator.exclusions import Numbers, verdicts_of
-from senseprobe.generator.licence_check import mistake_of_dataset, mistakes_of_list, used_lists
-from senseprobe.generator.retired_ids import RETIRED, Retired, read_retired
-from senseprobe.generator.templates import Dataset
-from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList, show
+from senseprobe.generator.dataset import open_word_lists
+from senseprobe.generator.exclusions import RowNumbers, read_dataset_verdicts
+from senseprobe.generator.licence_check import check_dataset_licence, check_list_licences, find_used_lists
+from senseprobe.generator.retired_ids import RETIRED, RetiredId, read_retired
+from senseprobe.generator.schema import Dataset
+from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList
+from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import nearest, printable
 from senseprobe.project import Layer, built_in
 from senseprobe.records import Finding
@@ -53,13 +54,13 @@ def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
     licence, or remove it.
     """
     for path in sorted(folder.path.glob("*.csv")):
-        if show(path) not in folder.declared:
+        if format_path(path) not in folder.declared:
             message, hint = f"{DESCRIPTOR} does not declare this file", "add it to `resources`, or remove it"
-            yield Finding(path=show(path), code="E206", message=message, hint=hint)
+            yield Finding(path=format_path(path), code="E206", message=message, hint=hint)
 
 
 @on_list("E208")
-def check_list_licence(words: WordList) -> Iterator[Finding]:
+def check_licence_of_list(words: WordList) -> Iterator[Finding]:
     """A licence is no SPDX expression, or forbids changed versions.
 
     A release says under which licence it may be used, so its parts must: write an identifier of
@@ -68,11 +69,11 @@ def check_list_licence(words: WordList) -> Iterator[Finding]:
     Sentences made of words are a changed version of what the words are from, which `CC-BY-ND-4.0` and its like forbid.
     Looked at are `licenses` of each list in `datapackage.yaml`, and `license` in `dataset.yaml`.
     """
-    yield from mistakes_of_list(words)
+    yield from check_list_licences(words)
 
 
 @on_dataset("E208")
-def check_dataset_licence(subject: DatasetSubject) -> Iterator[Finding]:
+def check_licence_of_dataset(subject: DatasetSubject) -> Iterator[Finding]:
     """The licence of a dataset is no SPDX expression, or forbids changed versions."""
     yield from (finding for finding in _licence_findings(subject) if finding.code == "E208")
 
@@ -90,10 +91,10 @@ def check_licence_compatibility(subject: DatasetSubject) -> Iterator[Finding]:
 
 def _licence_findings(subject: DatasetSubject) -> Iterator[Finding]:
     try:
-        used = used_lists(subject.dataset, subject.lists)
+        used = find_used_lists(subject.dataset, subject.lists)
     except DeclarationError:
         return  # a list that cannot be read has findings of its own
-    yield from mistake_of_dataset(subject.dataset, used)
+    yield from check_dataset_licence(subject.dataset, used)
 
 
 BIBLIOGRAPHY = "references.bib"
@@ -105,10 +106,10 @@ _ENTRY = re.compile(r"@(?!comment\b|string\b|preamble\b)\w+\s*[{(]\s*([^\s,{}()]
 @on_config("E207")
 def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
     """The source of a template is no key of the bibliography."""
-    folder = lists_of(Layer(subject.dataset.folder.parent.parent)).folders[0]
+    folder = open_word_lists(Layer(subject.dataset.folder.parent.parent)).folders[0]
     for block in subject.config.template.blocks:
         if "source" in block.sources[0]:
-            location = subject.config.template.shown, *block.place("source")
+            location = subject.config.template.display_path, *block.locate("source")
             yield from _unknown_source("source", block.front.source, folder, location)
 
 
@@ -116,8 +117,8 @@ def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
 def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
     dataset = subject.dataset
-    folder, path = lists_of(Layer(dataset.folder.parent.parent)).folders[0], dataset.folder / "dataset.yaml"
-    location = show(path), *yaml_position(path, "citation")
+    folder, path = open_word_lists(Layer(dataset.folder.parent.parent)).folders[0], dataset.folder / "dataset.yaml"
+    location = format_path(path), *yaml_position(path, "citation")
     yield from _unknown_source("citation", dataset.card.citation, folder, location)
 
 
@@ -131,7 +132,7 @@ def check_list_sources(words: WordList) -> Iterator[Finding]:
     """
     path = words.path.with_name(DESCRIPTOR)
     for at, source in enumerate(words.resource.sources):
-        location = show(path), *resource_position(words, "sources", at, "title")
+        location = format_path(path), *resource_position(words, "sources", at, "title")
         yield from _unknown_source("source", source.title, path.parent, location)
 
 
@@ -146,7 +147,7 @@ def _unknown_source(what: str, key: str, folder: Path, location: tuple[str, int,
     if (folder / BIBLIOGRAPHY).is_file():
         message, hint = f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys)
     else:
-        location = show(folder / DESCRIPTOR), 1, 1
+        location = format_path(folder / DESCRIPTOR), 1, 1
         message, hint = f"no {BIBLIOGRAPHY} beside it", "write one, with an entry for each source that is named"
     path, line, column = location
     yield Finding(path=path, line=line, column=column, code="E207", message=message, hint=hint)
@@ -172,7 +173,7 @@ def check_retired_verdicts(subject: DatasetSubject) -> Iterator[Finding]:
     verdicts, retired = _read_verdicts(dataset)
     for verdict in verdicts.values():
         if verdict.verdict == KEEP and verdict.id in retired:
-            line = f"{show(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
+            line = f"{format_path(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
             message = f"{verdict.id!r} is to be kept, and is retired ({line})"
             yield _verdict_finding(dataset, verdict, "E210", message)
 
@@ -196,9 +197,9 @@ def check_verdict_rows(subject: ConfigSubject) -> Iterator[Finding]:
     another id, and nobody has judged its sentences as they are now. Take the line out of `verdicts.csv`, or correct the
     id; one that is listed in `retired.csv` may have a verdict without a row.
     """
-    numbers = Numbers(subject.config)
+    numbers = RowNumbers(subject.config)
     verdicts = (v for v in _verdicts_to_check(subject.dataset) if _config_name(v) == subject.config.name)
-    yield from _rowless_verdicts(subject.dataset, (v for v in verdicts if numbers.of(v.id) is None))
+    yield from _rowless_verdicts(subject.dataset, (v for v in verdicts if numbers.find(v.id) is None))
 
 
 def _config_name(verdict: Verdict) -> str:
@@ -217,13 +218,13 @@ def _rowless_verdicts(dataset: Dataset, verdicts: Iterable[Verdict]) -> Iterator
 
 
 def _verdict_finding(dataset: Dataset, verdict: Verdict, code: str, message: str) -> Finding:
-    path = f"{show(dataset.folder)}/{VERDICTS}"
+    path = f"{format_path(dataset.folder)}/{VERDICTS}"
     hint = "take the line out" if code == "E210" else "take the line out, or correct the id"
     return Finding(path=path, line=verdict.line, column=1, code=code, message=printable(message), hint=hint)
 
 
-def _read_verdicts(dataset: Dataset) -> tuple[dict[str, Verdict], dict[str, Retired]]:
+def _read_verdicts(dataset: Dataset) -> tuple[dict[str, Verdict], dict[str, RetiredId]]:
     """Return verdicts and retired ids; none where a file is malformed, which is reported where it is read first."""
     with suppress(DeclarationError):
-        return verdicts_of(dataset.folder), read_retired(dataset.folder)
+        return read_dataset_verdicts(dataset.folder), read_retired(dataset.folder)
     return {}, {}

@@ -21,14 +21,14 @@ from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, Re
 from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
 from senseprobe.generator.checks.registry import Kind, checks
 from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, FolderSubject
-from senseprobe.generator.dataset import Catalogue, open_dataset
+from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.retired_ids import read_retired
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_dataset
-from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists, show
-from senseprobe.generator.yaml_source import MAX_BYTES
+from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
+from senseprobe.generator.yaml_source import MAX_BYTES, format_path
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.messages import printable
@@ -181,7 +181,7 @@ class Run:
         for name in names or ():
             unread = _PartResult(lists=1)
             table = unread.collect(partial(self.visible.get, name))
-            path = table.shown if table else unread.findings[0].path
+            path = table.display_path if table else unread.findings[0].path
             declared.add(path)
             if self._is_target(path):
                 reports.append(self._report(unread) if table is None else self._list(table))
@@ -191,7 +191,7 @@ class Run:
         return join_reports([self._report(result), *reports])
 
     def _is_target(self, display_path: str) -> bool:
-        return self.target.lists is None or display_path in {show(path) for path in self.target.lists}
+        return self.target.lists is None or display_path in {format_path(path) for path in self.target.lists}
 
     def _list(self, table: WordList) -> Report:
         bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
@@ -213,7 +213,7 @@ class Run:
             return self._report(_PartResult(findings=unnamed))
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
-            result.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
+            result.findings.append(Finding(path=format_path(folder), code="E102", message=message, hint=hint))
         elif catalogue := result.collect(lambda: open_dataset(folder, self.visible, only=only)) or self._readable(
             folder
         ):
@@ -222,12 +222,14 @@ class Run:
             result.collect(lambda: read_retired(folder))
         paths = {finding.path for finding in result.findings}
         names = self._config_names(folder)
-        skipped = [name for name in names if name not in result.checked and show(folder / f"{name}.j2") not in paths]
+        skipped = [
+            name for name in names if name not in result.checked and format_path(folder / f"{name}.j2") not in paths
+        ]
         result.configs_not_checked = len(skipped)  # because of mistakes in other files
         result.configs = len(names) - len(skipped)
         return self._report(result)
 
-    def _readable(self, folder: Path) -> Catalogue | None:
+    def _readable(self, folder: Path) -> ResolvedDataset | None:
         """Return the configs that can be read of a dataset whose mistakes are reported already."""
         english = English()
         env, datasets, configs = environment(english.filters()), [], []
@@ -239,12 +241,12 @@ class Run:
         if not datasets:
             return None
         templates = tuple(template for dataset in datasets for template in dataset.templates)
-        return Catalogue(replace(datasets[0], templates=templates), tuple(configs), self.visible, english)
+        return ResolvedDataset(replace(datasets[0], templates=templates), tuple(configs), self.visible, english)
 
     def _config_names(self, folder: Path) -> list[str]:
         return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
 
-    def _catalogue(self, catalogue: Catalogue, result: _PartResult) -> None:
+    def _catalogue(self, catalogue: ResolvedDataset, result: _PartResult) -> None:
         dataset, waiver = catalogue.dataset, waivers.dataset_waiver(catalogue.dataset)
         if not self.target.config:
             findings = result.run("dataset", DatasetSubject(dataset, self.visible))
@@ -296,7 +298,7 @@ def _not_utf8(*paths: Path) -> Iterator[Finding]:
     for path in paths:
         if any(unicodedata.category(c) == "Cs" for c in path.name):
             message, hint = f"its name is not UTF-8: {os.fsencode(path.name)!r}", "rename it"
-            yield Finding(path=printable(show(path)), code="E100", message=message, hint=hint)
+            yield Finding(path=printable(format_path(path)), code="E100", message=message, hint=hint)
 
 
 def _checksums(paths: Iterable[Path]) -> Iterator[str]:

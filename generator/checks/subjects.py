@@ -14,11 +14,11 @@ import numpy as np
 from senseprobe.generator import yaml_source
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english import English
-from senseprobe.generator.product import Indices, Picked, digits
+from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.render import FrameRows, Side
+from senseprobe.generator.schema import Dataset, Frame
 from senseprobe.generator.segments import MAX_SENTENCE
-from senseprobe.generator.templates import Dataset, Frame
-from senseprobe.generator.word_lists import DESCRIPTOR, Cells, Word, WordList, WordLists, show
+from senseprobe.generator.word_lists import DESCRIPTOR, Cells, Word, WordList, WordLists
 from senseprobe.records import Finding
 
 MOST_COMBINATIONS = 20_000
@@ -70,7 +70,9 @@ class ConfigSubject:
     def finding(self, position: Position, code: str, message: str, hint: str = "") -> Finding:
         """Return a finding at a position of the config's template."""
         line, column = position
-        return Finding(path=self.config.template.shown, line=line, column=column, code=code, message=message, hint=hint)
+        return Finding(
+            path=self.config.template.display_path, line=line, column=column, code=code, message=message, hint=hint
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class FolderSubject:
     declared: frozenset[str]
 
 
-def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Picked:
+def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> RowSelection:
     """Pick rows with all that each segment can print; a slot that a segment does not read keeps its first word."""
     reads = dict.fromkeys(block.reads(role, segment.reads) for segment in frame.compiled.segments)
     parts = [_combinations(block, slots) for slots in reads if slots] or [({}, 1)]
@@ -100,7 +102,7 @@ def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Pic
         for slot, indices in columns.items():
             at[slot][start : start + length] = indices
         start += length
-    return Picked(at, n)
+    return RowSelection(at, n)
 
 
 def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[str, Indices], int]:
@@ -112,7 +114,7 @@ def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[st
     return {slot: np.arange(n) % size for slot, size in zip(slots, sizes, strict=True)}, n
 
 
-def _longest_row(rows: FrameRows, role: str, picked: Picked, side: Side) -> Picked:
+def _longest_row(rows: FrameRows, role: str, picked: RowSelection, side: Side) -> RowSelection:
     """Pick a row in which the segments, the longest first, print their longest text, as far as they share words."""
     at: dict[str, Indices] = {}
     pieces = zip(side.pieces, rows.frame.compiled.segments, strict=True)
@@ -120,7 +122,7 @@ def _longest_row(rows: FrameRows, role: str, picked: Picked, side: Side) -> Pick
         row = int(piece.lengths.argmax())
         for slot in rows.block.reads(role, segment.reads):
             at.setdefault(slot, picked.at[slot][row : row + 1])
-    return Picked({slot: at.get(slot, np.zeros(1, dtype=np.int64)) for slot in rows.block.slots}, 1)
+    return RowSelection({slot: at.get(slot, np.zeros(1, dtype=np.int64)) for slot in rows.block.slots}, 1)
 
 
 # ---- Findings ----
@@ -129,20 +131,20 @@ def _longest_row(rows: FrameRows, role: str, picked: Picked, side: Side) -> Pick
 def cell_finding(cells: Cells, word: Word, field_name: str, code: str, message: str, hint: str, at: int = 0) -> Finding:
     """Return a finding in the cell of a list that a word has in a field, `at` characters after its beginning."""
     column = cells.column(word, field_name) + at
-    return Finding(path=cells.words.shown, line=word.line, column=column, code=code, message=message, hint=hint)
+    return Finding(path=cells.words.display_path, line=word.line, column=column, code=code, message=message, hint=hint)
 
 
 def yaml_position(path: Path, *location: str | int) -> Position:
     """Return where a key of a YAML or JSON file stands, or what is nearest to it where it is not there."""
-    return yaml_source.place([yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))], location)
+    return yaml_source.locate([yaml_source.read_mapping(path)], location)
 
 
 def resource_position(words: WordList, *location: str | int) -> Position:
     """Return where a key of a list's resource stands in `datapackage.yaml`."""
     path = words.path.with_name(DESCRIPTOR)
-    data = yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))
+    data = yaml_source.read_mapping(path)
     number = [resource["name"] for resource in data["resources"]].index(words.resource.name)
-    return yaml_source.place([data], ("resources", number, *location))
+    return yaml_source.locate([data], ("resources", number, *location))
 
 
 def first_words(words: Sequence[str], most: int = 3) -> str:

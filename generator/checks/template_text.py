@@ -16,9 +16,9 @@ from senseprobe.generator.checks.registry import on_config, on_list
 from senseprobe.generator.checks.subjects import ConfigSubject, Position, cell_finding
 from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english.library import word_set
-from senseprobe.generator.schema import Condition, ContrastFront
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.schema import Block, Condition, Front
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.templates import AnyFront, Block
 from senseprobe.generator.word_lists import Cells, WordList, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
@@ -98,7 +98,7 @@ def _missing_blanks(subject: ConfigSubject, block: ResolvedBlock, frame: Resolve
             continue  # what the frame itself says behind an output is an ending
         for role in block.roles:
             pieces = subject.side(block, frame, role).pieces
-            if joined := _run_together(pieces[at].said, pieces[at + 1].said, before):
+            if joined := _run_together(pieces[at].row_texts, pieces[at + 1].row_texts, before):
                 position = frame.frame.line, segment_columns(frame)[at + 1]
                 yield subject.finding(position, "E117", f"no blank in {joined!r}", "put one before the output")
                 break
@@ -145,10 +145,10 @@ def _unmatched_values(block: Block, lists: WordLists) -> Iterator[tuple[Position
         cells = {str(cell): cell for word in words.words for cell in [word.columns[column]]} if words else {}
         if words and value not in cells.values():
             message = f"no word of {words.resource.name} has {column} {value!r}"
-            yield block.place(*location), message, nearest(str(value), {*cells} - {"None"})
+            yield block.locate(*location), message, nearest(str(value), {*cells} - {"None"})
 
 
-def _condition_values(front: AnyFront) -> Iterator[tuple[Location, str, str, object]]:
+def _condition_values(front: Front) -> Iterator[tuple[Location, str, str, object]]:
     """Yield every value of a condition with its location, and the slot and column that it is compared with."""
     for slot, spec in front.slots.items():
         for column, value in spec.where.items():
@@ -181,7 +181,7 @@ def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
         front, own = block.front, block.sources[0]
         if isinstance(front, ContrastFront) and front.label_basis == "none" and own.get("flip"):
             message = "label_basis is none, so there is no label to flip"
-            yield subject.finding(block.place("flip"), "E122", message, "name the basis, or leave flip out")
+            yield subject.finding(block.locate("flip"), "E122", message, "name the basis, or leave flip out")
 
 
 _PLACEHOLDER = re.compile(
@@ -217,7 +217,7 @@ def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
         for location, text in _texts(block.sources[0]):
             if match := _PLACEHOLDER.search(text):
                 message = f"{'.'.join(map(str, location))} holds a placeholder: {match[0]!r}"
-                yield subject.finding(block.place(*location), "E115", message, "fill it in")
+                yield subject.finding(block.locate(*location), "E115", message, "fill it in")
 
 
 def find_unfilled(source: str, names: Collection[str]) -> Iterator[tuple[re.Match[str], str]]:

@@ -11,10 +11,13 @@ from statistics import fmean
 from senseprobe.generator.checks.labels import labelled_rows
 from senseprobe.generator.checks.registry import on_config, on_dataset
 from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, Position, yaml_position
-from senseprobe.generator.config import Bound, Config, ResolvedBlock, reference
-from senseprobe.generator.design import design_of, levels_of
-from senseprobe.generator.schema import AssociationFront, ContrastFront, InferenceFront
-from senseprobe.generator.word_lists import Word, show
+from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
+from senseprobe.generator.design import count_levels, derive_design
+from senseprobe.generator.kinds.association import AssociationFront
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.kinds.inference import InferenceFront
+from senseprobe.generator.word_lists import Word
+from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import counted
 from senseprobe.records import Finding
 
@@ -47,7 +50,7 @@ def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
         message = f"the words of stereo have {letters[0]:.1f} characters on average, those of anti {letters[1]:.1f}"
     else:
         return
-    position = subject.config.template.blocks[0].place("roles")
+    position = subject.config.template.blocks[0].locate("roles")
     yield subject.finding(position, "W503", message, "choose words of like length")
 
 
@@ -80,7 +83,7 @@ def _unequal_roles(subject: ConfigSubject) -> Iterator[Finding]:
         sizes = {slot: len({*_words(subject.config, str(slot))}) for slot in slots}
         if len({*sizes.values()}) > 1:
             message = f"the two roles choose {name!r} from sets of unequal size: {_listed_sizes(sizes)}"
-            yield subject.finding(block.block.place("roles", "stereo", name), "W505", message)
+            yield subject.finding(block.block.locate("roles", "stereo", name), "W505", message)
 
 
 def _unequal_classes(subject: ConfigSubject, columns: Mapping[str, str | None], *under: str) -> Iterator[Finding]:
@@ -97,7 +100,7 @@ def _unequal_classes(subject: ConfigSubject, columns: Mapping[str, str | None], 
         sizes = {name: len(words) for name, words in classes.items()}
         if len({*sizes.values()}) > 1:
             message = f"the words of {slot!r} are in classes of unequal size: {_listed_sizes(sizes)}"
-            yield subject.finding(block.block.place(*under, key), "W505", message)
+            yield subject.finding(block.block.locate(*under, key), "W505", message)
 
 
 def _words(config: Config, slot: str) -> Iterator[Word]:
@@ -109,7 +112,7 @@ def _words(config: Config, slot: str) -> Iterator[Word]:
 
 def _unequal_sets(subject: ConfigSubject) -> Iterator[Finding]:
     sets = _set_words(subject.config)
-    position = subject.config.blocks[0].block.place("role")
+    position = subject.config.blocks[0].block.locate("role")
     for test in dict.fromkeys(test for test, _ in sets):
         for pair in ("XY", "AB"):
             sizes = {role: len(sets.get((test, role), ())) for role in pair}
@@ -175,7 +178,9 @@ def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
         if mistake:
             line, column = yaml_position(path, key)
             message = f"{key} {mistake}"
-            yield Finding(path=show(path), line=line, column=column, code="W501", message=message, hint=hints[key])
+            yield Finding(
+                path=format_path(path), line=line, column=column, code="W501", message=message, hint=hints[key]
+            )
 
 
 def _text_mistake(text: str) -> str:
@@ -201,10 +206,10 @@ def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
     `generalise` and claim nothing beyond the words at hand.
     """
     block = subject.config.template.blocks[0]
-    for factor, levels in levels_of(subject.config).items():
+    for factor, levels in count_levels(subject.config).items():
         if levels < FEWEST_LEVELS:
             name, _, stratum = factor.partition(" (")
-            position = block.place("generalise", block.front.generalise.index(name))
+            position = block.locate("generalise", block.front.generalise.index(name))
             of = f" that is {stratum.rstrip(')')}" if stratum else ""
             message = f"{name} has {counted(levels, 'level')}{of}: results cannot be generalised over it"
             yield subject.finding(position, "W506", message, f"it takes {FEWEST_LEVELS}")
@@ -224,7 +229,7 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
     for block in blocks:
         for word in block.slots[str(block.block.front.target)]:
             first.setdefault(str(word), block)
-    if len(first) == 1 and design_of(config).differs == "evaluative" and not _unmarked(config):
+    if len(first) == 1 and derive_design(config).differs == "evaluative" and not _unmarked(config):
         (group, block), *_ = first.items()
         message = f"{group!r} is the only group: what is said of it is compared with nothing"
         position = _binding_position(block, str(block.block.front.target))
@@ -285,5 +290,5 @@ def _unmarked(config: Config) -> bool:
     return any(getattr(block.block.front, "unmarked", False) for block in config.blocks)
 
 
-def _binding_position(block: ResolvedBlock, bound: Bound, *location: str) -> Position:
-    return block.block.place("roles", *location) if isinstance(bound, Word) else block.block.place("slots", bound)
+def _binding_position(block: ResolvedBlock, bound: ResolvedBinding, *location: str) -> Position:
+    return block.block.locate("roles", *location) if isinstance(bound, Word) else block.block.locate("slots", bound)

@@ -9,8 +9,9 @@ from senseprobe.generator.checks.lint_report import Accepted
 from senseprobe.generator.checks.registry import checks
 from senseprobe.generator.checks.subjects import Position, resource_position, yaml_position
 from senseprobe.generator.config import Config
-from senseprobe.generator.templates import Dataset
-from senseprobe.generator.word_lists import DESCRIPTOR, WordList, show
+from senseprobe.generator.schema import Dataset
+from senseprobe.generator.word_lists import DESCRIPTOR, WordList
+from senseprobe.generator.yaml_source import format_path
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
 
@@ -54,7 +55,7 @@ class Waiver:
 def config_waiver(config: Config) -> Waiver:
     """Return what the first front matter of a template accepts."""
     block = config.template.blocks[0]
-    return Waiver(config.template.shown, block.front.accept, lambda code: block.place("accept", code))
+    return Waiver(config.template.display_path, block.front.accept, lambda code: block.locate("accept", code))
 
 
 _FIRST_ONLY = {"accept": "E123", "expect": "E102"}
@@ -62,10 +63,10 @@ _FIRST_ONLY = {"accept": "E123", "expect": "E102"}
 
 def misplaced_keys(config: Config) -> Iterator[Finding]:
     """Yield E123 and E102 of later front matters: what they accept or expect would be overlooked."""
-    path, hint = config.template.shown, "move it there: it holds for the whole template"
+    path, hint = config.template.display_path, "move it there: it holds for the whole template"
     for block in config.template.blocks[1:]:
         for key in block.sources[0].keys() & _FIRST_ONLY.keys():
-            line, column = block.place(key)
+            line, column = block.locate(key)
             message, code = f"{key}: not in the first front matter", _FIRST_ONLY[key]
             yield Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
 
@@ -73,13 +74,13 @@ def misplaced_keys(config: Config) -> Iterator[Finding]:
 def dataset_waiver(dataset: Dataset) -> Waiver:
     """Return what `dataset.yaml` accepts, of itself and of all its configs."""
     path = dataset.folder / "dataset.yaml"
-    return Waiver(show(path), dataset.card.accept, lambda code: yaml_position(path, "accept", code))
+    return Waiver(format_path(path), dataset.card.accept, lambda code: yaml_position(path, "accept", code))
 
 
 def list_waiver(words: WordList) -> Waiver:
     """Return what the resource of a list accepts."""
     path = words.path.with_name(DESCRIPTOR)
-    return Waiver(show(path), words.resource.accept, lambda code: resource_position(words, "accept", code))
+    return Waiver(format_path(path), words.resource.accept, lambda code: resource_position(words, "accept", code))
 
 
 def apply_waivers(findings: Iterable[Finding], *waivers: Waiver) -> Iterator[Finding]:

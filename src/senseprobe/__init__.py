@@ -1,25 +1,34 @@
 """Build, annotate, freeze and publish datasets that measure social bias in language models, and score models on them.
 
-The names below are the public API; each is loaded when it is first used, so that `import senseprobe` stays light.
+The names below are the public API (docs/api.md); each is loaded when it is first used, so that `import senseprobe` is
+light.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from senseprobe.api import (
+    from senseprobe.annotation.agreement import Agreement
+    from senseprobe.api import annotation as annotate
+    from senseprobe.api.annotation import Applied as Adjudication
+    from senseprobe.api.author import count, lint, preview
+    from senseprobe.api.releases import (
         build,
+        build_shard,
         diff,
         import_release,
+        join,
         load,
         publish,
         pull,
-        replay,
         restore,
-        score,
         verify,
     )
+    from senseprobe.api.results import Comparison, compare, load_result, metrics, report
+    from senseprobe.api.results import slice_result as slice  # noqa: A004 - the name of the command
+    from senseprobe.api.scoring import plant, replay, score
     from senseprobe.errors import (
+        AnnotationError,
         DamagedRelease,
         DeclarationError,
         LexiconError,
@@ -28,40 +37,87 @@ if TYPE_CHECKING:
         ResultError,
         SenseprobeError,
     )
+    from senseprobe.evaluate.result import Result
     from senseprobe.records import Design, Figure, Finding
+    from senseprobe.release.diff import ReleaseDiff as Diff
+    from senseprobe.release.release import Release
+
+    __version__: str
 
 __all__ = [
+    "Adjudication",
+    "Agreement",
+    "AnnotationError",
+    "Comparison",
     "DamagedRelease",
     "DeclarationError",
     "Design",
+    "Diff",
     "Figure",
     "Finding",
     "LexiconError",
     "ModelError",
+    "Release",
     "ReleaseError",
+    "Result",
     "ResultError",
     "SenseprobeError",
+    "__version__",
+    "annotate",
     "build",
+    "build_shard",
+    "compare",
+    "count",
     "diff",
     "import_release",
+    "join",
+    "lint",
     "load",
+    "load_result",
+    "metrics",
+    "plant",
+    "preview",
     "publish",
     "pull",
     "replay",
+    "report",
     "restore",
     "score",
+    "slice",
     "verify",
 ]
 
-_API = ("build", "diff", "import_release", "load", "publish", "pull", "replay", "restore", "score", "verify")
-_HOMES = dict.fromkeys(_API, "api")
-_HOMES |= dict.fromkeys(("Design", "Figure", "Finding"), "records")
+_HOMES = {
+    "annotation.agreement": ("Agreement",),
+    "api.author": ("count", "lint", "preview"),
+    "api.releases": (
+        *("build", "build_shard", "diff", "import_release", "join", "load", "publish", "pull", "restore", "verify"),
+    ),
+    "api.results": ("Comparison", "compare", "load_result", "metrics", "report"),
+    "api.scoring": ("plant", "replay", "score"),
+    "evaluate.result": ("Result",),
+    "records": ("Design", "Figure", "Finding"),
+    "release.release": ("Release",),
+}
+_MODULES = {name: module for module, names in _HOMES.items() for name in names}
+_RENAMED = {
+    "Adjudication": ("api.annotation", "Applied"),
+    "Diff": ("release.diff", "ReleaseDiff"),
+    "slice": ("api.results", "slice_result"),
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     if name not in __all__:
         raise AttributeError(f"module 'senseprobe' has no attribute {name!r}")
-    return getattr(import_module(f"senseprobe.{_HOMES.get(name, 'errors')}"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("senseprobe")
+    module, attribute = _RENAMED.get(name, (_MODULES.get(name, "errors"), name))
+    if name == "annotate":
+        return import_module("senseprobe.api.annotation")
+    return getattr(import_module(f"senseprobe.{module}"), attribute)
 
 
 def __dir__() -> list[str]:

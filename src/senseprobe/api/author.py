@@ -16,9 +16,9 @@ from senseprobe.messages import nearest
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
     from senseprobe.generator.count import Tokenize
-    from senseprobe.generator.preview import Shown
+    from senseprobe.generator.preview import PreviewRow
     from senseprobe.generator.word_lists import WordList
-    from senseprobe.lexicon.install import Prepared
+    from senseprobe.lexicon.install import PreparedWordNet
 
 
 def lint(paths: Sequence[str | Path] = ()) -> Report:
@@ -71,9 +71,9 @@ def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None]
     catalogue = open_catalogue(name)
     configs = []
     for config in catalogue.configs:
-        left_out = len(catalogue.left_out(config))
+        left_out = len(catalogue.excluded_rows(config))
         counts = replace(count_config(config, tokenize, progress), left_out=left_out)
-        expect = config.blocks[0].block.front.expect
+        expect = config.blocks[0].block.front.expected
         first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
         configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts)})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
@@ -94,7 +94,7 @@ def _tokenizer(name: str) -> Tokenize:
     return lambda texts: sum(map(len, loaded([*texts], add_special_tokens=False)["input_ids"]))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Preview:
     """A sample of the rows of a config: `sample`, of `rows` in all, drawn with `seed`."""
 
@@ -102,11 +102,16 @@ class Preview:
     config: str
     rows: int
     seed: int
-    sample: tuple[Shown, ...]
+    sample: tuple[PreviewRow, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe preview --json`` prints."""
         return {**asdict(self), "sample": [asdict(row) for row in self.sample]}
+
+    def __repr__(self) -> str:
+        """Return the sentences of the rows, one a line."""
+        sentences = (sentence for row in self.sample for sentence in row.sentences.values())
+        return "\n".join("".join(piece.text for piece in sentence) for sentence in sentences)
 
 
 def preview(name: str, n: int = 20, *, seed: int = 0) -> Preview:
@@ -130,16 +135,16 @@ def word_lists(name: str | None = None) -> list[WordList]:
 
     Raises SenseprobeError where there is none of that name.
     """
-    from senseprobe.generator.dataset import lists_of
+    from senseprobe.generator.dataset import open_word_lists
 
-    lists = lists_of(project.layers()[0])
+    lists = open_word_lists(project.layers()[0])
     if name is not None and name not in lists.names():
         raise SenseprobeError(f"no word list {name!r}: {nearest(name, lists.names())}")
     tables = [lists.get(each) for each in lists.names() if name in (None, each)]
     return [table for table in tables if table]
 
 
-def prepare_wordnet(folder: str | Path | None = None) -> Prepared:
+def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
     """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine, in `folder`.
 
     Raises LexiconError where there is no copy.

@@ -18,30 +18,30 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 
 if TYPE_CHECKING:
-    from senseprobe.generator.dataset import Catalogue
-    from senseprobe.hub.upload import Gate, Published
+    from senseprobe.generator.dataset import ResolvedDataset
+    from senseprobe.hub.upload import Gate, PublishResult
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.freeze import Plan
     from senseprobe.release.release import Release
-    from senseprobe.release.restore import Say
+    from senseprobe.release.restore import Notify
 
     ReleaseSpec: TypeAlias = str | Path | Release
 
 Progress = Callable[[int], None]
 
 
-def open_catalogue(name: str) -> Catalogue:
+def open_catalogue(name: str) -> ResolvedDataset:
     """Read, resolve and check the dataset ``DATASET[/CONFIG]``.
 
     Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
     """
-    from senseprobe.generator.dataset import lists_of, open_dataset
+    from senseprobe.generator.dataset import open_dataset, open_word_lists
 
     dataset, _, config = name.partition("/")
     layer = project.find_dataset(dataset)
-    catalogue = open_dataset(layer.templates / dataset, lists_of(layer), only=config or None)
+    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None)
     if not catalogue.configs:
         raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
     return catalogue
@@ -82,7 +82,7 @@ def build(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
@@ -100,7 +100,7 @@ def build(
 
 
 def _check_size(
-    catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
+    catalogue: ResolvedDataset, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Notify | None
 ) -> None:
     """State the size of what a plan writes, `sizes` rows by config; raise ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
@@ -112,7 +112,7 @@ def _check_size(
     estimate = estimate_bytes({each.name: (rows[each.name], each.schema) for each in plan.configs}, sizes)
     name = f"{plan.dataset} {folder.name}"
     size = Size(name=name, rows=sum(sizes.values()), bytes=estimate, estimated=True, folder=folder)
-    size.check(force=force, say=say)
+    size.check(force=force, notify=say)
 
 
 def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
@@ -124,7 +124,7 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
 
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, places=[*places], rows_of=rows_of)))
+    return Release(folder, freeze(plan, folder, progress, partial(approve, folders=[*places], rows_of=rows_of)))
 
 
 def import_release(
@@ -142,11 +142,11 @@ def import_release(
     release is not published. Raises ReleaseError where a file is of another format or the version exists, and
     SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.importers.plan import check_name, known_license, read_import, release_plan
+    from senseprobe.importers.plan import check_name, parse_license, read_import, release_plan
 
     check_name(name, version)
     folder = _releases(out) / name / version
-    imported = read_import(format_, [Path(file) for file in files], known_license(license_))
+    imported = read_import(format_, [Path(file) for file in files], parse_license(license_))
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
@@ -160,14 +160,14 @@ def build_shard(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Path:
     """Build only shard `shard` (from 0) of `shards` of a release, and return its folder.
 
     Raises as `build` does; rows, bytes and space are those of the shard.
     """
     from senseprobe.recipes import plan_of, rows_by_config
-    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, rows_dealt, write_shard
+    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, shard_rows, write_shard
 
     if not 0 <= shard < shards:
         raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
@@ -177,7 +177,7 @@ def build_shard(
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
-    sizes = rows_dealt({config.name: config.size for config in plan.configs}, shard, shards)
+    sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
     _check_size(catalogue, plan, folder, sizes, force=force, say=say)
     write_shard(part, folder, progress)
     return folder
@@ -209,7 +209,7 @@ def restore(
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Build again, from its recipe, the rows of a release that keeps only manifest and recipe; in place, or in `out`.
 
@@ -229,10 +229,10 @@ def restore(
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
         out = _own_releases()
     target = Path(out) / dataset / version if out else folder
-    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, say=say)
+    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, notify=say)
 
 
-def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, Catalogue]:
+def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
     """Return the folder of a new release, and the catalogue that it is built from."""
     _check_version(version)
     if "/" in dataset:
@@ -268,14 +268,14 @@ def diff(a: ReleaseSpec, b: ReleaseSpec) -> ReleaseDiff:
     hash. Raises ReleaseError where there is no such release or config, and DamagedRelease where rows are not those of
     the manifest.
     """
-    from senseprobe.generator.version_check import changes
+    from senseprobe.generator.version_check import diff_versions
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
 
     (old, first), (new, second) = _find(a), _find(b)
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
-    return changes(open_release(old), open_release(new), rows_of, first or second)
+    return diff_versions(open_release(old), open_release(new), rows_of, first or second)
 
 
 def verify(
@@ -288,15 +288,15 @@ def verify(
     such release.
     """
     from senseprobe.recipes import verify_with_card
-    from senseprobe.release.verify import cited, recipe_is_whole
+    from senseprobe.release.verify import content_hash_findings, is_recipe_intact
 
     folder, config = _find(release)
     manifest, findings = verify_with_card(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
     if manifest and content:
-        findings += cited(manifest, content)
-    if rebuild and manifest and recipe_is_whole(findings):
+        findings += content_hash_findings(manifest, content)
+    if rebuild and manifest and is_recipe_intact(findings):
         from senseprobe.recipes import rebuild as again
 
         away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}
@@ -329,14 +329,14 @@ def verified(spec: ReleaseSpec) -> tuple[Release, str | None]:
 
 def publish(
     release: ReleaseSpec, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
-) -> Published:
+) -> PublishResult:
     """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
 
     Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next
     one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
     has it no more, or the Hub refuses.
     """
-    from senseprobe.hub.publish import commits_of, note
+    from senseprobe.hub.publish import commits_of, note_published
     from senseprobe.hub.publish import publish as send
     from senseprobe.recipes import verify_with_card
     from senseprobe.release.manifest import read_manifest
@@ -350,7 +350,7 @@ def publish(
     cited = commits_of(path, version, repo) if path else ()
     done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited, verify=verify_with_card)
     if path is not None and not dry_run:
-        note(path, (version, done.repo, done.commit, done.content))
+        note_published(path, (version, done.repo, done.commit, done.content))
     return done
 
 

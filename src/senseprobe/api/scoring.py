@@ -89,13 +89,13 @@ def replay(
     `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
-    from senseprobe.evaluate.estimands.plugin_figures import besides
+    from senseprobe.evaluate.estimands.registry import additional
     from senseprobe.evaluate.replay import again, opening_of
     from senseprobe.evaluate.result import read_result
 
     first = read_result(Path(result))
     opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
-    estimands = besides(figure.estimand for figure in first.figures)
+    estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
     job = _job(where, first.seed, first.limit, estimands, first.release["config"])
     return again(job, opening, first, Path(result), progress)

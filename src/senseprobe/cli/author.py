@@ -34,10 +34,10 @@ def new(
 ) -> None:
     """Add a template with comments to your project, and the dataset and word lists that it needs."""
     from senseprobe.api import author
-    from senseprobe.generator.word_lists import show
+    from senseprobe.generator.yaml_source import format_path
 
     for path in author.new_template(name, kind):
-        print_line(f"wrote {show(path)}")
+        print_line(f"wrote {format_path(path)}")
     print_line(f"edit them, and see what you have: senseprobe lint, and senseprobe preview {name}")
 
 
@@ -156,7 +156,12 @@ def lists(
 
     tables = author.word_lists(name)
     descriptions: list[dict[str, Any]] = [
-        {"list": t.resource.name, "words": [str(word) for word in t.words], "columns": [*t.columns], "file": t.shown}
+        {
+            "list": t.resource.name,
+            "words": [str(word) for word in t.words],
+            "columns": [*t.columns],
+            "file": t.display_path,
+        }
         for t in tables
     ]
     if as_json:
@@ -167,7 +172,7 @@ def lists(
     else:
         rows = [[word.columns[column] for column in tables[0].columns] for word in tables[0].words]
         print_table(dict.fromkeys(tables[0].columns, "left"), rows)
-        print_line(f"{tables[0].resource.description} ({tables[0].shown})")
+        print_line(f"{tables[0].resource.description} ({tables[0].display_path})")
 
 
 # ---- count ----

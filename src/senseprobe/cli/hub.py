@@ -7,7 +7,7 @@ import typer
 from senseprobe.cli.console import AsJson, ReleasesFolder, print_json, print_line, progress
 
 if TYPE_CHECKING:
-    from senseprobe.hub.upload import Published
+    from senseprobe.hub.upload import PublishResult
 
 
 def publish(
@@ -37,7 +37,7 @@ def publish(
         _print_plan(result) if dry_run else _print_published(result)
 
 
-def _print_published(result: "Published") -> None:
+def _print_published(result: "PublishResult") -> None:
     sent = f"{result.sent} files sent" if result.sent else "nothing to send, it was there"
     print_line(f"{result.release} is {result.repo} {result.tag} on the Hub, commit {result.commit}: {sent}")
     print_line("fetched again by its tag, it is as it was frozen")
@@ -46,7 +46,7 @@ def _print_published(result: "Published") -> None:
     _print_notes(result)
 
 
-def _print_plan(result: "Published") -> None:
+def _print_plan(result: "PublishResult") -> None:
     verb = "make" if result.created else "use"
     access = f" (new is {', '.join(result.access)})" if result.access and not result.created else ""
     seen = "private" if result.private else "public"
@@ -63,7 +63,7 @@ def _print_plan(result: "Published") -> None:
     _print_notes(result)
 
 
-def _print_notes(result: "Published") -> None:
+def _print_notes(result: "PublishResult") -> None:
     for note in result.notes:
         print_line(f"note: {note}")
 

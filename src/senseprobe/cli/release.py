@@ -18,6 +18,7 @@ from senseprobe.cli.console import (
     progress,
 )
 from senseprobe.errors import SenseprobeError
+from senseprobe.importers.registry import FORMATS
 from senseprobe.messages import counted, listed, printable, shortened
 
 if TYPE_CHECKING:
@@ -123,9 +124,7 @@ def verify(
     raise typer.Exit(1 if findings else 0)
 
 
-Format = Annotated[
-    str, typer.Argument(metavar="FORMAT", help="sssb, crows-pairs, stereoset, seat, winobias or winogender.")
-]
+Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
 
 
 def import_files(
@@ -143,12 +142,12 @@ def import_files(
 ) -> None:
     """Make a release from your own copy of a published benchmark."""
     from senseprobe import api
-    from senseprobe.importers.plan import check_name, known_license, read_import
+    from senseprobe.importers.plan import check_name, parse_license, read_import
 
     with progress(f"importing {name} {version}", None) as step:
         if dry_run:
             check_name(name, version)
-            imported = read_import(format_, files, known_license(license_))
+            imported = read_import(format_, files, parse_license(license_))
             rows = {table.name: len(table.rows) for table in imported.tables}
             description: dict[str, Any] = {
                 "release": f"{name}@{version}",
@@ -199,7 +198,7 @@ def diff(
 ) -> None:
     """Show what changed from one release to another, and which version number that requires."""
     from senseprobe import api
-    from senseprobe.release.changelog import entry
+    from senseprobe.release.changelog import render_entry
 
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
@@ -208,7 +207,7 @@ def diff(
     if as_json:
         print_json(changes.as_dict())
     elif markdown:
-        print_line(entry(changes).rstrip("\n"))
+        print_line(render_entry(changes).rstrip("\n"))
     else:
         _print_diff(changes)
     raise typer.Exit(1 if changes.enough is False else 0)

@@ -1,21 +1,19 @@
 """Commands that read results: report, compare, slice, and metrics, which explains every figure."""
 
-from collections.abc import Callable, Sequence
-from os.path import realpath
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from senseprobe.cli.console import AsJson, print_json, print_line, print_table, progress, unreadable_last
-from senseprobe.errors import ResultError, SenseprobeError
+from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.reporting.document import Account
-    from senseprobe.evaluate.reporting.inputs import Evidence
-    from senseprobe.evaluate.reporting.significance import Difference
-    from senseprobe.evaluate.reporting.slice_tables import Part
+    from senseprobe.evaluate.reporting.inputs import ReportInput
+    from senseprobe.evaluate.reporting.significance import ModelComparison
+    from senseprobe.evaluate.reporting.slice_tables import ResultSlice
 
 Release = Annotated[
     str | None,
@@ -24,9 +22,6 @@ Release = Annotated[
         help="Where the release is, to read words, frames and sentences. Default: where it was built.",
     ),
 ]
-_OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
-"""Suffixes of which a reader expects another format; a page without any, or as /dev/stdout, is HTML."""
-
 Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown, as for an --out that ends in .md.")]
 
 
@@ -46,56 +41,14 @@ def report(
 
     With --json, print instead the figures, their values under randomly permuted polarity, and tests of equivalence.
     """
-    from senseprobe.evaluate.reporting.inputs import gather
-    from senseprobe.evaluate.reporting.report import tell
+    from senseprobe.api import results as api
 
-    if as_json:
-        with progress("reporting", None):
-            descriptions = [_as_dict(evidence) for evidence in gather(results, release)]
-        print_json(descriptions)
-        return
-    path = out or Path("report.md" if markdown else "report.html")
-    _check_page_path(path, results)
     with progress("reporting", None):
-        account = tell(gather(results, release))
-        _write_page(path, account, markdown=markdown)
-    print_line(f"report in {path.resolve()}")
-
-
-def _as_dict(evidence: "Evidence") -> dict[str, object]:
-    """Return a result with what its figures are compared with."""
-    from senseprobe.evaluate.reporting.significance import answers, margin_of, nulls
-
-    margin = margin_of([evidence])
-    return {
-        **evidence.result.as_dict(),
-        "nulls": [null.as_dict() for null in nulls(evidence)],
-        "equivalences": [answer.as_dict() for answer in (answers(evidence, margin) if margin else ())],
-        "controls": [control.as_dict() for control in evidence.controls],
-        "missing": list(evidence.missing),
-    }
-
-
-def _check_page_path(path: Path, results: Sequence[Path]) -> None:
-    """Raise ResultError where a page would replace a result or its table of scores, or have another format."""
-    paths = [file for result in results if result.name for file in (result, result.with_suffix(".parquet"))]
-    real = Path(realpath(path))  # a link is written through
-    if {path.suffix, real.suffix} & {".json", ".parquet"} or real in map(Path, map(realpath, paths)):
-        raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
-    if real.suffix in _OTHER_FORMATS:
-        raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
-
-
-def _write_page(path: Path, account: "Account", *, markdown: bool) -> None:
-    from senseprobe.atomic_files import write_whole
-    from senseprobe.evaluate.reporting import document
-
-    setting: Callable[[Account], str] = document.markdown if markdown or path.suffix == ".md" else document.html
-    text = setting(account)
-    try:
-        write_whole(path, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise ResultError(f"cannot write {path}: {error.strerror}") from error
+        if as_json:
+            descriptions = api.describe_results(results, release=release)
+        else:
+            path = api.report(results, out, release=release, markdown=markdown)
+    print_json(descriptions) if as_json else print_line(f"report in {path.resolve()}")
 
 
 def compare(
@@ -110,48 +63,40 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare each pair of models on the same rows of a release, with intervals and p-values."""
-    from senseprobe.evaluate.reporting.inputs import gather
-    from senseprobe.evaluate.reporting.report import tell
-    from senseprobe.evaluate.reporting.significance import differences
+    from senseprobe.api import results as api
 
     if markdown and out is None:
         raise SenseprobeError("--markdown is of a page: say where it goes with --out")
-    if out is not None:
-        _check_page_path(out, results)
     with progress("comparing", None):
-        evidence = gather(results, release)
-        compared = differences(evidence)
-        if out is not None:
-            _write_page(out, tell(evidence, compared), markdown=markdown)
+        comparison = api.compare(results, out, release=release, markdown=markdown)
     if as_json:
-        models = [{"signature": e.result.signature, "model": dict(e.result.model)} for e in evidence]
-        print_json({"results": models, "differences": [difference.as_dict() for difference in compared]})
+        print_json(comparison.as_dict())
         return
-    for difference in compared:
-        _print_difference(difference, evidence)
-    for result in evidence:
-        _print_controls(result)
+    for pair in comparison.pairs:
+        _print_pair(pair, comparison.inputs)
+    for source in comparison.inputs:
+        _print_controls(source)
     if out is not None:
         print_line(f"report in {out.resolve()}")
 
 
-def _print_difference(difference: "Difference", evidence: "Sequence[Evidence]") -> None:
-    from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, as_told
+def _print_pair(pair: "ModelComparison", inputs: "Sequence[ReportInput]") -> None:
+    from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
     from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.reporting import notation
 
-    first, second = (evidence[number - 1] for number in (difference.a, difference.b))
+    first, second = (inputs[number - 1] for number in (pair.a, pair.b))
     columns = {"config": "left", "figure": "left", "first": "right", "second": "right", "first less second": "left"}
     rows = [
         (
             c.config,
             c.estimand,
-            *("none" if value is None else notation.points(value, c.estimand) for value in (c.a, c.b)),
-            notation.difference(c),
-            notation.p_value(c),
+            *("none" if value is None else notation.format_points(value, c.estimand) for value in (c.a, c.b)),
+            notation.format_difference(c),
+            notation.format_p_value(c),
             c.equivalent or "",
         )
-        for c in as_told(difference.comparisons, COMPARISONS)
+        for c in without_single(pair.comparisons, COMPARISONS)
         if c.group is None
     ]
     without = {**unreadable_configs(second.result.fitness), **unreadable_configs(first.result.fitness)}
@@ -160,27 +105,27 @@ def _print_difference(difference: "Difference", evidence: "Sequence[Evidence]") 
         {**columns, "p": "left", "no difference": "left"}, ordered, title=f"\n{first.label} less {second.label}"
     )
     notes: dict[str, list[str]] = {}
-    for comparison in difference.comparisons:
+    for comparison in pair.comparisons:
         if comparison.group is None and comparison.note:
             notes.setdefault(comparison.note, []).append(f"{comparison.config} {comparison.estimand}")
     for note, names in notes.items():
         print_line(f"{', '.join(names)}: {note}")
-    if grouped := sum(comparison.group is not None for comparison in difference.comparisons):
+    if grouped := sum(comparison.group is not None for comparison in pair.comparisons):
         print_line(f"{counted(grouped, 'difference')} of single groups: with --out, and in --json")
 
 
-def _print_controls(evidence: "Evidence") -> None:
+def _print_controls(source: "ReportInput") -> None:
     """Print right answers on the control, without which inference probes say nothing."""
     from senseprobe.evaluate.control import RELEASE, is_probe
     from senseprobe.evaluate.reporting import notation
-    from senseprobe.evaluate.reporting.significance import control_figures
+    from senseprobe.evaluate.reporting.significance import find_control_figures
 
-    if not is_probe(evidence.result):
+    if not is_probe(source.result):
         return
-    whole = [figure for _, figure in control_figures(evidence) if figure.group is None]
-    figures = ", ".join(f"{figure.config} {notation.interval(figure)}" for figure in whole)
+    whole = [figure for _, figure in find_control_figures(source) if figure.group is None]
+    figures = ", ".join(f"{figure.config} {notation.format_interval(figure)}" for figure in whole)
     missing = f"not at hand (`senseprobe score MODEL {RELEASE}`)"
-    print_line(f"{evidence.label}: right answers on nli-control: {figures or missing}")
+    print_line(f"{source.label}: right answers on nli-control: {figures or missing}")
 
 
 def metrics(
@@ -197,25 +142,25 @@ def metrics(
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
     if name is not None:
-        entries = metric_docs.find(name)
-        print_json(entries) if as_json else print_line("\n".join(map(metric_docs.entry, entries)).rstrip("\n"))
+        entries = metric_docs.find_metrics(name)
+        print_json(entries) if as_json else print_line("\n".join(map(metric_docs.format_metric, entries)).rstrip("\n"))
     elif as_json:
-        print_json(metric_docs.declared())
+        print_json(metric_docs.describe_metrics())
     elif markdown:
-        print_line(metric_docs.page().rstrip("\n"))
+        print_line(metric_docs.build_page().rstrip("\n"))
     else:
         _print_metrics()
 
 
 def _print_metrics() -> None:
-    from senseprobe.evaluate.reporting.metric_docs import declared, shown_range
+    from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
 
-    catalogue = declared()
+    catalogue = describe_metrics()
     for part, key, columns in (
         ("scorers", "ability", ("scorer", "asks for", "range", "is")),
         ("estimands", "kind", ("\nfigure", "\nover rows of", "\nrange", "\nis")),
     ):
-        rows = [[entry["id"], entry[key], shown_range(entry), entry["title"]] for entry in catalogue[part]]
+        rows = [[entry["id"], entry[key], format_range(entry), entry["title"]] for entry in catalogue[part]]
         print_table(dict.fromkeys(columns, "left"), rows)
     print_line("senseprobe metrics NAME says what one of them can and cannot say")
 
@@ -248,33 +193,33 @@ def slice_result(
 ) -> None:
     """Compute figures of the rows with some words, such as all with rude and Iraqi, from an existing result."""
     from senseprobe.evaluate.estimands.slices import parse_slice
-    from senseprobe.evaluate.reporting.inputs import gather
-    from senseprobe.evaluate.reporting.slice_tables import parts
+    from senseprobe.evaluate.reporting.inputs import gather_inputs
+    from senseprobe.evaluate.reporting.slice_tables import compute_slices
 
     selection = parse_slice(words or ())
     with progress("slicing", None):
-        (evidence,) = gather([result], release)
-        slices = parts(evidence, selection, largest=largest, by=tuple(by or ()), count=count)
+        (source,) = gather_inputs([result], release)
+        slices = compute_slices(source, selection, largest=largest, by=tuple(by or ()), count=count)
     if as_json:
         print_json([part.as_dict() for part in slices])
         return
     for part in slices:
         _print_slice(part)
-    _print_controls(evidence)
-    if evidence.result.limit is not None:
-        print_line(f"a first look: these are of {counted(evidence.result.limit, 'row')} that were drawn")
-    print_line(evidence.result.signature)
+    _print_controls(source)
+    if source.result.limit is not None:
+        print_line(f"a first look: these are of {counted(source.result.limit, 'row')} that were drawn")
+    print_line(source.result.signature)
 
 
-def _print_slice(part: "Part") -> None:
-    from senseprobe.evaluate.reporting.notation import interval
+def _print_slice(part: "ResultSlice") -> None:
+    from senseprobe.evaluate.reporting.notation import format_interval
 
     columns = {"figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
     rows = [
-        (f.estimand, interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
+        (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
         for f in part.figures
     ]
-    print_table(columns, rows, title=f"\n{part.config}{f', {part.named}' if part.named else ''}")
+    print_table(columns, rows, title=f"\n{part.config}{f', {part.words}' if part.words else ''}")
     if part.largest:
         _print_largest(part.largest)
     notes: dict[str, list[str]] = {}

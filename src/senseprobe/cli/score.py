@@ -239,7 +239,7 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
 
 def _print_figures(result: "Result") -> None:
     from senseprobe.evaluate.fitness import unreadable_configs
-    from senseprobe.evaluate.reporting.notation import interval, neutral, p_value
+    from senseprobe.evaluate.reporting.notation import describe_neutral, format_interval, format_p_value
 
     columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left"}
     columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
@@ -247,8 +247,8 @@ def _print_figures(result: "Result") -> None:
         (
             f.config,
             f.estimand,
-            f"{interval(f)} {p_value(f)}".rstrip(),
-            neutral(f),
+            f"{format_interval(f)} {format_p_value(f)}".rstrip(),
+            describe_neutral(f),
             f"{f.scored}/{f.rows}",
             f.ties,
             sum(f.left_out.values()) or "",

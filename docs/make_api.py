@@ -1,0 +1,106 @@
+"""Writes docs/api.md from signatures and docstrings: `python docs/make_api.py > docs/api.md`."""
+
+import inspect
+import re
+import sys
+import typing
+from collections.abc import Iterator
+
+import senseprobe
+
+HEAD = """\
+# The Python API
+
+Whatever a command does is a function. These are all public names of `senseprobe`; each is loaded when it is first used, so that
+`import senseprobe` takes no time. This page is made by `python docs/make_api.py` from signatures and docstrings, and the tests run
+its examples.
+
+```python
+import senseprobe
+
+release = senseprobe.load("sssb@1.0.1")
+print(release)
+rows = release.to_pandas("noun-bare")
+print(rows[["stereo", "anti"]].head(2).to_string())
+```
+
+A model made on the spot, with a known preference, stands here for one from the Hugging Face Hub:
+
+```python
+senseprobe.plant("sssb@1.0.1:noun-bare", "model")
+(result,) = senseprobe.score("model", release, "aul", config="noun-bare", out="results")
+print(result.to_frame()[["estimand", "value", "low", "high"]].to_string())
+page = senseprobe.report(result, "report.html")
+```
+"""
+
+GROUPS = {
+    "Releases": "load build build_shard join verify diff restore publish pull import_release Release Diff",
+    "Authoring": "lint count preview Finding",
+    "Scores": "score plant replay load_result compare slice report metrics Result Comparison Figure Design",
+    "Annotation": "annotate Agreement Adjudication",
+    "Errors": "SenseprobeError AnnotationError DamagedRelease DeclarationError LexiconError ModelError ReleaseError ResultError",
+}
+
+
+def page() -> str:
+    """Return the page, in Markdown."""
+    return "\n".join([HEAD, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    for title, names in GROUPS.items():
+        yield f"## {title}\n"
+        for name in names.split():
+            yield from _entry(f"senseprobe.{name}", getattr(senseprobe, name))
+
+
+def _entry(name: str, thing: object) -> Iterator[str]:
+    """Yield the Markdown of a function, a class with what it offers, or a namespace with its functions."""
+    yield f"### {name}\n"
+    if inspect.ismodule(thing):
+        yield _text(thing.__doc__)
+        for each in thing.__all__:
+            yield from _function(f"{name}.{each}", getattr(thing, each), "####")
+    elif inspect.isclass(thing):
+        yield _text(thing.__doc__)
+        if not issubclass(thing, Exception):
+            yield from _members(thing)
+    else:
+        yield from _function("", thing, "")
+
+
+def _members(kind: type) -> Iterator[str]:
+    for name, member in vars(kind).items():
+        doc = inspect.getdoc(member)
+        if name.startswith("_") or not doc or not (inspect.isfunction(member) or isinstance(member, property)):
+            continue
+        signature = "" if isinstance(member, property) else _signature(member)
+        yield f"- `.{name}{signature}`: {doc.partition(chr(10) * 2)[0].replace(chr(10), ' ')}"
+    yield ""
+
+
+def _function(name: str, function: object, level: str) -> Iterator[str]:
+    if level:
+        yield f"{level} {name}\n"
+    short = getattr(function, "__name__", "")
+    yield f"```text\n{short}{_signature(function)}\n```\n"
+    yield _text(function.__doc__)
+
+
+def _signature(function: object) -> str:
+    """Return a signature as it is written, with the types as they are in the source."""
+    signature = inspect.signature(typing.cast("typing.Callable[..., object]", function))
+    parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "self"]
+    text = str(signature.replace(parameters=parameters)).replace("'", "")
+    text = re.sub(r"<function (\w+) at 0x[0-9a-f]+>|<built-in function (\w+)>", r"\1\2", text)
+    return re.sub(r"\b(?:collections\.abc|typing|pathlib|senseprobe(?:\.\w+)*)\.", "", text)
+
+
+def _text(doc: str | None) -> str:
+    """Return a docstring as Markdown: names in one pair of backticks."""
+    return inspect.cleandoc(doc or "").replace("``", "`") + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

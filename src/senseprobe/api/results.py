@@ -1,0 +1,215 @@
+"""Read results, report them, compare models, and look at parts of a result.
+
+A result is given as a file (``RESULT.json``) or as a `Result` that `score` returned.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from senseprobe.errors import ResultError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from senseprobe.evaluate.reporting.document import Document
+    from senseprobe.evaluate.reporting.inputs import ReportInput
+    from senseprobe.evaluate.reporting.significance import ModelComparison
+    from senseprobe.evaluate.reporting.slice_tables import ResultSlice
+    from senseprobe.evaluate.result import Result
+
+    ResultSource: TypeAlias = str | Path | Result
+
+_OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
+"""Suffixes of which somebody expects another format; a page without any, or as /dev/stdout, is HTML."""
+
+
+def load_result(path: str | Path) -> Result:
+    """Read a result file, with the scores of its rows if they lie beside it.
+
+    Raises ResultError where it is not a result of senseprobe, or the table is not that of the result.
+    """
+    from senseprobe.evaluate.result import read_result
+    from senseprobe.evaluate.score_tables import read_scores
+
+    result = read_result(Path(path))
+    return replace(result, rows=read_scores(Path(path), result))
+
+
+def report(
+    results: ResultSource | Sequence[ResultSource],
+    out: str | Path | None = None,
+    *,
+    release: str | None = None,
+    markdown: bool = False,
+) -> Path:
+    """Write one self-contained page of results on one release, and return its path.
+
+    `out` is ``report.html`` by default; it is Markdown where its name ends in ``.md``, or with `markdown`. `release` is
+    the release's name or path, where it is not the one that the results name. Raises ResultError where results are
+    damaged or of several releases, or the page cannot be written.
+    """
+    from senseprobe.evaluate.reporting.report import build_report
+
+    path = Path(out or ("report.md" if markdown else "report.html"))
+    sources = _sources(results)
+    _refuse_results(path, sources)
+    _write(path, build_report(_gather(sources, release)), markdown=markdown)
+    return path
+
+
+def describe_results(
+    results: ResultSource | Sequence[ResultSource], *, release: str | None = None
+) -> list[dict[str, Any]]:
+    """Return what ``senseprobe report --json`` prints: each result, and what its figures are compared with."""
+    return [_describe(source) for source in _gather(_sources(results), release)]
+
+
+def _describe(source: ReportInput) -> dict[str, Any]:
+    from senseprobe.evaluate.reporting.significance import assess_equivalence, permute_polarity, read_margin
+
+    margin = read_margin([source])
+    return {
+        **source.result.as_dict(),
+        "nulls": [null.as_dict() for null in permute_polarity(source)],
+        "equivalences": [answer.as_dict() for answer in (assess_equivalence(source, margin) if margin else ())],
+        "controls": [control.as_dict() for control in source.controls],
+        "missing": list(source.missing),
+    }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison:
+    """Results of two models or more on the same rows, each pair of models compared.
+
+    `inputs` are the results with their rows, `pairs` the differences: of the first less the second, in points.
+    """
+
+    inputs: tuple[ReportInput, ...]
+    pairs: tuple[ModelComparison, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the differences as a table: a row for each figure of each pair of models."""
+        import pandas as pd
+
+        return pd.DataFrame([*self._rows()])
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for pair in self.pairs:
+            labels = {side: self.inputs[number - 1].label for side, number in (("first", pair.a), ("second", pair.b))}
+            for difference in pair.comparisons:
+                yield {**labels, **difference.as_dict()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``senseprobe compare --json`` prints."""
+        results = [{"signature": i.result.signature, "model": dict(i.result.model)} for i in self.inputs]
+        return {"results": results, "differences": [pair.as_dict() for pair in self.pairs]}
+
+    def __repr__(self) -> str:
+        """Return the models and how many figures were compared, in a line."""
+        figures = sum(len(pair.comparisons) for pair in self.pairs)
+        return f"<Comparison of {', '.join(source.label for source in self.inputs)}: {figures} differences>"
+
+    def _repr_html_(self) -> str:
+        """Return the differences as a notebook shows them."""
+        columns = ["first", "second", "config", "estimand", "group", "difference", "low", "high", "p_holm"]
+        return str(self.to_frame()[columns].to_html(index=False, na_rep=""))
+
+
+def compare(
+    results: Sequence[ResultSource],
+    out: str | Path | None = None,
+    *,
+    release: str | None = None,
+    markdown: bool = False,
+) -> Comparison:
+    """Compare 2 to 8 models by one scorer on the same rows of a release, each with each.
+
+    With `out` also a page is written, as `report` does. Raises ResultError where results are not of one scorer on the
+    same rows, or the release or the rows are not available.
+    """
+    from senseprobe.evaluate.reporting.report import build_report
+    from senseprobe.evaluate.reporting.significance import compare_results
+
+    sources = _sources(results)
+    if out is not None:
+        _refuse_results(Path(out), sources)
+    inputs = _gather(sources, release)
+    pairs = compare_results(inputs)
+    if out is not None:
+        _write(Path(out), build_report(inputs, pairs), markdown=markdown)
+    return Comparison(tuple(inputs), tuple(pairs))
+
+
+def slice_result(
+    result: ResultSource,
+    words: Mapping[str, str | Sequence[str]] | Sequence[str] = (),
+    *,
+    largest: str | None = None,
+    by: Sequence[str] = (),
+    count: int = 6,
+    release: str | None = None,
+) -> list[ResultSlice]:
+    """Return the figures of the rows that have some words: ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``.
+
+    `words` may also be texts such as ``"quality=rude"``. `largest` names a label (``entailment``, ``contradiction`` or
+    ``neutral``): also the `count` words with the largest mean probability of it, averaged within the slots `by`. Raises
+    ResultError where the result is not of a model of inference, or has no such rows.
+    """
+    from senseprobe.evaluate.estimands.slices import parse_slice
+    from senseprobe.evaluate.reporting.slice_tables import compute_slices
+
+    if isinstance(words, Mapping):
+        values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
+        words = [f"{slot}={value}" for slot, each in values.items() for value in each]
+    (source,) = _gather(_sources(result), release)
+    return compute_slices(source, parse_slice(words), largest=largest, by=tuple(by), count=count)
+
+
+def metrics(name: str | None = None) -> list[dict[str, Any]]:
+    """Return what scorers and estimands declare: of all, or of those called `name`.
+
+    Raises ResultError where nothing has that name.
+    """
+    from senseprobe.evaluate.reporting.metric_docs import describe_metrics, find_metrics
+
+    if name is not None:
+        return find_metrics(name)
+    return [metric for kind in describe_metrics().values() for metric in kind]
+
+
+def _sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:
+    several = [results] if isinstance(results, str | Path) or not isinstance(results, Sequence) else results
+    return [Path(result) if isinstance(result, str) else result for result in several]
+
+
+def _gather(sources: Sequence[Path | Result], release: str | None) -> list[ReportInput]:
+    from senseprobe.evaluate.reporting.inputs import gather_inputs
+
+    return gather_inputs(sources, release)
+
+
+def _refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
+    """Raise ResultError where a page would be written over a result, or over its table of scores."""
+    files = [source for source in sources if isinstance(source, Path) and source.name]
+    protected = {os.path.realpath(file) for source in files for file in (source, source.with_suffix(".parquet"))}
+    real = Path(os.path.realpath(path))  # a link is written through
+    if {path.suffix, real.suffix} & {".json", ".parquet"} or str(real) in protected:
+        raise ResultError(f"{path} is the name of a result: a page ends in .html or .md")
+    if real.suffix in _OTHER_FORMATS:
+        raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
+
+
+def _write(path: Path, document: Document, *, markdown: bool) -> None:
+    from senseprobe.atomic_files import write_whole
+    from senseprobe.evaluate.reporting.document import render_html, render_markdown
+
+    text = render_markdown(document) if markdown or path.suffix == ".md" else render_html(document)
+    try:
+        write_whole(path, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise ResultError(f"cannot write {path}: {error.strerror}") from error

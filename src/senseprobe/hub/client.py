@@ -45,13 +45,6 @@ def read_token() -> str | None:
     return value or None
 
 
-def token_or_empty() -> str:
-    """Return the token, to remove it from messages; empty where there is none that could be sent."""
-    with suppress(ReleaseError):
-        return read_token() or ""
-    return ""
-
-
 def open_client() -> "HfApi":
     """Return the Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names.
 
@@ -228,7 +221,9 @@ def _refused(error: "HfHubHTTPError") -> str:
 
 def _clean(text: str) -> str:
     """Return a server's text as one short line that is safe to print and does not have the token."""
-    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text.replace(token_or_empty() or "\0", "***"))
+    with suppress(ReleaseError):
+        text = text.replace(read_token() or "\0", "***")
+    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text)
     return printable(" ".join(text.split()))[:300].rstrip(".")
 
 

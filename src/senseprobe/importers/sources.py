@@ -14,7 +14,7 @@ import json.scanner
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -280,15 +280,16 @@ def limit_rows(rows: Iterable[Row | None], what: str) -> Iterator[Row]:
         yield row
 
 
-def note_repeats(rows: Sequence[Row], sources: Mapping[str, Source], notes: Notes) -> None:
+def note_repeats(rows: Sequence[Row], sources: Sequence[Source], notes: Notes) -> None:
     """Note each pair of sentences that an earlier row has, of the same or another file."""
+    by_name = {source.name: source for source in sources}
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         earlier = first.setdefault((row["stereo"], row["anti"]), row)
         if earlier is not row:
             own = f"{row['item']}: " if "item" in row else ""
             reason = f"{own}the same pair as in {_location(earlier, row)}"
-            notes.keep(sources[row["source_file"]], int(row["source_line"]), reason)
+            notes.keep(by_name[row["source_file"]], int(row["source_line"]), reason)
 
 
 def _location(row: Row, neighbour: Row) -> str:

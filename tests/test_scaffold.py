@@ -18,7 +18,6 @@ from senseprobe.cli import main
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.project import Layer, built_in
 from senseprobe.scaffold import template
-from senseprobe.scaffold import template as writing
 from senseprobe.scaffold.template import append_item
 
 Run = Callable[..., str]
@@ -160,7 +159,7 @@ def _failing(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
             raise OSError(28, "No space left on device", str(path))
         write_whole(path, data)
 
-    monkeypatch.setattr(writing, "write_whole", write)
+    monkeypatch.setattr(template, "write_whole", write)
 
 
 @pytest.mark.parametrize("at", range(11))

@@ -147,16 +147,16 @@ class Download:
 
     def _chunks(self, answer: Any, name: str, most: int) -> Iterator[bytes]:  # noqa: ANN401 - of httpx, whichever it is
         """Yield the bytes of an answer; raise ReleaseError where they are too many, TimeoutError where too slow."""
-        came, since, before = 0, time.monotonic(), 0
+        received, period_start, received_before = 0, time.monotonic(), 0
         for chunk in answer.iter_raw():
-            came += len(chunk)
-            if came > most:
+            received += len(chunk)
+            if received > most:
                 raise ReleaseError(f"cannot fetch {self.name}: the Hub sends more bytes of {name} than it has")
             yield chunk
-            if (now := time.monotonic()) - since > self.timeout:
-                if came - before < MIN_BYTES_PER_SECOND * (now - since) and came < most:
+            if (now := time.monotonic()) - period_start > self.timeout:
+                if received - received_before < MIN_BYTES_PER_SECOND * (now - period_start) and received < most:
                     raise TimeoutError(name)
-                since, before = now, came
+                period_start, received_before = now, received
 
 
 def has_identity(path: Path, size: int, identity: str) -> bool:

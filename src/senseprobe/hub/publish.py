@@ -118,12 +118,12 @@ def publish(
     with explain_errors(publication.aim):
         if dry_run and (why := why_refused(api, repo)):
             raise ReleaseError(f"cannot {publication.aim}: {why}")
-        there = read_repo(api, repo)
-        plan = publication.plan(there, private=private, gated=gated)
+        state = read_repo(api, repo)
+        plan = publication.plan(state, private=private, gated=gated)
         if cited and plan.commit not in cited:
             raise publication.moved_error(plan.commit, cited)
         if not dry_run:
-            plan = publication.carry_out(plan, there)
+            plan = publication.carry_out(plan, state)
     return plan if dry_run else _verify_published(plan, release)
 
 

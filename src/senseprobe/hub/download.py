@@ -37,6 +37,9 @@ _ATTEMPTS = 5
 
 _AT_ONCE = 4
 
+MAX_FILES = 100_000
+"""Files that are listed of a commit; a release of 10^9 rows has 4,000."""
+
 Entry = tuple[int, str]
 """Size and identity (``sha256:…`` or ``git:…``) of a file."""
 
@@ -169,10 +172,6 @@ def has_identity(path: Path, size: int, identity: str) -> bool:
     blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     blob.update(path.read_bytes())
     return blob.hexdigest() == digest
-
-
-MAX_FILES = 100_000
-"""Files that are listed of a commit; a release of 10^9 rows has 4,000."""
 
 
 @dataclass(frozen=True, slots=True)

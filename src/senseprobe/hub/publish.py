@@ -23,6 +23,8 @@ from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED
 from senseprobe.release.verify import FOREIGN, verify_release
 
+COLUMNS = ("version", "repo", "commit", "content")
+
 _RESERVED_NAMES = {*FOREIGN}
 """Names that git, the Hub and its clients reserve, in every folder."""
 
@@ -50,9 +52,6 @@ def why_not_taken(names: Iterable[str]) -> str | None:
         if ":" in name:  # on Windows it ends the name of a drive
             return f"{printable(name)} has a colon in its name, which the Hub's clients refuse: call the file otherwise"
     return None
-
-
-COLUMNS = ("version", "repo", "commit", "content")
 
 
 def commits_of(path: Path, version: str, repo: str) -> list[str]:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 Gate = Literal["auto", "manual", "no"]
 GATES = ("auto", "manual", "no")
 
+_PROMPT = "extra_gated_prompt:"
+_EXAMPLE = "to try senseprobe with."
+"""The end of the summary that `senseprobe new` writes."""
+
 
 @dataclass(frozen=True, slots=True)
 class RepoState:
@@ -55,11 +59,6 @@ def read_tags(api: "HfApi", repo: str) -> dict[str, str]:
     """Return the commit of each tag of a repository."""
     refs = api.list_repo_refs(repo, repo_type="dataset")
     return {tag.name: check_commit(tag.target_commit) for tag in refs.tags}
-
-
-_PROMPT = "extra_gated_prompt:"
-_EXAMPLE = "to try senseprobe with."
-"""The end of the summary that `senseprobe new` writes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

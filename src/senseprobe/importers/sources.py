@@ -34,6 +34,12 @@ MAX_NOTES = 50_000
 MAX_TEXT = 2_000
 """Characters of a sentence, or of a value about one."""
 
+MAX_ROWS = 200_000
+"""Rows of a config: the largest of sssb has 1,728."""
+
+Row = dict[str, Any]
+"""Values by column. `item` is not a column: it is how notes name a row of a file that may have a single line."""
+
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
 _DELIMITED = re.compile(r"[^a-z0-9]+")
@@ -241,13 +247,6 @@ def csv_text(rows: Sequence[Sequence[object]]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(islice(rows, MAX_LINES))
     return text.getvalue().encode()
-
-
-Row = dict[str, Any]
-"""Values by column. `item` is not a column: it is how notes name a row of a file that may have a single line."""
-
-MAX_ROWS = 200_000
-"""Rows of a config: the largest of sssb has 1,728."""
 
 
 @dataclass(frozen=True, slots=True)

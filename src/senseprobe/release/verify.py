@@ -138,7 +138,6 @@ def is_recipe_intact(findings: Iterable[Finding]) -> bool:
 
 
 def _away_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    """Yield a finding for each config without a file."""
     for config in _configs_away(folder, manifest):
         hint = f"`senseprobe restore {manifest.name}` makes its rows again"
         yield Finding(path=config, code="E402", message="has no rows here", hint=hint)

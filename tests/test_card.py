@@ -242,7 +242,7 @@ def test_licences_that_cannot_be_one_are_named(own: str, lists: list[str], named
 )
 def test_what_is_no_spdx_expression_is_refused(text: str) -> None:
     """And said so that it can be printed."""
-    with pytest.raises(ReleaseError, match="is no SPDX licence expression") as refused:
+    with pytest.raises(ReleaseError, match="is not an SPDX licence expression") as refused:
         alternatives(text)
     assert str(refused.value).isprintable()
 

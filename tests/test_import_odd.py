@@ -402,7 +402,7 @@ def _release(folder: Path, license_: str | None, name: str = "mine") -> str:
 def test_a_licence_is_an_expression_or_none(tmp_path: Path) -> None:
     """None stated is fine, and one that forbids changes, for oneself; what is no expression is told at once."""
     for told in ("banana", "MIT AND banana", "MIT) OR (MIT", "LicenseRef-mine", "MIT\nlicense: x"):
-        with pytest.raises(SenseprobeError, match="is no SPDX licence expression"):
+        with pytest.raises(SenseprobeError, match="is not an SPDX licence expression"):
             _release(tmp_path / "no", told)
     assert not (tmp_path / "no").exists()
     taken = {

@@ -93,7 +93,7 @@ def _parse(expression: str) -> set[frozenset[str]]:
     except (ExpressionError, RecursionError, IndexError):  # the last for "()"
         whole = None
     if whole is None:
-        message = f"{printable(expression[:80])!r} is no SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
+        message = f"{printable(expression[:80])!r} is not an SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
         raise ReleaseError(f"{message} (https://spdx.org/licenses)")
     return _ways(whole)
 

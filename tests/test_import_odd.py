@@ -405,7 +405,7 @@ def _release(folder: Path, license_: str | None, name: str = "mine") -> str:
 def test_a_licence_is_an_expression_or_none(tmp_path: Path) -> None:
     """None stated is fine, and one that forbids changes, for oneself; what is no expression is refused at once."""
     for license_text in ("banana", "MIT AND banana", "MIT) OR (MIT", "LicenseRef-mine", "MIT\nlicense: x"):
-        with pytest.raises(SenseprobeError, match="is no SPDX licence expression"):
+        with pytest.raises(SenseprobeError, match="is not an SPDX licence expression"):
             _release(tmp_path / "no", license_text)
     assert not (tmp_path / "no").exists()
     taken = {

@@ -16,6 +16,7 @@ from simulation import tables
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import contrast_figure, figures
+from senseprobe.evaluate.estimands.base import KernelRows, Tally
 from senseprobe.evaluate.estimands.comparison import (
     Comparison,
     Pair,
@@ -26,7 +27,6 @@ from senseprobe.evaluate.estimands.comparison import (
     compare_kernels,
 )
 from senseprobe.evaluate.estimands.equivalence import Margin
-from senseprobe.evaluate.estimands.base import KernelRows, Tally
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
 from senseprobe.evaluate.estimands.relative import RELATIVE_GROUPS
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS

@@ -274,7 +274,7 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
     ]
     paragraphs += [
         f"Missing for {source.label}: no result of this model on {DATASET} is at hand, and without one its figures "
-        f"cannot be told from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
+        f"cannot be distinguished from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
         for source in probes
         if not source.controls
     ]

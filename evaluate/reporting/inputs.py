@@ -58,7 +58,7 @@ class ReportInput:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
         return kind_of(self.result)
 
-    def drawn_from(self, name: str) -> dict[str, int] | None:
+    def release_levels(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
         if self.release is None or self.result.limit is None:
             return None
@@ -76,7 +76,7 @@ def gather_inputs(paths: Sequence[Path], release: str | None = None) -> list[Rep
         raise ResultError(f"{len(paths)} results: expected 1 to {MAX_RESULTS}" if paths else "no results to report")
     results = {path: read_result(path) for path in paths}
     subjects = [path for path, result in results.items() if not control.is_control(result)] or list(results)
-    _require_one_release([results[path] for path in subjects])
+    _require_same_release([results[path] for path in subjects])
     opened, missing = _open_release(results[subjects[0]], release)
     controls = [result for path, result in results.items() if path not in subjects]
     inputs = [_read_input(path, results[path], opened, controls, missing) for path in subjects]
@@ -85,7 +85,7 @@ def gather_inputs(paths: Sequence[Path], release: str | None = None) -> list[Rep
     return inputs
 
 
-def _require_one_release(results: Sequence[Result]) -> None:
+def _require_same_release(results: Sequence[Result]) -> None:
     names = sorted({str(result.release["name"]) for result in results})
     if len(names) > 1 or len({result.release["content"] for result in results}) > 1:
         releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"

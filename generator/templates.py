@@ -116,8 +116,8 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
 
 
 def _likely_kind(merged: Mapping[str, Any]) -> str:
-    """Return the kind that front matter looks most like; the first kind takes what no other does."""
-    return next(name for name in reversed(KINDS) if KINDS[name].is_likely(merged))
+    """Return the kind that front matter looks most like: the first one, unless a later one fits."""
+    return next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
 
 
 Section = tuple[int, str]

@@ -1,7 +1,7 @@
 """Rows that are words of an association test, each in a sentence."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 
@@ -42,10 +42,7 @@ class AssociationKind(RowKind[AssociationFront]):
     """Words of an association test, each in a sentence; estimands of pairs do not apply to them."""
 
     front_type = AssociationFront
-
-    def is_likely(self, keys: Mapping[str, Any]) -> bool:
-        """Return whether there is a key `test`."""
-        return "test" in keys
+    own_key = "test"
 
     def check_references(self, front: AssociationFront, checker: ReferenceChecker) -> None:
         """Check that test, word and class are columns, and that the role is one of X, Y, A and B."""

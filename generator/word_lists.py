@@ -91,7 +91,7 @@ class FieldSpec(_Open):
 
 
 class Schema(_Open):
-    """The columns of a list in order, and which of them tell its rows apart."""
+    """The columns of a list in order, and those that identify a row."""
 
     fields: tuple[FieldSpec, ...]
     primary_key: tuple[str, ...] = Field(default=("word",), alias="primaryKey")

@@ -1,7 +1,7 @@
 """What the library inflect answers, for words that no table decides.
 
 Loading it takes up to two seconds, so its answers are cached in the folder of WordNet, in a file for each version of
-inflect that may be deleted at any time. Answers of our own rules are not cached, since the rules may change.
+inflect that may be deleted at any time. Answers of the rules here are not cached, since rules may change.
 """
 
 import atexit

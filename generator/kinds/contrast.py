@@ -63,7 +63,7 @@ class ContrastFront(Front):
 
     @property
     def claimed_sense(self) -> Sense:
-        """The sense that the target is said to have."""
+        """The sense that the front matter claims for the target."""
         return self.sense
 
 

@@ -5,14 +5,12 @@ from typing import Literal
 
 import pyarrow as pa
 
-from senseprobe.generator.config import Config
 from senseprobe.generator.kinds.base import RowKind
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.references import ReferenceChecker
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Binding, ExpectMembers, Front
 from senseprobe.generator.word_lists import WordLists
-from senseprobe.records import Design
 
 _SETS = ("X", "Y", "A", "B")
 
@@ -61,7 +59,3 @@ class AssociationKind(RowKind[AssociationFront]):
             return {**cells, "sentence": side.text, "span": rows.spans(side)}
 
         return rows.gather(selection, tuple(rows.block.slots), make)
-
-    def complete_design(self, design: Design, config: Config) -> Design:
-        """Return the design as it is."""
-        return design

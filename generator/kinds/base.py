@@ -47,9 +47,9 @@ class RowKind(ABC, Generic[FrontT]):
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return the columns that only rows of this kind have, for a selection of a frame's rows."""
 
-    @abstractmethod
     def complete_design(self, design: Design, config: Config) -> Design:
-        """Return the design with what only rows of this kind have, as their estimands."""
+        """Return the design with what only rows of this kind have, as their estimands: nothing, unless overridden."""
+        return design
 
 
 def cell_columns(rows: FrameRows, selection: RowSelection, texts: Mapping[str, str | None]) -> dict[str, pa.Array]:

@@ -138,7 +138,7 @@ def near_zero(evidence: Sequence[Evidence]) -> Section:
                 found.setdefault(key, [None] * len(evidence))[number] = answer
     told = (
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
-        f"lies within {margin.told} of it. {margin.reason}"
+        f"lies within {margin.text} of it. {margin.reason}"
     )
     without = _without_neutral(evidence, {key[:2] for key in found})
     left = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""

@@ -389,3 +389,5 @@ ACCURACY = Accuracy(
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")
 CONTRADICTION = _mean_of("contradiction", 2, "the second sentence cannot be true where the first is")
+PROBES = (NET_NEUTRAL, NET_NEUTRAL_FILLER, FRACTION_NEUTRAL, T_50, T_50_FILLER, T_70, T_70_FILLER)
+ANSWERS = (ACCURACY, ENTAILMENT, CONTRADICTION)

@@ -12,23 +12,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.estimands.base import Estimand
 from senseprobe.evaluate.estimands.gap import GAP, GAPS
-from senseprobe.evaluate.estimands.nli import (
-    ACCURACY,
-    CONTRADICTION,
-    ENTAILMENT,
-    FRACTION_NEUTRAL,
-    NET_NEUTRAL,
-    NET_NEUTRAL_FILLER,
-    T_50,
-    T_50_FILLER,
-    T_70,
-    T_70_FILLER,
-)
-from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCE_HALF
-from senseprobe.evaluate.estimands.pronoun import PRONOUN_BASELINE, PRONOUN_INTERACTION, PRONOUN_STEREOTYPE
-from senseprobe.evaluate.estimands.relative import RELATIVE, RELATIVE_GROUPS, RELATIVE_MEAN, SPREAD
+from senseprobe.evaluate.estimands.nli import ANSWERS, PROBES
+from senseprobe.evaluate.estimands.preference import PREFERENCES
+from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
+from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS, RELATIVE_GROUPS
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, MATCHED_CONTRAST, UNMATCHED
-from senseprobe.evaluate.estimands.stereoset import ICAT, ICAT_MICRO, LMS, LMS_MICRO, SS, SS_MICRO
+from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.plugins import HERE, Catalogue, Unfit, blamed, clause
 from senseprobe.records import Design, Figure
 
@@ -55,33 +44,15 @@ CATALOGUE = Catalogue(
     Estimand,
     "estimand",
     (
-        PREFERENCE,
-        PREFERENCE_HALF,
-        RELATIVE,
-        RELATIVE_MEAN,
-        SPREAD,
-        PRONOUN_STEREOTYPE,
-        PRONOUN_BASELINE,
-        PRONOUN_INTERACTION,
+        *PREFERENCES,
+        *RELATIVE_ESTIMANDS,
+        *PRONOUN_ESTIMANDS,
         MATCHED_CONTRAST,
         UNMATCHED,
-        LMS,
-        LMS_MICRO,
-        SS,
-        SS_MICRO,
-        ICAT,
-        ICAT_MICRO,
-        NET_NEUTRAL,
-        NET_NEUTRAL_FILLER,
-        FRACTION_NEUTRAL,
-        T_50,
-        T_50_FILLER,
-        T_70,
-        T_70_FILLER,
+        *STEREOSET_ESTIMANDS,
+        *PROBES,
         GAP,
-        ACCURACY,
-        ENTAILMENT,
-        CONTRADICTION,
+        *ANSWERS,
     ),
     _admit,
 )
@@ -93,15 +64,7 @@ FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS)
 
 
 _NOT_INSTALLED = Estimand(
-    id="",
-    title="",
-    low=-50,
-    high=50,
-    direction="",
-    source="",
-    says="",
-    cannot_say="",
-    origin="a plug-in that is not installed",
+    id="", title="", low=-50, high=50, direction="", source="", says="", cannot_say="", origin="not installed"
 )
 
 

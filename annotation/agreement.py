@@ -18,7 +18,7 @@ from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
-from senseprobe.statistics import DRAWS, Agreeing, IntArray, agreement_between, agreement_within
+from senseprobe.statistics import DRAWS, AgreementEstimate, IntArray, agreement_between, agreement_within
 
 BY = ("all", "sentence", "stratum", "annotator", "word", "group", "groups")
 """What a figure is about: everything; one role; one stratum; one annotator against the others; one target word; those
@@ -226,7 +226,7 @@ class _Measuring:
         return _figure(table, by, level, "cross-kappa", found, len({*own, *others}))
 
 
-def _figure(table: Table, by: str, level: str, measure: str, found: Agreeing, annotators: int) -> Figure:
+def _figure(table: Table, by: str, level: str, measure: str, found: AgreementEstimate, annotators: int) -> Figure:
     """A figure, told to nine digits behind the point, on which all processors agree."""
     value, low, high, same, same_low, same_high = (
         None if number is None else round(number, 9)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from senseprobe.messages import SHOWN, listed, printable, shortened
+from senseprobe.messages import MAX_LISTED, listed, printable, shortened
 
 KINDS = {
     "task": "entries that are no task, left out",
@@ -60,7 +60,7 @@ class Faults:
         self._counts[kind] = self._counts.get(kind, 0) + count
         named = self._examples.setdefault(kind, [])
         text = printable(shortened(example))
-        if text and len(named) < SHOWN and text not in named:
+        if text and len(named) < MAX_LISTED and text not in named:
             named.append(text)
 
     def count(self, kind: str) -> int:

@@ -16,7 +16,7 @@ from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, printable
-from senseprobe.release.markup import prose
+from senseprobe.release.markup import escape_markdown
 
 _COLUMNS: Mapping[str, str] = {
     "row": "the row's id in the release",
@@ -112,7 +112,7 @@ def _page(
     yield f"# What people said of {plan.release}\n"
     rows = len({each.row for each in annotations})
     answered = f"answers of {counted(people, 'annotator')} on {rows} of {counted(len(plan.items), 'row')}"
-    yield f"Project {prose(plan.project)}: {answered}, a line for each answer."
+    yield f"Project {escape_markdown(plan.project)}: {answered}, a line for each answer."
     yield "The sentences state stereotypes, which are wrong and hurtful.\n"
     yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
     yield "in which order.\n"
@@ -122,7 +122,7 @@ def _page(
     if left_out:
         yield f"Left out: {'; '.join(f'{count} {what}' for what, count in left_out.items())}.\n"
     if groups := group_counts(annotations):
-        told = ", ".join(f"{prose(group)} ({count})" for group, count in groups.items())
+        told = ", ".join(f"{escape_markdown(group)} ({count})" for group, count in groups.items())
         yield f"Groups that five annotators or more said to belong to: {told}.\n"
     yield "Pseudonyms are not anonymity: do not try to find out who is who."
 
@@ -130,7 +130,7 @@ def _page(
 def _table(first: str, second: str, rows: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield f"| {first} | {second} |"
     yield "|---|---|"
-    yield from (f"| `{name}` | {prose(text)} |" for name, text in rows)
+    yield from (f"| `{name}` | {escape_markdown(text)} |" for name, text in rows)
     yield ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.api import open_catalogue
-from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.dataset import ResolvedDataset
 
 PAGE = """# The association tests
 
@@ -90,7 +90,7 @@ class Counts:
         return list(self.sources)
 
 
-def count(catalogue: Catalogue) -> Counts:
+def count(catalogue: ResolvedDataset) -> Counts:
     """Words from the list, sentences from the rows that the templates make."""
     found = catalogue.lists.get("association")
     assert found is not None  # noqa: S101 - both templates were resolved against it
@@ -105,7 +105,7 @@ def count(catalogue: Catalogue) -> Counts:
     )
 
 
-def sentences(catalogue: Catalogue, config: str) -> Counter[Row]:
+def sentences(catalogue: ResolvedDataset, config: str) -> Counter[Row]:
     """Rows of a config by test and role."""
     found: Counter[Row] = Counter()
     for batch in catalogue.rows(catalogue.config(config)):

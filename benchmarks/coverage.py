@@ -22,8 +22,8 @@ from simulation.size import (
     RELATIVE_TESTS,
     SCATTERS,
     SizeCell,
-    relative_sizes,
-    sizes,
+    simulate_relative_sizes,
+    simulate_sizes,
 )
 
 PAGE = """# Coverage of the intervals, size of the tests
@@ -104,11 +104,11 @@ def main() -> int:
         print(f"{cell.design:35} {cell.estimand:19} {cell.mix:7} {cell.truth:5g}  {entry(cell)}", flush=True)
         boundary.append(cell)
     tests: list[SizeCell] = []
-    for test in sizes(options.draws, options.seed):
+    for test in simulate_sizes(options.draws, options.seed):
         print(f"{test.test}, {test.design}, {test.mix}: {rejected(test)}", flush=True)
         tests.append(test)
     groups: list[SizeCell] = []
-    for test in relative_sizes(options.draws, options.seed):
+    for test in simulate_relative_sizes(options.draws, options.seed):
         print(f"{test.test}, {test.design}, {test.mix}: {rejected(test)}", flush=True)
         groups.append(test)
     if options.write:
@@ -193,14 +193,14 @@ def claims() -> Iterator[str]:
     """How often the tests of groups may reject, by scatter: a clause each."""
     by_limits: dict[tuple[float, float], list[str]] = {}
     for scatter in SCATTERS:
-        by_limits.setdefault((scatter.one, scatter.many), []).append(scatter.name)
+        by_limits.setdefault((scatter.single, scatter.family), []).append(scatter.name)
     for (one, many), names in sorted(by_limits.items()):
         yield f"{100 * one:g} % of one group, {100 * many:g} % of any group and of `spread` at {' and '.join(names)}"
 
 
 def over(cells: Sequence[Cell]) -> str:
     """How much wider than they need be intervals are: a sentence."""
-    asked = sorted((cell for cell in cells if cell.asked), key=lambda cell: cell.covered)
+    asked = sorted((cell for cell in cells if cell.required), key=lambda cell: cell.covered)
     wide = [cell for cell in asked if cell.covered > 0.975]
     middle, most = asked[len(asked) // 2], asked[-1]
     return (

@@ -33,7 +33,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from senseprobe.api import open_catalogue
-from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.word_lists import Word
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import ROWS_PER_FILE, write_rows
@@ -48,24 +48,24 @@ Own = Mapping[str, tuple[str, str]]
 START = 4
 
 
-def lists_of(catalogue: Catalogue) -> Lists:
+def lists_of(catalogue: ResolvedDataset) -> Lists:
     """The words of each slot with what rivals need of them: print, slug, article phrase, end of the filler's span."""
     slots = catalogue.configs[0].blocks[0].slots
     return {slot: [_facts(catalogue, word) for word in words] for slot, words in slots.items()}
 
 
-def _facts(catalogue: Catalogue, word: Word) -> Words:
+def _facts(catalogue: ResolvedDataset, word: Word) -> Words:
     phrase = catalogue.english.a(word).replace("\x1f", "")
     return {**word.columns, "word": str(word), "slug": word.slug, "phrase": phrase, "end": START + len(word)}
 
 
-def own_columns(catalogue: Catalogue) -> dict[str, tuple[str, str]]:
+def own_columns(catalogue: ResolvedDataset) -> dict[str, tuple[str, str]]:
     """The columns that the template adds: name to slot and column."""
     columns = catalogue.configs[0].blocks[0].block.front.columns
     return {name: (text.partition(".")[0], text.partition(".")[2]) for name, text in columns.items()}
 
 
-def senseprobe(catalogue: Catalogue, folder: Path, *, hashed: bool = False) -> None:
+def senseprobe(catalogue: ResolvedDataset, folder: Path, *, hashed: bool = False) -> None:
     """As `build` writes a config's rows; `hashed` also computes the content hash, as `build` does."""
     config = catalogue.configs[0]
     schema = design_schema(catalogue.design(config)).with_metadata({"release": "benchmark"})

@@ -13,8 +13,8 @@ from pathlib import Path
 from time import process_time
 
 from senseprobe import api
-from senseprobe.generator.dataset import Catalogue
-from senseprobe.generator.exclusions import LeftOut
+from senseprobe.generator.dataset import ResolvedDataset
+from senseprobe.generator.exclusions import ExcludedRows
 from senseprobe.release import parquet
 from senseprobe.release.schema import design_schema
 
@@ -28,15 +28,15 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     plain = api.open_catalogue("nli-occupation")
     config = max(plain.configs, key=lambda each: each.size)
-    out = LeftOut(tuple(range(0, config.size, config.size // REJECTED)), ("",))
-    filtered = replace(plain, rejected={config.name: out})
+    out = ExcludedRows(tuple(range(0, config.size, config.size // REJECTED)), ("",))
+    filtered = replace(plain, exclusions={config.name: out})
     taken = [(seconds(filtered), seconds(plain)) for _ in range(rounds)]
     with_verdicts, without = (min(times) for times in zip(*taken, strict=True))
     ratio = with_verdicts / without
     print(f"{config.size:,} rows: {without:.2f} s, with {REJECTED:,} rejected {with_verdicts:.2f} s, {ratio:.3f} of it")
 
 
-def seconds(catalogue: Catalogue) -> float:
+def seconds(catalogue: ResolvedDataset) -> float:
     """Processor time that it takes to write the rows of the largest config."""
     config = max(catalogue.configs, key=lambda each: each.size)
     with tempfile.TemporaryDirectory() as folder:

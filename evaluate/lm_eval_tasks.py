@@ -18,7 +18,7 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.estimands.base import KernelRows
 from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
 from senseprobe.messages import printable
-from senseprobe.release.markup import Value, dump
+from senseprobe.release.markup import Value, dump_yaml
 from senseprobe.release.release import Release
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) 
         "dataset_path": "json",
         "dataset_kwargs": {"data_files": {"test": file}},
     }
-    _write(folder / f"{config}.yaml", dump(head) + _FORM + dump({"metadata": metadata}))
+    _write(folder / f"{config}.yaml", dump_yaml(head) + _FORM + dump_yaml({"metadata": metadata}))
     return Task(name, config, len(pairs.table), pairs.tally.left_out)
 
 
@@ -178,7 +178,7 @@ def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str
             "task": [task.name for task in tasks],
             "metadata": _metadata(release),
         }
-        _write(folder / "_group.yaml", dump(group))  # no config has a name that begins so
+        _write(folder / "_group.yaml", dump_yaml(group))  # no config has a name that begins so
     manifest = release.manifest
     licence = printable(str(manifest.data["card"].get("license") or "not named"))
     told = {"name": manifest.name, "content": manifest.content, "licence": licence, "canary": _canary(release)}

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.fitness import Fitness
-from senseprobe.messages import SHOWN, counted
+from senseprobe.messages import MAX_LISTED, counted
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
 
@@ -235,7 +235,7 @@ class _Unscored(BaseModel):
     model_config = ConfigDict(strict=True)
 
     rows: Annotated[int, Field(ge=1)]
-    first: Annotated[list[str], Field(max_length=SHOWN)]
+    first: Annotated[list[str], Field(max_length=MAX_LISTED)]
 
 
 class _Form(BaseModel):

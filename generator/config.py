@@ -1,31 +1,31 @@
-"""Templates resolved against word lists: slots are words, bindings are slots or rows, frames are segments."""
+"""What templates become when they are resolved: slots are words, bindings are slots or words, frames are segments."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from senseprobe.generator.schema import Block, Frame, Template
 from senseprobe.generator.segments import CompiledFrame, Segment
-from senseprobe.generator.templates import Block, Frame, Template
 from senseprobe.generator.word_lists import Word
 from senseprobe.release.schema import Kind
 
-Bound = str | Word
-"""What a role puts in the place of a name: a slot's word, by the slot's name, or always the same word."""
+ResolvedBinding = str | Word
+"""What a name stands for in a role: the words of the slot with this name, or always the same word."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFrame:
     """A frame, compiled; `target` is the segment that prints the block's target, None where the block has none.
 
-    `said` holds what segments said so far: by segment and role, or an empty text where all roles say the same, the text
-    of each combination of the block's words, and the length of its article. A frame that is put into a block of other
-    words needs an empty one.
+    `rendered` caches the texts of segments: by segment and role (an empty text where all roles render alike), the text
+    for each combination of the block's words, and the length of its article. A frame that moves to a block of other
+    words needs an empty cache.
     """
 
     frame: Frame
     compiled: CompiledFrame
     target: Segment | None
-    said: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = field(
+    rendered: dict[tuple[int, str], dict[tuple[int, ...], tuple[str, int]]] = field(
         default_factory=dict, compare=False, repr=False
     )
 
@@ -36,7 +36,7 @@ class ResolvedBlock:
 
     block: Block
     slots: Mapping[str, tuple[Word, ...]]
-    roles: Mapping[str, Mapping[str, Bound]]
+    roles: Mapping[str, Mapping[str, ResolvedBinding]]
     frames: tuple[ResolvedFrame, ...]
 
     @property
@@ -49,27 +49,27 @@ class ResolvedBlock:
         """Rows of the block."""
         return self.product * len(self.frames)
 
-    def names(self, role: str) -> dict[str, Bound]:
-        """What each name stands for in a role: bindings hide slots."""
+    def names(self, role: str) -> dict[str, ResolvedBinding]:
+        """Return what each name stands for in a role: bindings hide slots."""
         return {**{slot: slot for slot in self.slots}, **self.roles[role]}
 
     def words(self, role: str, name: str) -> tuple[Word, ...]:
-        """Every word that a name can stand for in a role."""
+        """Return every word that a name can stand for in a role."""
         bound = self.names(role)[name]
         return (bound,) if isinstance(bound, Word) else self.slots[bound]
 
     def reads(self, role: str, names: Iterable[str]) -> tuple[str, ...]:
-        """The slots, in declared order, on which what the names stand for depends."""
+        """Return the slots, in declared order, whose words the names stand for in a role."""
         bound = self.names(role)
-        found = {bound[name] for name in names if not isinstance(bound[name], Word)}
-        return tuple(slot for slot in self.slots if slot in found)
+        slots = {bound[name] for name in names if not isinstance(bound[name], Word)}
+        return tuple(slot for slot in self.slots if slot in slots)
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """One template file's rows, not yet expanded.
+    """The rows of a template file, not yet expanded.
 
-    `columns` maps those that the template adds to their types; `full` names all that hold something in every row.
+    `columns` maps those that the template adds to their types; `full` names the columns without nulls.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Config:
 
     @property
     def kind(self) -> Kind:
-        """What a row is: a pair of sentences, a premise and its hypothesis, or a word in a sentence."""
+        """The kind of the rows."""
         return self.blocks[0].block.front.kind
 
     @property
@@ -90,6 +90,6 @@ class Config:
 
 
 def reference(text: str | None, slots: Iterable[str]) -> tuple[str, str] | None:
-    """``slot.column`` of a declared slot as its two parts; None where the text is a literal."""
+    """Return the two parts of ``slot.column`` where the slot is declared; None where the text is a literal."""
     slot, dot, column = (text or "").partition(".")
     return (slot, column) if dot and slot in slots else None

@@ -1,7 +1,8 @@
-"""How much a config holds, without expanding it: rows, distinct sentences, tokens.
+"""Counts the rows, distinct sentences and tokens of a config without expanding it.
 
-A sentence depends on the slots that it reads, and those combinations are far fewer than rows. Where they are few enough
-each is made once, and what is told is exact; else it is an upper bound, made from the texts of single segments.
+A sentence depends on the slots that it reads, and there are far fewer combinations of their words than rows. Where they
+are few enough, each sentence is rendered once and counts are exact; otherwise they are upper bounds, computed from the
+texts of single segments.
 """
 
 import hashlib
@@ -9,28 +10,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
-from senseprobe.generator.product import Picked
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.segments import CompiledFrame
 
 MOST_SENTENCES = 1_000_000
-"""Combinations of words, over all frames and roles of a config, up to which every sentence is made."""
+"""Combinations of words, over all frames and roles of a config, up to which every sentence is rendered."""
 
 _BATCH = 8_192
 
 Tokenize = Callable[[Sequence[str]], int]
-"""How many tokens some texts have."""
+"""Returns the number of tokens of some texts."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Count:
-    """What a config holds.
+    """Counts of a config. All are counted before verdicts; `left_out` is the number of rows that verdicts leave out.
 
-    - `rows`: before verdicts, as are all other numbers but `left_out`: how many of them verdicts leave out.
-    - `sentences`: distinct ones, over all roles.
-    - `tokens`, `distinct_tokens`: runs of what is not blank, in the sentences of all rows, and in the distinct ones;
-      None where not even a bound can be told, since a segment reads too many slots.
-    - `exact`: whether these are counts; else they are upper bounds.
+    - `sentences`: distinct sentences, over all roles.
+    - `tokens`, `distinct_tokens`: runs of non-blank characters in the sentences of all rows, and in the distinct ones;
+      None where not even a bound is known, since a segment reads too many slots.
+    - `exact`: whether these are counts; otherwise they are upper bounds.
     - `tokenizer_tokens`: tokens of the distinct sentences by a tokenizer; None without one, or where not `exact`.
     """
 
@@ -45,9 +45,9 @@ class Count:
 
 
 def count(config: Config, tokenize: Tokenize | None = None, progress: Callable[[int], None] | None = None) -> Count:
-    """What a config holds; `progress` is told how many more sentences were made.
+    """Count a config; `progress` is called with the number of sentences rendered since its last call.
 
-    Raises DeclarationError where a frame cannot be rendered.
+    Raise DeclarationError where a frame cannot be rendered.
     """
     views = [*_views(config)]
     if sum(view.n for view in views) > MOST_SENTENCES:
@@ -57,14 +57,14 @@ def count(config: Config, tokenize: Tokenize | None = None, progress: Callable[[
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A role's sentences of a frame: one for each combination of the words that they read."""
+    """The sentences of a role and a frame: one for each combination of the words that they read."""
 
     rows: FrameRows
     role: str
 
     @property
     def read(self) -> ResolvedBlock:
-        """The block as if it had only the slots that are read."""
+        """The block with only the slots that are read."""
         block = self.rows.block
         return replace(block, slots={slot: block.slots[slot] for slot in self.rows.reads(self.role)})
 
@@ -75,18 +75,18 @@ class _View:
 
     @property
     def times(self) -> int:
-        """In how many rows each of the combinations is."""
+        """The number of rows that have the same combination."""
         return self.rows.block.product // self.n
 
     def texts(self) -> Iterator[list[str]]:
-        """The sentences, of which some may be alike, in batches."""
+        """Yield the sentences in batches; some may be equal."""
         read = self.read
         for start in range(0, read.product, _BATCH):
-            picked = Picked.rows(read, start, min(start + _BATCH, read.product))
-            yield self.rows.side(self.role, picked).text.to_pylist()
+            selection = RowSelection.rows(read, start, min(start + _BATCH, read.product))
+            yield self.rows.side(self.role, selection).text.to_pylist()
 
     def segments(self) -> Iterator["_View"]:
-        """Each segment as if it were a sentence."""
+        """Yield each segment as if it were a sentence."""
         for segment in self.rows.frame.compiled.segments:
             alone = ResolvedFrame(self.rows.frame.frame, CompiledFrame((segment,), ()), None)
             yield _View(FrameRows(self.rows.config, self.rows.block, alone), self.role)
@@ -104,9 +104,9 @@ def _frames(config: Config) -> int:
 
 
 def _exact(config: Config, views: list[_View], tokenize: Tokenize | None, progress: Callable[[int], None]) -> Count:
-    # A million sentences may be long: a digest of each is enough to know it again.
+    # A million sentences may be long: a digest of each is enough to recognize it.
     seen: set[bytes] = set()
-    tokens = distinct = asked = 0
+    tokens = distinct = tokenizer_tokens = 0
     for view in views:
         times = view.times
         for texts in view.texts():
@@ -119,7 +119,7 @@ def _exact(config: Config, views: list[_View], tokenize: Tokenize | None, progre
                     seen.add(digest)
                     distinct += size
                     new.append(text)
-            asked += tokenize(new) if tokenize and new else 0
+            tokenizer_tokens += tokenize(new) if tokenize and new else 0
             progress(len(texts))
     return Count(
         rows=config.size,
@@ -128,35 +128,31 @@ def _exact(config: Config, views: list[_View], tokenize: Tokenize | None, progre
         tokens=tokens,
         distinct_tokens=distinct,
         exact=True,
-        tokenizer_tokens=asked if tokenize else None,
+        tokenizer_tokens=tokenizer_tokens if tokenize else None,
     )
 
 
 def _bound(config: Config, views: list[_View]) -> Count:
-    """No two combinations are known to make the same sentence, and each blank may begin a token."""
-    per_view = [_tokens_at_most(view) for view in views]
-    known = None not in per_view
+    """Return upper bounds: all combinations may make different sentences, and each blank may begin a token."""
+    per_view = [_most_tokens(view) for view in views]
+    bounded = None not in per_view
     return Count(
         rows=config.size,
         frames=_frames(config),
         sentences=sum(view.n for view in views),
-        tokens=sum((n or 0) * view.times for n, view in zip(per_view, views, strict=True)) if known else None,
-        distinct_tokens=sum(n or 0 for n in per_view) if known else None,
+        tokens=sum((n or 0) * view.times for n, view in zip(per_view, views, strict=True)) if bounded else None,
+        distinct_tokens=sum(n or 0 for n in per_view) if bounded else None,
         exact=False,
     )
 
 
-def _tokens_at_most(view: _View) -> int | None:
-    """A bound on the tokens of all combinations: the first one of each, and one more for each blank in a segment."""
+def _most_tokens(view: _View) -> int | None:
+    """Return a bound on the tokens of all combinations: one for each, and one more for each blank in a segment."""
     total = view.n
     for segment in view.segments():
         if segment.n > MOST_SENTENCES:
             return None
-        blanks = sum(_blanks(text) for texts in segment.texts() for text in texts)
+        # At each run of blanks in a text one token may begin.
+        blanks = sum(len(f"x{text}x".split()) - 1 for texts in segment.texts() for text in texts)
         total += blanks * (view.n // segment.n)
     return total
-
-
-def _blanks(text: str) -> int:
-    """Runs of blanks: at each of them one token may begin."""
-    return len(f"x{text}x".split()) - 1

@@ -1,4 +1,4 @@
-"""A dataset ready to expand: declarations read, resolved and checked against what they expect."""
+"""A dataset ready to expand: its declarations are read, resolved and checked against what they expect."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,66 +8,70 @@ import pyarrow as pa
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config
-from senseprobe.generator.design import design_of, levels_of
+from senseprobe.generator.design import count_levels, derive_design
 from senseprobe.generator.english import English, Guess
-from senseprobe.generator.exclusions import LeftOut, emptied, is_gone, rejected, without
+from senseprobe.generator.exclusions import ExcludedRows, drop_rows, exhausted_words, is_exhausted, read_exclusions
 from senseprobe.generator.expand import expand
 from senseprobe.generator.resolve import resolve
+from senseprobe.generator.schema import Dataset
 from senseprobe.generator.segments import environment
-from senseprobe.generator.templates import Dataset, read_dataset
-from senseprobe.generator.word_lists import WordLists, show
+from senseprobe.generator.templates import read_dataset
+from senseprobe.generator.word_lists import WordLists
+from senseprobe.generator.yaml_source import format_path
 from senseprobe.project import Layer, built_in
 from senseprobe.records import Design, Finding
 from senseprobe.release.annotation_record import ANNOTATION, read_annotation
 
 
 @dataclass(frozen=True, slots=True)
-class Catalogue:
-    """A dataset with its lists, and English as it was guessed so far; `rejected`: by config what verdicts leave out."""
+class ResolvedDataset:
+    """A dataset, its lists, the guesses of English so far, and by config the rows that verdicts leave out."""
 
     dataset: Dataset
     configs: tuple[Config, ...]
     lists: WordLists
     english: English
-    rejected: Mapping[str, LeftOut] = field(default_factory=dict)
+    exclusions: Mapping[str, ExcludedRows] = field(default_factory=dict)
 
     def config(self, name: str) -> Config:
-        """The config called `name`; KeyError if there is none."""
+        """Return the config called `name`; raise KeyError if there is none."""
         return {config.name: config for config in self.configs}[name]
 
     def design(self, config: Config) -> Design:
-        """What evaluation needs to know of the config; no level is its reference of which no row is left."""
-        design, out = design_of(config), self.left_out(config)
-        bare = design.group and design.reference and is_gone(config, out, design.group, design.reference)
-        return replace(design, reference=None) if bare else design
+        """Return what evaluation needs to know of the config; a level without rows is not its reference."""
+        design, excluded = derive_design(config), self.excluded_rows(config)
+        if design.group and design.reference and is_exhausted(config, excluded, design.group, design.reference):
+            return replace(design, reference=None)
+        return design
 
     def levels(self, config: Config) -> dict[str, int]:
-        """How many levels each of its factors has in the rows that are not left out."""
-        return levels_of(config, [*emptied(config, out)] if (out := self.left_out(config)) else ())
+        """Return how many levels each factor of the config has in the rows that are not left out."""
+        excluded = self.excluded_rows(config)
+        return count_levels(config, [*exhausted_words(config, excluded)] if excluded else ())
 
-    def left_out(self, config: Config) -> LeftOut:
-        """The rows of a config that verdicts leave out."""
-        return self.rejected.get(config.name, LeftOut())
+    def excluded_rows(self, config: Config) -> ExcludedRows:
+        """Return the rows of a config that verdicts leave out."""
+        return self.exclusions.get(config.name, ExcludedRows())
 
     def rows(self, config: Config, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of a config from `start` to `stop` (default: all), in order, but those that verdicts leave out.
+        """Yield the rows of a config from `start` to `stop` (default: all), in order, without those left out.
 
-        Both numbers count before verdicts, so that a range is the same whatever is decided of its rows.
+        Both numbers count rows before verdicts, so that verdicts do not change what a range means.
         """
-        batches, out = expand(config, self.lists, start, stop), self.left_out(config)
-        return without(batches, start, out) if out else batches
+        batches, excluded = expand(config, self.lists, start, stop), self.excluded_rows(config)
+        return drop_rows(batches, start, excluded) if excluded else batches
 
 
-def lists_of(layer: Layer) -> WordLists:
-    """The lists that a dataset of this layer sees; a built-in dataset never sees a user's list."""
+def open_word_lists(layer: Layer) -> WordLists:
+    """Return the lists that a dataset of this layer sees; a built-in dataset never sees a user's list."""
     folders = dict.fromkeys(folder.resolve() for folder in (layer.wordlists, built_in().wordlists))
     return WordLists(tuple(folders))
 
 
 def open_dataset(
     folder: Path, lists: WordLists, frozen: Mapping[Guess, str] | None = None, only: str | None = None
-) -> Catalogue:
-    """The dataset in `folder`; DeclarationError with every mistake of every file.
+) -> ResolvedDataset:
+    """Return the dataset in `folder`; raise DeclarationError with every mistake of every file.
 
     `frozen` are the guesses of a release; `only` reads one config and leaves the others alone.
     """
@@ -79,30 +83,29 @@ def open_dataset(
     for template in dataset.templates:
         try:
             config = resolve(template, lists, env)
-            findings.extend(_unexpected(config))
+            findings.extend(_check_expected(config))
             configs.append(config)
         except DeclarationError as error:
             findings.extend(error.findings)
-    out: Mapping[str, LeftOut] = {}
+    exclusions: Mapping[str, ExcludedRows] = {}
     try:
-        out = rejected(configs, folder)
-        read_annotation(folder / ANNOTATION, f"{show(folder)}/{ANNOTATION}")
+        exclusions = read_exclusions(configs, folder)
+        read_annotation(folder / ANNOTATION, f"{format_path(folder)}/{ANNOTATION}")
     except DeclarationError as error:
         findings.extend(error.findings)
     if findings:
         raise DeclarationError(list(dict.fromkeys(findings)))
-    return Catalogue(dataset, tuple(configs), lists, english, out)
+    return ResolvedDataset(dataset, tuple(configs), lists, english, exclusions)
 
 
-def _unexpected(config: Config) -> Iterator[Finding]:
+def _check_expected(config: Config) -> Iterator[Finding]:
     block = config.template.blocks[0]
-    expect = block.front.expect
-    noun = "members" if config.kind == "association" else "pairs"
-    line, column = block.place("expect", noun)
+    expected, noun = block.front.expected, block.front.expected.noun
+    line, column = block.locate("expect", noun)
     messages = []
-    if config.size != expect.rows:
-        messages.append(f"expands to {config.size} {noun}, `expect` says {expect.rows}")
-    if expect.published not in (None, expect.rows) and not expect.reason:
-        messages.append(f"{expect.published} {noun} were published: say why they differ in `reason`")
+    if config.size != expected.rows:
+        messages.append(f"expands to {config.size} {noun}, `expect` says {expected.rows}")
+    if expected.published not in (None, expected.rows) and not expected.reason:
+        messages.append(f"{expected.published} {noun} were published: say why they differ in `reason`")
     for message in messages:
-        yield Finding(path=config.template.shown, line=line, column=column, code="E109", message=message)
+        yield Finding(path=config.template.display_path, line=line, column=column, code="E109", message=message)

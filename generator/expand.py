@@ -1,35 +1,29 @@
-"""Segments and words -> record batches, in a stated order.
+"""Expands a config to record batches, in a fixed order.
 
 Rows come block after block, frame after frame, and for each frame as the product of the slots in declared order, the
 last varying fastest. Nothing is rendered row by row. Any range of rows can be expanded alone.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
 import pyarrow as pa
 
-from senseprobe.generator.columns import association_columns, contrast_columns, inference_columns
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.product import Picked
+from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, constant, glue, join, take
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.release.schema import row_schema
 
 BATCH_ROWS = 262_144
 
-_KINDS: dict[str, Callable[[FrameRows, Picked, WordLists], Mapping[str, pa.Array]]] = {
-    "contrast": contrast_columns,
-    "inference": inference_columns,
-    "association": association_columns,
-}
-
 
 def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Rows `start` to `stop` (half-open; default: to the end) of a config, as batches of at most BATCH_ROWS.
+    """Yield rows `start` to `stop` (half-open; default: to the end) of a config, in batches of at most BATCH_ROWS.
 
-    Batches end where the number of a row is a multiple of BATCH_ROWS, so that whoever writes files of so many rows need
-    not join or cut them. Texts but ids come as dictionaries, and columns that hold something in every row as required.
-    Raises DeclarationError where a frame cannot be rendered, and ValueError for a range outside the config.
+    Batches end where the number of a row is a multiple of BATCH_ROWS, so that files of so many rows can be written
+    without joining or cutting them. Texts except ids are dictionaries; columns without nulls are marked as required.
+    Raise DeclarationError where a frame cannot be rendered, and ValueError for a range outside the config.
     """
     stop = config.size if stop is None else stop
     if not 0 <= start <= stop <= config.size:
@@ -41,42 +35,42 @@ def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = 
             begin, rows = max(start, first), FrameRows(config, block, frame)
             while begin < min(stop, last):
                 end = min(stop, last, (begin // BATCH_ROWS + 1) * BATCH_ROWS)
-                yield _batch(rows, Picked.rows(block, begin - first, end - first), lists)
+                yield _batch(rows, RowSelection.rows(block, begin - first, end - first), lists)
                 begin = end
             first = last
 
 
-def _batch(rows: FrameRows, picked: Picked, lists: WordLists) -> pa.RecordBatch:
+def _batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa.RecordBatch:
     config, block = rows.config, rows.block
     columns = {
-        "id": _ids(config, block, rows.frame, picked),
-        **rows.gather(picked, (), lambda one: {"frame": constant(rows.frame.frame.code, one.n)}),
-        **_KINDS[config.kind](rows, picked, lists),
+        "id": _ids(config, block, rows.frame, selection),
+        **rows.gather(selection, (), lambda some: {"frame": constant(rows.frame.frame.code, some.n)}),
+        **KINDS[config.kind].columns(rows, selection, lists),
     }
     for slot in block.slots:
-        columns |= rows.gather(picked, (slot,), lambda one, slot=slot: {slot: rows.words(slot, one)})  # type: ignore[misc]
+        columns |= rows.gather(selection, (slot,), lambda some, slot=slot: {slot: rows.words(slot, some)})  # type: ignore[misc]
     for name, text in block.block.front.columns.items():
-        columns |= _own(rows, picked, name, text)
+        columns |= _own(rows, selection, name, text)
     names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
     fields = [pa.field(name, columns[name].type, name not in config.full) for name in names]
     return pa.record_batch([columns[name] for name in names], schema=pa.schema(fields))
 
 
-def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, picked: Picked) -> pa.Array:
-    """Ids of rows that differ in the last slot only share all but their end, which is made once for all of them."""
+def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, selection: RowSelection) -> pa.Array:
+    # Rows that differ in the last slot only share the head of their ids, which is made once for all of them.
     *outer, last = block.slots
-    distinct, rows = picked.distinct(outer, block)
+    distinct, rows = selection.distinct(outer, block)
     slugs = {slot: [word.slug for word in words] for slot, words in block.slots.items()}
     heads = [f"{config.name}.{frame.frame.code}", *(take(slugs[slot], distinct.at[slot]) for slot in outer)]
     ends = pa.array([f".{slug}" for slug in slugs[last]], pa.string())
-    return glue([(join(heads, distinct.n, "."), rows), (ends, picked.at[last])])
+    return glue([(join(heads, distinct.n, "."), rows), (ends, selection.at[last])])
 
 
-def _own(rows: FrameRows, picked: Picked, name: str, text: str) -> dict[str, pa.Array]:
-    """A column that the template adds: a list's cells, as they are."""
-    found = reference(text, rows.block.slots)
-    assert found  # noqa: S101 - no template is resolved otherwise
-    slot, column = found
-    kind = pa.bool_() if rows.config.columns[name] == "boolean" else pa.string()
-    cells = pa.array([word.columns[column] for word in rows.block.slots[slot]], kind)
-    return rows.gather(picked, (slot,), lambda one: {name: cells.take(pa.array(one.at[slot]))})
+def _own(rows: FrameRows, selection: RowSelection, name: str, text: str) -> dict[str, pa.Array]:
+    """Return a column that the template adds: a list's cells, unchanged."""
+    parts = reference(text, rows.block.slots)
+    assert parts  # noqa: S101 - no template is resolved otherwise
+    slot, column = parts
+    type_ = pa.bool_() if rows.config.columns[name] == "boolean" else pa.string()
+    cells = pa.array([word.columns[column] for word in rows.block.slots[slot]], type_)
+    return rows.gather(selection, (slot,), lambda some: {name: cells.take(pa.array(some.at[slot]))})

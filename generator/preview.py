@@ -1,4 +1,4 @@
-"""A sample of a config's rows, made alone, as pieces that say which slot they come from and what was guessed."""
+"""A sample of a config's rows, as pieces that name the slot they come from and whether they were guessed."""
 
 import random
 import sys
@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from senseprobe.generator.config import Config, ResolvedBlock
-from senseprobe.generator.dataset import Catalogue
+from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.english import English
 from senseprobe.generator.expand import expand
-from senseprobe.generator.product import Picked
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 
@@ -18,9 +18,9 @@ from senseprobe.generator.word_lists import Word
 class Piece:
     """A stretch of a sentence.
 
-    `slot` is the slot whose word it prints, or the binding where that is always the same word; joined by ``+`` where
-    there are several, and None for what the frame itself says, and for articles. `guessed` says that it is an article,
-    or holds a plural or a verb form, which no list states.
+    `slot` is the slot whose word it prints, or the binding where that is always the same word; several are joined by
+    ``+``; it is None for the frame's own text and for articles. `guessed` is true for an article, a plural or a verb
+    form that no list states.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PreviewRow:
     """A row: its number from 0, its id, and its sentences by role; `left_out` where a verdict leaves it out."""
 
     row: int
@@ -38,76 +38,71 @@ class Shown:
     left_out: bool = False
 
 
-def preview(catalogue: Catalogue, config: Config, n: int, seed: int) -> Iterator[Shown]:
-    """`n` rows of a config (all, where it has no more), drawn with a seed, in order of their numbers.
+def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iterator[PreviewRow]:
+    """Yield `n` rows of a config (all, where it has fewer), sampled with a seed, in order of their numbers.
 
-    Only these rows are made, among them those that verdicts leave out. Raises DeclarationError where a frame cannot be
+    No other row is made; rows that verdicts leave out are among them. Raise DeclarationError where a frame cannot be
     rendered.
     """
-    out = {*catalogue.left_out(config).numbers}
-    for number in _drawn(config.size, n, seed):
-        yield replace(_shown(catalogue, _alone(config, number), number), left_out=number in out)
+    excluded = {*dataset.excluded_rows(config).numbers}
+    for number in _sample_numbers(config.size, n, seed):
+        yield replace(_preview_row(dataset, _single_row(config, number), number), left_out=number in excluded)
 
 
-def _drawn(size: int, n: int, seed: int) -> list[int]:
-    """Numbers of `n` rows, sorted."""
+def _sample_numbers(size: int, n: int, seed: int) -> list[int]:
     if n >= size:
         return [*range(size)]
     source = random.Random(seed)  # noqa: S311 - the same rows for everybody, not secret ones
     if size <= sys.maxsize:
         return sorted(source.sample(range(size), n))
-    drawn: set[int] = set()
-    while len(drawn) < n:  # a range of this length is no sequence to Python
-        drawn.add(source.randrange(size))
-    return sorted(drawn)
+    numbers: set[int] = set()
+    while len(numbers) < n:  # Python cannot sample a range of this length
+        numbers.add(source.randrange(size))
+    return sorted(numbers)
 
 
-def _alone(config: Config, number: int) -> Config:
-    """A config of one row: the one with this number."""
+def _single_row(config: Config, number: int) -> Config:
+    """Return a config of one row, the one with this number."""
     for block in config.blocks:
         for frame in block.frames:
             if number < block.product:
-                at = Picked.rows(block, number, number + 1).at
+                at = RowSelection.rows(block, number, number + 1).at
                 slots = {slot: (words[int(at[slot][0])],) for slot, words in block.slots.items()}
-                return replace(config, blocks=(replace(block, slots=slots, frames=(replace(frame, said={}),)),))
+                return replace(config, blocks=(replace(block, slots=slots, frames=(replace(frame, rendered={}),)),))
             number -= block.product
     raise IndexError(number)
 
 
-def _shown(catalogue: Catalogue, alone: Config, number: int) -> Shown:
-    (row,) = next(expand(alone, catalogue.lists)).to_pylist()
-    block = alone.blocks[0]
-    made = {role: tuple(_pieces(catalogue.english, block, role)) for role in block.roles}
+def _preview_row(dataset: ResolvedDataset, config: Config, number: int) -> PreviewRow:
+    (row,) = next(expand(config, dataset.lists)).to_pylist()
+    block = config.blocks[0]
+    rendered = [tuple(_pieces(dataset.english, block, role)) for role in block.roles]
+    by_text = {"".join(piece.text for piece in pieces): pieces for pieces in reversed(rendered)}
     # Where labels are swapped, a role's sentence is the one that the other role's bindings made.
-    sentences = {role: next(pieces for pieces in made.values() if _text(pieces) == row[role]) for role in made}
-    return Shown(number, row["id"], sentences)
-
-
-def _text(pieces: tuple[Piece, ...]) -> str:
-    return "".join(piece.text for piece in pieces)
+    return PreviewRow(number, row["id"], {role: by_text[row[role]] for role in block.roles})
 
 
 def _pieces(english: English, block: ResolvedBlock, role: str) -> Iterator[Piece]:
     bound = {name: b if isinstance(b, Word) else block.slots[b][0] for name, b in block.names(role).items()}
     for segment in block.frames[0].compiled.segments:
-        (text, article), asked = _rendered(english, segment, bound)
+        (text, article), kinds = _render(english, segment, bound)
         if article:
-            yield Piece(text[:article], None, guessed="a" in asked)
-        yield Piece(text[article:], _slot(block, role, segment), guessed=bool(asked - {"a"}))
+            yield Piece(text[:article], None, guessed="a" in kinds)
+        yield Piece(text[article:], _slot(block, role, segment), guessed=bool(kinds - {"a"}))
 
 
-def _rendered(english: English, segment: Segment, bound: Mapping[str, Word]) -> tuple[tuple[str, int], set[str]]:
-    """The text of a segment, the length of its article, and the kinds of guesses that it needed."""
+def _render(english: English, segment: Segment, bound: Mapping[str, Word]) -> tuple[tuple[str, int], set[str]]:
+    """Return the text of a segment, the length of its article, and the kinds of guesses that it needed."""
     before = dict(english.guesses)
-    english.guesses.clear()  # what has been guessed once is not noted again
-    made = segment.render({name: bound[name] for name in segment.reads})
-    asked = {kind for kind, _ in english.guesses}
+    english.guesses.clear()  # a guess is recorded only the first time
+    text = segment.render({name: bound[name] for name in segment.reads})
+    kinds = {kind for kind, _ in english.guesses}
     english.guesses.update(before)
-    return made, asked
+    return text, kinds
 
 
 def _slot(block: ResolvedBlock, role: str, segment: Segment) -> str | None:
     names = block.names(role)
-    found = {name if isinstance(names[name], Word) else str(names[name]) for name in segment.prints}
+    slots = {name if isinstance(names[name], Word) else str(names[name]) for name in segment.prints}
     order = [*block.slots, *block.roles[role]]
-    return "+".join(sorted(found, key=order.index)) or None
+    return "+".join(sorted(slots, key=order.index)) or None

@@ -1,4 +1,4 @@
-"""Ranges of a product of words, without making the product: which word each row has in each slot."""
+"""Ranges of the product of slots, without making the product: which word each row has in each slot."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,42 +13,44 @@ Indices = npt.NDArray[np.signedinteger]
 Flags = npt.NDArray[np.bool_]
 
 FEW, FEW_OF = 256, 16
-"""So many combinations, or one for so many rows, are all made rather than looked for among the rows."""
+"""Up to FEW combinations, or one for FEW_OF rows, are all made instead of searched among the rows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class RowSelection:
     """Some rows of a product: `at` maps each slot to the index of the word that each of the `n` rows has."""
 
     at: Mapping[str, Indices]
     n: int
     start: int | None = None
     """The number of the first row, where the rows follow one another."""
-    found: dict[tuple[str, ...], tuple["Picked", Indices]] = field(default_factory=dict, compare=False, repr=False)
-    """What was found distinct before, by slots."""
+    cache: dict[tuple[str, ...], tuple["RowSelection", Indices]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """Results of `distinct` by slots."""
 
     @classmethod
-    def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "Picked":
-        """Rows `start` to `stop` of the product of a block's slots; numbers may be as large as they like."""
+    def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "RowSelection":
+        """Return rows `start` to `stop` of the product of a block's slots; numbers may be larger than 64 bits."""
         stride, at = block.product, {}
         for slot, words in block.slots.items():
             stride //= len(words)
             at[slot] = _cycle(len(words), stride, start, stop - start)
         return cls(at, stop - start, start)
 
-    def distinct(self, slots: Sequence[str], block: ResolvedBlock) -> tuple["Picked", Indices]:
-        """Combinations of the words in `slots`, each once, and for each row which of them it has.
+    def distinct(self, slots: Sequence[str], block: ResolvedBlock) -> tuple["RowSelection", Indices]:
+        """Return the distinct combinations of the words in `slots`, and for each row which of them it has.
 
-        Where there are few of them, all are there, whether a row has them or not.
+        Where there are few of them, all are returned, whether a row has them or not.
         """
-        if (key := tuple(slots)) not in self.found:
-            self.found[key] = self._distinct(key, block)
-        return self.found[key]
+        if (key := tuple(slots)) not in self.cache:
+            self.cache[key] = self._distinct(key, block)
+        return self.cache[key]
 
-    def _distinct(self, slots: tuple[str, ...], block: ResolvedBlock) -> tuple["Picked", Indices]:
+    def _distinct(self, slots: tuple[str, ...], block: ResolvedBlock) -> tuple["RowSelection", Indices]:
         sizes = [len(block.slots[slot]) for slot in slots]
-        if prod(sizes) >= 2**62:  # no number that numpy has stands for one of these: each row is taken for another
-            return Picked({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
+        if prod(sizes) >= 2**62:  # too many for numpy's integers: every row counts as distinct
+            return RowSelection({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
         if self.start is not None and slots == tuple(block.slots)[: len(slots)] and prod(sizes) > min(FEW, self.n):
             return self._leading(slots, sizes, block.product // prod(sizes), self.start)
         first, *others = zip(slots, sizes, strict=True) if slots else [("", 1)]
@@ -56,19 +58,21 @@ class Picked:
         codes: Indices = self.at[first[0]].astype(kind, copy=False) if slots else np.zeros(self.n, dtype=kind)
         for slot, size in others:
             codes = codes * size + self.at[slot] if size > 1 else codes
-        found, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
-        return Picked(digits(found, slots, sizes), len(found)), rows
+        distinct, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
+        return RowSelection(digits(distinct, slots, sizes), len(distinct)), rows
 
-    def _leading(self, slots: Sequence[str], sizes: Sequence[int], stay: int, start: int) -> tuple["Picked", Indices]:
-        """Combinations of the first slots, each of which stays for `stay` rows: nothing need be looked for."""
+    def _leading(
+        self, slots: Sequence[str], sizes: Sequence[int], stay: int, start: int
+    ) -> tuple["RowSelection", Indices]:
+        """Return the combinations of the first slots, each of which `stay` rows in succession have."""
         first = start // stay
         rows = _cycle((start + self.n - 1) // stay - first + 1, stay, start - first * stay, self.n)
         codes = np.arange(int(rows[-1]) + 1) + first
-        return Picked(digits(codes, slots, sizes), len(codes)), rows
+        return RowSelection(digits(codes, slots, sizes), len(codes)), rows
 
 
 def digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:
-    """The words that a code stands for; as ``np.unravel_index``, which knows no more than 64 slots."""
+    """Return the words that codes stand for; as ``np.unravel_index``, which is limited to 64 slots."""
     at = {}
     for slot, size in zip(reversed(slots), reversed(sizes), strict=True):
         codes, at[slot] = np.divmod(codes, size)
@@ -76,12 +80,12 @@ def digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[s
 
 
 def _cycle(length: int, stride: int, start: int, n: int) -> Indices:
-    """Which of `length` words rows `start` to ``start + n`` have, if each word stays for `stride` rows in turn."""
+    """Return which of `length` words rows `start` to ``start + n`` have, if each in turn stays for `stride` rows."""
     offset = start % (length * stride)
     if length * stride <= n:
         turn = np.repeat(np.arange(length, dtype=np.int32), stride)
         return np.tile(turn, n // len(turn) + 2)[offset : offset + n]
-    # A stride may be no number that numpy has, but no word stays for longer than there are rows.
+    # A stride may be too large for numpy, but no word stays for longer than there are rows.
     first, stay = min(stride - offset % stride, n), min(stride, max(n, 1))
     words = np.arange((n - first) // stay + 2, dtype=np.int32)
     words = ((words + offset // stride) % length).astype(np.int32)
@@ -89,14 +93,14 @@ def _cycle(length: int, stride: int, start: int, n: int) -> Indices:
 
 
 def _distinct(codes: Indices) -> tuple[Indices, Indices]:
-    """As ``np.unique`` with its inverse; neighbouring rows have neighbouring codes, so that counting beats sorting."""
+    """Return what ``np.unique`` returns with its inverse, but count: neighbouring rows have neighbouring codes."""
     low, high = (int(codes.min()), int(codes.max())) if len(codes) else (0, 0)
     span = high - low + 1
-    if span <= len(codes) // FEW_OF:  # as good as all of them are there
+    if span <= len(codes) // FEW_OF:  # nearly all of them occur
         return np.arange(low, high + 1), codes - low
     if span > 4 * len(codes) + 1:
-        found, rows = np.unique(codes, return_inverse=True)
-        return found, rows
+        distinct, rows = np.unique(codes, return_inverse=True)
+        return distinct, rows
     seen = np.zeros(span, dtype=np.bool_)
     seen[codes - low] = True
     ranks = np.cumsum(seen, dtype=np.int32) - 1

@@ -1,16 +1,16 @@
-"""What a release keeps so that anyone can make its rows again: templates, the lists they use, English as guessed."""
+"""What a release stores so that its rows can be made again: templates, the lists they use, guesses of English."""
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
 from senseprobe.errors import ReleaseError
-from senseprobe.generator.dataset import Catalogue, open_dataset
+from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import Guess
-from senseprobe.generator.licence_check import used_lists
+from senseprobe.generator.licence_check import find_used_lists
 from senseprobe.generator.retired_ids import RETIRED
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.release.annotation_record import ANNOTATION
@@ -18,23 +18,24 @@ from senseprobe.release.verdicts import VERDICTS
 
 _HEADER = ["asked", "text", "answer"]
 _PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
-"""What is read beside templates: other files may be edited without changing the recipe."""
+"""Files that are read besides templates: others may be edited without changing the recipe."""
 
 
-def recipe_files(catalogue: Catalogue) -> dict[str, bytes]:
-    """The recipe's files by path; ask after all rows were made, when every guess is known."""
-    dataset = catalogue.dataset
+def recipe_files(resolved: ResolvedDataset) -> dict[str, bytes]:
+    """Return the recipe's files by path; call it after all rows were made, when every guess is recorded."""
+    dataset = resolved.dataset
     parts = sorted(path for path in dataset.folder.iterdir() if _is_part(path))
     files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in parts}
-    lists = used_lists(dataset, catalogue.lists)
-    if clash := {each.path.name for each in lists if [other.path.name for other in lists].count(each.path.name) > 1}:
-        raise ReleaseError(f"two lists of {dataset.name} are in files called {min(clash)}: rename one of them")
-    files |= {f"wordlists/{each.path.name}": each.path.read_bytes() for each in lists}
+    lists = find_used_lists(dataset, resolved.lists)
+    names = [words.path.name for words in lists]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise ReleaseError(f"two lists of {dataset.name} are in files called {min(repeated)}: rename one of them")
+    files |= {f"wordlists/{words.path.name}": words.path.read_bytes() for words in lists}
     files[f"wordlists/{DESCRIPTOR}"] = _descriptor(lists)
-    bibliographies = [folder / "references.bib" for folder in catalogue.lists.folders]
+    bibliographies = [folder / "references.bib" for folder in resolved.lists.folders]
     if texts := [path.read_bytes() for path in bibliographies if path.is_file()]:
         files["wordlists/references.bib"] = b"\n".join(texts)
-    files["english.csv"] = _english(catalogue.english.guesses)
+    files["english.csv"] = _english(resolved.english.guesses)
     return files
 
 
@@ -44,8 +45,8 @@ def _is_part(path: Path) -> bool:
 
 
 def _descriptor(lists: list[WordList]) -> bytes:
-    """A Frictionless descriptor of the lists that are used, from whichever layers they came."""
-    resources = [each.resource.model_dump(mode="json", by_alias=True, exclude_unset=True) for each in lists]
+    """Return a Frictionless descriptor of the lists, whichever layers they came from."""
+    resources = [words.resource.model_dump(mode="json", by_alias=True, exclude_unset=True) for words in lists]
     text = io.BytesIO()
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False
@@ -57,14 +58,14 @@ def _descriptor(lists: list[WordList]) -> bytes:
 def _english(guesses: Mapping[Guess, str]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([_HEADER, *sorted((*asked, answer) for asked, answer in guesses.items())])
+    writer.writerows([_HEADER, *sorted((*guess, answer) for guess, answer in guesses.items())])
     return text.getvalue().encode()
 
 
 def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
-    """The recipe of a release whose rows were made in parts: theirs is the same but for the answers in `english.csv`.
+    """Return the recipe of a release whose rows were made in parts, whose recipes differ in `english.csv` only.
 
-    Raises ReleaseError where two parts had different answers.
+    Raise ReleaseError where two parts had different answers.
     """
     first, answers = folders[0], dict[Guess, str]()
     for folder in folders:
@@ -81,22 +82,18 @@ def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
     }
 
 
-def open_recipe(folder: Path, dataset: str) -> Catalogue:
-    """The dataset as a release's recipe has it, with its English; ReleaseError where the recipe cannot be read."""
+def open_recipe(folder: Path, dataset: str) -> ResolvedDataset:
+    """Return the dataset of a release's recipe, with its English; raise ReleaseError where it cannot be read."""
     return open_dataset(folder / "templates" / dataset, WordLists((folder / "wordlists",)), _frozen(folder))
 
 
 def _frozen(folder: Path) -> dict[Guess, str]:
-    """The answers that a recipe holds."""
+    """Return the answers in a recipe."""
     try:
-        rows = list(_read_english((folder / "english.csv").read_text(encoding="utf-8")))
+        text = (folder / "english.csv").read_text(encoding="utf-8")
+        header, *rows = csv.reader(io.StringIO(text), strict=True)
+        if header != _HEADER:
+            raise ValueError(f"columns are not {','.join(_HEADER)}")  # noqa: TRY301 - reported like a broken file
+        return {(kind, word): answer for kind, word, answer in rows}
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
         raise ReleaseError(f"{folder / 'english.csv'} cannot be read: {error}") from None
-    return {(asked, text): answer for asked, text, answer in rows}
-
-
-def _read_english(text: str) -> Iterator[tuple[str, str, str]]:
-    header, *rows = csv.reader(io.StringIO(text), strict=True)
-    if header != _HEADER:
-        raise ValueError(f"columns are not {','.join(_HEADER)}")
-    yield from ((asked, word, answer) for asked, word, answer in rows)

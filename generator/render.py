@@ -1,4 +1,4 @@
-"""The sentences of a frame: each segment is evaluated once for each combination of what it reads, then gathered."""
+"""Renders the sentences of a frame: each segment once for each combination of the words that it reads."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,21 +10,21 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.product import Flags, Indices, Picked
+from senseprobe.generator.product import Flags, Indices, RowSelection
 from senseprobe.generator.segments import MAX_SENTENCE, Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
-MOST_KEPT = 100_000
-"""Texts of a segment that are kept from batch to batch: memory must not grow with the number of rows."""
+MAX_STORED_TEXTS = 100_000
+"""Texts of a segment that are cached from batch to batch: memory must not grow with the number of rows."""
 
-Made = Callable[[Picked], Mapping[str, pa.Array]]
-"""Makes columns of the rows that were picked."""
+MakeColumns = Callable[[RowSelection], Mapping[str, pa.Array]]
+"""Returns columns of the rows that are selected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What a segment says: its distinct texts, and for each row which of them, its length and its article's."""
+    """The distinct texts of a segment, and for each row which of them it has, its length and its article's."""
 
     texts: pa.Array
     rows: Indices
@@ -32,7 +32,7 @@ class Piece:
     articles: Indices
 
     @property
-    def said(self) -> pa.Array:
+    def row_texts(self) -> pa.Array:
         """The text of each row."""
         return self.texts.take(pa.array(self.rows))
 
@@ -59,24 +59,24 @@ class FrameRows:
     block: ResolvedBlock
     frame: ResolvedFrame
 
-    def gather(self, picked: Picked, slots: Sequence[str], make: Made) -> dict[str, pa.Array]:
-        """Columns that depend on `slots`: made once for each combination of their words, then gathered.
+    def gather(self, selection: RowSelection, slots: Sequence[str], make: MakeColumns) -> dict[str, pa.Array]:
+        """Return columns that depend on `slots`: made once for each combination of their words, then gathered.
 
-        Texts come as a dictionary of the distinct ones, of which Parquet writes its own.
+        Texts are dictionaries of the distinct ones, which Parquet writes faster than repeated texts.
         """
-        distinct, rows = picked.distinct(slots, self.block)
+        distinct, rows = selection.distinct(slots, self.block)
         return {name: _gathered(column, rows) for name, column in make(distinct).items()}
 
     def reads(self, role: str) -> tuple[str, ...]:
-        """The slots on which the sentence of a role depends, in declared order."""
+        """Return the slots on which the sentence of a role depends, in declared order."""
         return self.block.reads(role, (name for segment in self.frame.compiled.segments for name in segment.reads))
 
-    def side(self, role: str, picked: Picked) -> Side:
-        """The sentences of a role."""
-        start, end, length = (np.zeros(picked.n, dtype=np.int32) for _ in range(3))
+    def side(self, role: str, selection: RowSelection) -> Side:
+        """Return the sentences of a role."""
+        start, end, length = (np.zeros(selection.n, dtype=np.int32) for _ in range(3))
         pieces = []
         for segment in self.frame.compiled.segments:
-            piece = self._evaluate(segment, role, picked)
+            piece = self._evaluate(segment, role, selection)
             if segment is self.frame.target:
                 start, end = length + piece.articles, length + piece.lengths
             length = length + piece.lengths
@@ -84,65 +84,65 @@ class FrameRows:
             pieces.append(piece)
         return Side(tuple(pieces), start, end)
 
-    def sentence(self, role: str, picked: Picked) -> dict[str, pa.Array]:
-        """The columns of a role: its sentences, and the spans of the target in them."""
-        side = self.side(role, picked)
+    def sentence(self, role: str, selection: RowSelection) -> dict[str, pa.Array]:
+        """Return the columns of a role: its sentences, and the spans of the target in them."""
+        side = self.side(role, selection)
         return {role: side.text, f"{role}_span": self.spans(side)}
 
     def spans(self, side: Side) -> pa.Array:
-        """The target's spans; null where the block has no target."""
+        """Return the target's spans; null where the block has no target."""
         parts = [pa.array(side.start, pa.int32()), pa.array(side.end, pa.int32())]
         missing = pa.array(np.full(len(side.start), True)) if self.frame.target is None else None
         return pa.StructArray.from_arrays(parts, names=["start", "end"], mask=missing)
 
-    def bound(self, role: str, name: str, picked: Picked) -> pa.Array:
-        """The words that a name stands for in a role."""
+    def bound(self, role: str, name: str, selection: RowSelection) -> pa.Array:
+        """Return the words that a name stands for in a role."""
         bound = self.block.names(role)[name]
-        return constant(str(bound), picked.n) if isinstance(bound, Word) else self.words(bound, picked)
+        return constant(str(bound), selection.n) if isinstance(bound, Word) else self.words(bound, selection)
 
-    def words(self, slot: str, picked: Picked) -> pa.Array:
-        """The words of a slot."""
-        return take([str(word) for word in self.block.slots[slot]], picked.at[slot])
+    def words(self, slot: str, selection: RowSelection) -> pa.Array:
+        """Return the words of a slot."""
+        return take([str(word) for word in self.block.slots[slot]], selection.at[slot])
 
-    def cell(self, text: str | None, picked: Picked) -> pa.Array:
-        """What front matter says as ``slot.column``, or as a literal: as text."""
-        found = reference(text, self.block.slots)
-        if found is None:
-            return constant(text, picked.n)
-        slot, column = found
+    def cell(self, text: str | None, selection: RowSelection) -> pa.Array:
+        """Return the texts of ``slot.column``, or the same literal for each row."""
+        parts = reference(text, self.block.slots)
+        if parts is None:
+            return constant(text, selection.n)
+        slot, column = parts
         cells = [word.columns[column] for word in self.block.slots[slot]]
-        return take([None if cell is None else str(cell) for cell in cells], picked.at[slot])
+        return take([None if cell is None else str(cell) for cell in cells], selection.at[slot])
 
     def _check_length(self, longest: int) -> None:
         if longest > MAX_SENTENCE:
             message = f"a sentence has {longest} characters, at most {MAX_SENTENCE} are allowed"
             raise DeclarationError([self._finding("E108", message)])
 
-    def _evaluate(self, segment: Segment, role: str, picked: Picked) -> Piece:
+    def _evaluate(self, segment: Segment, role: str, selection: RowSelection) -> Piece:
         slots = self.block.reads(role, segment.reads)
-        distinct, rows = picked.distinct(slots, self.block)
+        distinct, rows = selection.distinct(slots, self.block)
         if slots and segment.is_plain:
             slot_words = self.block.slots[slots[0]]
-            plain = [str(slot_words[place]) for place in distinct.at[slots[0]].tolist()]
+            plain = [str(slot_words[at]) for at in distinct.at[slots[0]].tolist()]
             return self._piece(plain, np.zeros(len(plain), dtype=np.int32), rows)
-        # Roles that bind nothing that is read say the same.
+        # Roles that bind nothing that is read have the same text.
         bound = role if {*segment.reads} & self.block.roles[role].keys() else ""
-        said = self.frame.said.setdefault((id(segment), bound), {})
-        if len(said) > MOST_KEPT:
-            said.clear()
-        found = []
-        for places in _places(distinct, slots):
-            # Other threads may fill it, or clear it, at any time.
-            if (one := said.get(places)) is None:
-                words = {slot: self.block.slots[slot][place] for slot, place in zip(slots, places, strict=True)}
-                one = said[places] = self._render(segment, role, words)
-            found.append(one)
-        texts, articles = zip(*found, strict=True)
+        cache = self.frame.rendered.setdefault((id(segment), bound), {})
+        if len(cache) > MAX_STORED_TEXTS:
+            cache.clear()
+        results = []
+        for positions in _positions(distinct, slots):
+            # Other threads may fill or clear the cache at any time.
+            if (result := cache.get(positions)) is None:
+                words = {slot: self.block.slots[slot][at] for slot, at in zip(slots, positions, strict=True)}
+                result = cache[positions] = self._render(segment, role, words)
+            results.append(result)
+        texts, articles = zip(*results, strict=True)
         return self._piece(texts, np.array(articles, dtype=np.int32), rows)
 
     @staticmethod
     def _piece(texts: Sequence[str], articles: Indices, rows: Indices) -> Piece:
-        """A piece of texts and the lengths of their articles, and of which of them each row has."""
+        """Return a piece of texts and the lengths of their articles, and of which of them each row has."""
         lengths = np.fromiter(map(len, texts), dtype=np.int32, count=len(texts))
         return Piece(pa.array(texts, pa.string()), rows, lengths[rows], articles[rows])
 
@@ -152,11 +152,11 @@ class FrameRows:
         try:
             return segment.render(values)
         except (jinja2.TemplateError, TypeError) as error:
-            shown = ", ".join(f"{name}={word!s}" for name, word in values.items())
-            raise DeclarationError([self._finding("E105", f"cannot be rendered with {shown}: {error}")]) from None
+            words = ", ".join(f"{name}={word!s}" for name, word in values.items())
+            raise DeclarationError([self._finding("E105", f"cannot be rendered with {words}: {error}")]) from None
 
     def _finding(self, code: str, message: str) -> Finding:
-        path = self.config.template.shown
+        path = self.config.template.display_path
         return Finding(path=path, line=self.frame.frame.line, column=1, code=code, message=message)
 
 
@@ -166,41 +166,41 @@ def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
         return column.take(at)
     coded = column.dictionary_encode()
     all_differ = len(coded.dictionary) == len(column)
-    # The places are right by construction: Arrow need not look at each of them.
+    # The indices are valid by construction: Arrow need not check them.
     return pa.DictionaryArray.from_arrays(at if all_differ else coded.indices.take(at), coded.dictionary, safe=False)
 
 
-def _places(picked: Picked, slots: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Each combination, as places in the slots."""
-    return zip(*(picked.at[slot].tolist() for slot in slots), strict=True) if slots else iter([()])
+def _positions(selection: RowSelection, slots: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Yield each combination, as positions in the slots."""
+    return zip(*(selection.at[slot].tolist() for slot in slots), strict=True) if slots else iter([()])
 
 
 def take(texts: list[str] | list[str | None], at: Indices) -> pa.Array:
-    """The texts at these places."""
+    """Return the texts at these positions."""
     return pa.array(texts, pa.string()).take(pa.array(at))
 
 
 def constant(text: str | None, n: int) -> pa.Array:
-    """One text, `n` times."""
+    """Return one text, `n` times."""
     return pa.repeat(pa.scalar(text, pa.string()), n)
 
 
 def flags(array: pa.Array) -> Flags:
-    """A column of booleans as numpy has it."""
-    found: Flags = array.to_numpy(zero_copy_only=False).astype(bool)
-    return found
+    """Return a column of booleans as a numpy array."""
+    values: Flags = array.to_numpy(zero_copy_only=False).astype(bool)
+    return values
 
 
 def glue(parts: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
-    """For each row, the texts of all parts at their places in one; no text is null.
+    """Return for each row the texts of all parts at their positions in one text; no text is null.
 
-    Several times faster than ``join``: all texts are gathered one after another, and of the bounds between them those
-    within a row are left out.
+    Several times faster than ``join``: all texts are gathered one after another, and the bounds within a row are then
+    left out.
     """
     at = np.empty((len(parts[0][1]), len(parts)), dtype=np.int32)
     first = 0
-    for number, (texts, places) in enumerate(parts):
-        np.add(places, first, out=at[:, number], casting="same_kind")
+    for number, (texts, positions) in enumerate(parts):
+        np.add(positions, first, out=at[:, number], casting="same_kind")
         first += len(texts)
     gathered = pa.concat_arrays([texts for texts, _ in parts]).take(pa.array(at.reshape(-1)))
     _, bounds, data = gathered.buffers()
@@ -209,6 +209,6 @@ def glue(parts: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
 
 
 def join(parts: list[pa.Array] | list[str | pa.Array], n: int, between: str = "") -> pa.Array:
-    """The parts of each row in one text; missing parts are left out."""
+    """Return the parts of each row in one text; missing parts are left out."""
     columns = [constant(part, n) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*columns, between, null_handling="skip")

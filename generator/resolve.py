@@ -1,206 +1,44 @@
-"""Holds what front matter refers to (slots, columns, bindings, labels) against what there is.
+"""Resolves a template against word lists: names become words, frames are compiled, and nothing is expanded yet.
 
-Resolves a template against word lists, and finds everything that is wrong with it without expanding it.
-
-All mistakes of a file are told at once.
+All mistakes of a file are reported at once.
 """
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import jinja2
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.config import Bound, Config, ResolvedBlock, ResolvedFrame, reference
-from senseprobe.generator.schema import (
-    AssociationFront,
-    Binding,
-    Condition,
-    ContrastFront,
-    Fixed,
-    InferenceFront,
-    Slot,
-    Text,
-)
-from senseprobe.generator.segments import CompiledFrame, Mistake, Segment, compile_frame
-from senseprobe.generator.templates import Block, Frame, Template
+from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, ResolvedFrame, reference
+from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.references import FindingCollector, Location, ReferenceChecker
+from senseprobe.generator.schema import Binding, Fixed, Frame, Slot, Template, Text
+from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
-from senseprobe.release.schema import FULL, KINDS, row_schema
+from senseprobe.release.schema import FULL, row_schema
 
 _JINJA = frozenset({"and", "elif", "else", "false", "if", "in", "is", "none", "not", "or", "self", "true"})
 _RESERVED = {kind: frozenset(row_schema(kind, ()).names) | {"stereo_score", "anti_score"} for kind in KINDS}
-_GOLD = ("entailment", "neutral", "contradiction")
-_SETS = ("X", "Y", "A", "B")
-
-Location = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Complaints:
-    """Where the mistakes of a block go; `findings` is shared by the blocks of a file."""
-
-    template: Template
-    block: Block
-    findings: list[Finding]
-
-    def find(self, location: Location, code: str, message: str, hint: str = "") -> None:
-        """A mistake at a key of the front matter."""
-        line, column = self.block.place(*location)
-        self._add(line, column, code, message, hint)
-
-    def find_in(self, frame: Frame, mistake: Mistake) -> None:
-        """A mistake in a frame."""
-        self._add(frame.line, frame.column + mistake.column - 1, mistake.code, str(mistake), mistake.hint)
-
-    def _add(self, line: int, column: int, code: str, message: str, hint: str) -> None:
-        path = self.template.shown
-        self.findings.append(Finding(path=path, line=line, column=column, code=code, message=message, hint=hint))
-
-
-def check_names(complaints: Complaints) -> None:
-    """Whether roles, slots, bindings and columns have names that they may have."""
-    front, find = complaints.block.front, complaints.find
-    _check_roles(complaints)
-    reserved = _RESERVED[front.kind]
-    for name in front.slots:
-        if name in reserved:
-            find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
-        elif not _is_name(name) or name in _JINJA:
-            find(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters of ASCII, digits and _")
-    for role, bindings in front.roles.items():
-        for name in bindings:
-            if name in front.slots:
-                find(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
-            elif not _is_name(name) or name in {"frame", *_JINJA}:
-                find(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
-    for name in front.columns:
-        if name in reserved or name in front.slots or not _is_name(name):
-            hint = "letters of ASCII, digits and _, and no column that rows have already"
-            find(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
-
-
-def _is_name(name: str) -> bool:
-    """Python takes some letters for others, as one ligature for two letters: names keep to those that it does not."""
-    return name.isidentifier() and name.isascii()
-
-
-def _check_roles(complaints: Complaints) -> None:
-    front = complaints.block.front
-    if isinstance(front, AssociationFront):
-        return
-    expected = ("stereo", "anti") if isinstance(front, ContrastFront) else ("premise", "hypothesis")
-    bindings = {frozenset(names) for names in front.roles.values()}
-    if set(front.roles) != set(expected) or len(bindings) != 1 or not all(front.roles.values()):
-        message = "roles are `{}` and `{}`, with the same bindings in both, one at least".format(*expected)
-        complaints.find(("roles",), "E102", message)
-
-
-def check_references(complaints: Complaints, draft: ResolvedBlock) -> None:
-    """Whether every slot, column and binding that front matter names is there, and every label is one."""
-    front, find = complaints.block.front, complaints.find
-    known = {*front.slots, *next(iter(front.roles.values()))}
-    for number, name in enumerate(front.generalise):
-        if name in front.generalise[:number]:
-            find(("generalise", number), "E102", f"{name!r} is there twice")
-        if name not in known | {"frame"}:
-            find(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, known))
-    if front.target is not None and front.target not in known:
-        find(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, known))
-    if front.target is None and not (isinstance(front, ContrastFront) and front.unmarked):
-        find(("target",), "E112", "only an unmarked block has no target")
-    check = _References(complaints, draft)
-    for name, text in front.columns.items():
-        check.column_of(text, ("columns", name))
-    match front:
-        case ContrastFront():
-            check.contrast(front)
-        case InferenceFront():
-            check.gold(front.gold)
-        case AssociationFront():
-            check.association(front)
-
-
-@dataclass(frozen=True, slots=True)
-class _References:
-    complaints: Complaints
-    draft: ResolvedBlock
-
-    def contrast(self, front: ContrastFront) -> None:
-        for key, text in (("valence", front.valence), ("stereotype", front.stereotype)):
-            if text is not None:
-                self.column_of(text, (key,))
-        for key, text in (("key", front.sense.key), ("token", front.sense.token)):
-            if text is not None and reference(text, self.draft.slots):
-                self.column_of(text, ("sense", key))
-            elif text is not None and front.sense.lexicon is None:
-                hint = "lexicon: wordnet-3.0"
-                self.complaints.find(("sense", key), "E113", "a literal sense key needs `lexicon`", hint)
-        for key, conditions in (("flip", front.flip), ("contested", front.contested)):
-            for number, condition in enumerate(conditions):
-                self._condition(condition, (key, number))
-
-    def gold(self, text: str) -> None:
-        if reference(text, self.draft.slots):
-            self._values(text, ("gold",), _GOLD)
-        elif text not in _GOLD:
-            self.complaints.find(("gold",), "E105", f"gold is {text!r}", f"one of {', '.join(_GOLD)}, or slot.column")
-
-    def association(self, front: AssociationFront) -> None:
-        for key, text in (("test", front.test), ("word", front.word), ("word_class", front.word_class)):
-            self.column_of(text, (key,))
-        self._values(front.role, ("role",), _SETS)
-
-    def column_of(self, text: str, location: Location) -> bool:
-        """Whether `text` is a reference to a column that there is."""
-        found = reference(text, self.draft.slots)
-        if found is None:
-            hint = nearest(text.partition(".")[0], self.draft.slots)
-            self.complaints.find(location, "E105", f"{text!r} is no slot.column", hint)
-            return False
-        return self._column(*found, location)
-
-    def _values(self, text: str, location: Location, allowed: tuple[str, ...]) -> None:
-        """Whether every cell of a column is one of the values allowed."""
-        found = reference(text, self.draft.slots)
-        if self.column_of(text, location) and found:
-            cells = {str(word.columns[found[1]]) for word in self.draft.slots[found[0]]}
-            for value in sorted(cells - {*allowed}):
-                self.complaints.find(location, "E102", f"{text} holds {value!r}", f"one of {', '.join(allowed)}")
-
-    def _column(self, slot: str, column: str, location: Location) -> bool:
-        columns = self.draft.slots[slot][0].columns
-        if column not in columns:
-            self.complaints.find(location, "E104", f"{slot} has no column {column!r}", nearest(column, columns))
-        return column in columns
-
-    def _condition(self, condition: Condition, location: Location) -> None:
-        for key in condition:
-            slot, _, column = key.partition(".")
-            if slot not in self.draft.slots:
-                self.complaints.find((*location, key), "E105", f"no slot {slot!r}", nearest(slot, self.draft.slots))
-            else:
-                self._column(slot, column or "word", (*location, key))
 
 
 def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
-    """The config of a template; DeclarationError with every mistake of the file."""
+    """Return the config of a template; raise DeclarationError with every mistake of the file."""
     findings: list[Finding] = []
-    resolvers = [_Resolver(Complaints(template, block, findings), lists) for block in template.blocks]
-    blocks = tuple(found for resolver in resolvers if (found := resolver.block_of(env)))
+    resolvers = [_Resolver(FindingCollector(template, block, findings), lists) for block in template.blocks]
+    blocks = tuple(block for resolver in resolvers if (block := resolver.resolve_block(env)))
     first = template.blocks[0].front
     for resolver in resolvers:
-        front, find = resolver.front, resolver.complaints.find
+        front, add = resolver.front, resolver.collector.add
         if list(front.slots) != list(first.slots):
-            find(("slots",), "E102", "every block has the slots of the first one")
+            add(("slots",), "E102", "every block has the slots of the first one")
         if front.kind != first.kind:
-            find(("kind",), "E102", "every block is of the kind of the first one")
+            add(("kind",), "E102", "every block is of the kind of the first one")
         if list(front.columns) != list(first.columns):
-            find(("columns",), "E102", "every block has the columns of the first one")
+            add(("columns",), "E102", "every block has the columns of the first one")
         elif resolver.columns() != resolvers[0].columns():
-            find(("columns",), "E102", "every block has columns of the types that those of the first one have")
+            add(("columns",), "E102", "every block has columns of the types that those of the first one have")
     if not findings:
         findings.extend(_repeated_ids(template, blocks))
     if findings:
@@ -215,12 +53,12 @@ def _full(blocks: tuple[ResolvedBlock, ...]) -> frozenset[str]:
 
 
 def _is_full(block: ResolvedBlock, text: str) -> bool:
-    found = reference(text, block.slots)
-    return found is not None and all(word.columns[found[1]] is not None for word in block.slots[found[0]])
+    parts = reference(text, block.slots)
+    return parts is not None and all(word.columns[parts[1]] is not None for word in block.slots[parts[0]])
 
 
 def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iterator[Finding]:
-    """Two frames with one code, whose slots have words in common, would give two rows one id."""
+    """Yield a finding where two frames with one code and words in common would give two rows one id."""
     seen: dict[str, list[tuple[int, list[set[str]]]]] = {}
     for block in blocks:
         slugs = [{word.slug for word in words} for words in block.slots.values()]
@@ -229,154 +67,208 @@ def _repeated_ids(template: Template, blocks: tuple[ResolvedBlock, ...]) -> Iter
             for line, theirs in others:
                 if all(mine & other for mine, other in zip(slugs, theirs, strict=True)):
                     message = f"the frame on line {line} makes the same ids ({frame.code})"
-                    yield Finding(path=template.shown, line=frame.line, column=1, code="E114", message=message)
+                    yield Finding(path=template.display_path, line=frame.line, column=1, code="E114", message=message)
                     break
             others.append((frame.line, slugs))
 
 
 class _Resolver:
-    """The work of resolving one block."""
+    """Resolves one block."""
 
-    def __init__(self, complaints: Complaints, lists: WordLists) -> None:
-        self.complaints, self.lists = complaints, lists
-        self.block, self.front = complaints.block, complaints.block.front
+    def __init__(self, collector: FindingCollector, lists: WordLists) -> None:
+        self.collector, self.lists = collector, lists
+        self.block, self.front = collector.block, collector.block.front
 
-    def block_of(self, env: jinja2.Environment) -> ResolvedBlock | None:
-        """The block, or None where something that frames depend on is missing."""
-        before = len(self.complaints.findings)
+    def resolve_block(self, env: jinja2.Environment) -> ResolvedBlock | None:
+        """Return the block, or None where something that frames depend on is missing."""
+        before = len(self.collector.findings)
         slots = {name: self._slot(name, slot) for name, slot in self.front.slots.items()}
         roles = {
             role: {name: self._binding(role, name, value) for name, value in bindings.items()}
-            for role, bindings in self.front.roles.items()
+            for role, bindings in self.front.bindings.items()
         }
-        check_names(self.complaints)
-        if len(self.complaints.findings) > before:
+        _check_names(self.collector)
+        if len(self.collector.findings) > before:
             return None
-        resolved: dict[str, dict[str, Bound]] = {
+        resolved: dict[str, dict[str, ResolvedBinding]] = {
             role: {name: bound for name, bound in names.items() if bound is not None} for role, names in roles.items()
         }
         draft = ResolvedBlock(self.block, slots, resolved, ())
-        check_references(self.complaints, draft)
+        _check_references(self.collector, draft)
         self._check_columns(draft)
         frames = tuple(frame for source in self.block.frames if (frame := self._frame(draft, source, env)))
         return ResolvedBlock(self.block, slots, resolved, frames)
 
     def columns(self) -> dict[str, str]:
-        """The types of the columns that the template adds, once the block is resolved."""
+        """Return the types of the columns that the template adds, once the block is resolved."""
         return {name: self._type(text) for name, text in self.front.columns.items()}
 
     def _type(self, text: str) -> str:
-        found = reference(text, self.front.slots)
-        words = self.lists.get(self.front.slots[found[0]].list) if found else None
-        spec = words.columns.get(found[1]) if found and words else None
+        parts = reference(text, self.front.slots)
+        words = self.lists.get(self.front.slots[parts[0]].list) if parts else None
+        spec = words.columns.get(parts[1]) if parts and words else None
         return spec.type if spec else ""
 
     def _check_columns(self, draft: ResolvedBlock) -> None:
         for name, text in self.front.columns.items():
-            found = reference(text, draft.slots)
-            there = found and found[1] in draft.slots[found[0]][0].columns
-            if there and (type_ := self._type(text)) not in ("string", "boolean"):
+            parts = reference(text, draft.slots)
+            exists = parts and parts[1] in draft.slots[parts[0]][0].columns
+            if exists and (type_ := self._type(text)) not in ("string", "boolean"):
                 message = f"{text} is of type {type_}: a row's own columns are string or boolean"
-                self.complaints.find(("columns", name), "E102", message)
+                self.collector.add(("columns", name), "E102", message)
 
-    def _words(self, name: str, location: tuple[str | int, ...]) -> tuple[Word, ...]:
-        found = self.lists.get(name)
-        if found is None:
-            self.complaints.find(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
-        elif not found.words:
-            self.complaints.find(location, "E111", f"{name} has no words")
-        return found.words if found else ()
+    def _words(self, name: str, location: Location) -> tuple[Word, ...]:
+        table = self.lists.get(name)
+        if table is None:
+            self.collector.add(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
+        elif not table.words:
+            self.collector.add(location, "E111", f"{name} has no words")
+        return table.words if table else ()
 
     def _slot(self, name: str, slot: Slot) -> tuple[Word, ...]:
-        find, location = self.complaints.find, ("slots", name, "list")
+        add, location = self.collector.add, ("slots", name, "list")
         words = self._words(slot.list, location)
         if not words:
             return ()
         for column in slot.where:
             if column not in words[0].columns:
                 hint = nearest(column, words[0].columns)
-                find(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
+                add(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
                 return words
-        kept = tuple(word for word in words if all(_holds(word, c, v) for c, v in slot.where.items()))
-        if not kept:
-            find(("slots", name, "where"), "E111", *_unfitting(slot, words))
-        slugs = Counter(word.slug for word in kept)
+        matches = tuple(word for word in words if all(_matches(word, c, v) for c, v in slot.where.items()))
+        if not matches:
+            add(("slots", name, "where"), "E111", *_unmatched(slot, words))
+        slugs = Counter(word.slug for word in matches)
         for twice in sorted(slug for slug, times in slugs.items() if times > 1):
-            find(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
-        return kept
+            add(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
+        return matches
 
-    def _binding(self, role: str, name: str, value: Binding) -> Bound | None:
-        location: tuple[str | int, ...] = ("roles", role, name)
+    def _binding(self, role: str, name: str, value: Binding) -> ResolvedBinding | None:
+        location: Location = ("roles", role, name)
         if isinstance(value, Text):
             return Word.of({"word": value.text})
         if isinstance(value, str):
             if value not in self.front.slots:
-                self.complaints.find(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
+                self.collector.add(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
                 return None
             return value
         assert isinstance(value, Fixed)  # noqa: S101 - the form has no fourth kind of binding
         words = self._words(value.list, location)
-        found = next((word for word in words if word == value.word), None)
-        if words and found is None:
+        match = next((word for word in words if word == value.word), None)
+        if words and match is None:
             message = f"{value.list} has no word {value.word!r}"
-            self.complaints.find(location, "E111", message, nearest(value.word, words))
-        return found
+            self.collector.add(location, "E111", message, nearest(value.word, words))
+        return match
 
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:
         try:
             compiled = compile_frame(env, frame.source)
-        except Mistake as mistake:
-            self.complaints.find_in(frame, mistake)
+        except FrameError as error:
+            self.collector.add_in_frame(frame, error)
             return None
-        mistakes = [*_unknown_names(draft, compiled)]
+        errors = [*_unknown_names(draft, compiled)]
         target = None
-        known = {None, *draft.names(next(iter(draft.roles)))}
-        if not mistakes and self.front.target in known:
+        if not errors and self.front.target in {None, *draft.names(next(iter(draft.roles)))}:
             target, more = _target(self.front.target, compiled)
-            mistakes.extend(more)
-        for each in mistakes:
-            self.complaints.find_in(frame, each)
-        return None if mistakes else ResolvedFrame(frame, compiled, target)
+            errors.extend(more)
+        for mistake in errors:
+            self.collector.add_in_frame(frame, mistake)
+        return None if errors else ResolvedFrame(frame, compiled, target)
 
 
-def _unfitting(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
-    """What no word of a list has that a slot asks for, and what is most like it."""
-    wrong = [(c, v) for c, v in slot.where.items() if not any(_holds(word, c, v) for word in words)]
-    asked = [(c, one) for c, v in wrong for one in (v if isinstance(v, list) else [v])]
-    if not asked:
+def _check_names(collector: FindingCollector) -> None:
+    """Check that the names of roles, slots, bindings and columns are allowed."""
+    front, add = collector.block.front, collector.add
+    _check_roles(collector)
+    reserved = _RESERVED[front.kind]
+    for name in front.slots:
+        if name in reserved:
+            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "rows have a column of it")
+        elif not _is_name(name) or name in _JINJA:
+            add(("slots", name), "E102", f"{name!r} cannot be the name of a slot", "letters of ASCII, digits and _")
+    for role, bindings in front.bindings.items():
+        for name in bindings:
+            if name in front.slots:
+                add(("roles", role, name), "E102", f"{name!r} is a slot already", "give the binding a name")
+            elif not _is_name(name) or name in {"frame", *_JINJA}:
+                add(("roles", role, name), "E102", f"{name!r} cannot be the name of a binding")
+    for name in front.columns:
+        if name in reserved or name in front.slots or not _is_name(name):
+            hint = "letters of ASCII, digits and _, and no column that rows have already"
+            add(("columns", name), "E102", f"{name!r} cannot be the name of a column", hint)
+
+
+def _is_name(name: str) -> bool:
+    # Python normalizes some letters of other scripts to others; names keep to ASCII, where it does not.
+    return name.isidentifier() and name.isascii()
+
+
+def _check_roles(collector: FindingCollector) -> None:
+    front = collector.block.front
+    expected = KINDS[front.kind].roles
+    bindings = {frozenset(names) for names in front.bindings.values()}
+    if expected and (set(front.bindings) != set(expected) or len(bindings) != 1 or not all(front.bindings.values())):
+        message = "roles are `{}` and `{}`, with the same bindings in both, one at least".format(*expected)
+        collector.add(("roles",), "E102", message)
+
+
+def _check_references(collector: FindingCollector, draft: ResolvedBlock) -> None:
+    """Check that every slot, column and binding that front matter names exists, and that labels are valid."""
+    front, add = collector.block.front, collector.add
+    names = {*front.slots, *next(iter(front.bindings.values()))}
+    for number, name in enumerate(front.generalise):
+        if name in front.generalise[:number]:
+            add(("generalise", number), "E102", f"{name!r} is there twice")
+        if name not in names | {"frame"}:
+            add(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, names))
+    if front.target is not None and front.target not in names:
+        add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, names))
+    if front.target is None and front.needs_target:
+        add(("target",), "E112", "only an unmarked block has no target")
+    checker = ReferenceChecker(collector, draft)
+    for name, text in front.columns.items():
+        checker.check_column(text, ("columns", name))
+    KINDS[front.kind].check_references(front, checker)
+
+
+def _unmatched(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
+    """Return a message on the values of `where` that no word of the list has, and a hint."""
+    conditions = [(c, v) for c, v in slot.where.items() if not any(_matches(word, c, v) for word in words)]
+    missing = [(c, value) for c, v in conditions for value in (v if isinstance(v, list) else [v])]
+    if not missing:
         return f"no word of {slot.list} fits all of {dict(slot.where)}", "each fits some word"
-    cells = {str(word.columns[asked[0][0]]) for word in words if word.columns[asked[0][0]] is not None}
-    told = ", ".join(f"{column} {value!r}" for column, value in asked)
-    return f"no word of {slot.list} fits {told}", nearest(str(asked[0][1]), cells)
+    column, value = missing[0]
+    cells = {str(word.columns[column]) for word in words if word.columns[column] is not None}
+    values = ", ".join(f"{column} {value!r}" for column, value in missing)
+    return f"no word of {slot.list} fits {values}", nearest(str(value), cells)
 
 
-def _holds(word: Word, column: str, value: object) -> bool:
-    wanted = value if isinstance(value, list) else [value]
-    return word.columns[column] in wanted
+def _matches(word: Word, column: str, value: object) -> bool:
+    return word.columns[column] in (value if isinstance(value, list) else [value])
 
 
-def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[Mistake]:
+def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[FrameError]:
     for name, column, position in compiled.references:
         for role in draft.roles:
             names = draft.names(role)
             if name not in names:
-                yield Mistake("E105", f"{name!r} is not defined", position, nearest(name, names))
+                yield FrameError("E105", f"{name!r} is not defined", position, nearest(name, names))
                 break
             bound = names[name]
             columns = (bound if isinstance(bound, Word) else draft.slots[bound][0]).columns
             if column is not None and column not in columns:
-                yield Mistake("E104", f"{name} has no column {column!r}", position, nearest(column, columns))
+                yield FrameError("E104", f"{name} has no column {column!r}", position, nearest(column, columns))
                 break
 
 
-def _target(name: str | None, compiled: CompiledFrame) -> tuple[Segment | None, list[Mistake]]:
+def _target(name: str | None, compiled: CompiledFrame) -> tuple[Segment | None, list[FrameError]]:
     if name is None:
         return None, []
     printing = [segment for segment in compiled.segments if name in segment.prints]
     if len(printing) != 1:
         times = "not printed" if not printing else f"printed {len(printing)} times"
-        return None, [Mistake("E112", f"target {name!r} is {times}", hint="a frame prints its target once")]
+        return None, [FrameError("E112", f"target {name!r} is {times}", hint="a frame prints its target once")]
     if printing[0].block:
         hint = "an `{% if %}` may print more than the target: use an inline if"
-        return None, [Mistake("E112", f"target {name!r} is printed inside an if", hint=hint)]
+        return None, [FrameError("E112", f"target {name!r} is printed inside an if", hint=hint)]
     return printing[0], []

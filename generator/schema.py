@@ -1,15 +1,22 @@
-"""The form of what authors write: front matter of the three kinds, and `dataset.yaml`."""
+"""What authors write: the front matter that every kind shares, frames, blocks, templates, and `dataset.yaml`.
 
-from typing import Annotated, Literal
+What front matter of one kind holds besides is in the module of that kind (`kinds/`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
+from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.generator import yaml_source
+from senseprobe.records import Contrast
 from senseprobe.release.schema import Kind
 
 Scalar = str | bool | int | float
 Condition = dict[str, Scalar | list[Scalar]]
-LabelBasis = Literal["occupation", "trait", "both", "none"]
 
 
 class Slot(yaml_source.Model):
@@ -44,32 +51,33 @@ class Sense(yaml_source.Model):
     lexicon: str | None = None
 
 
-class _Published(yaml_source.Model):
+class RowCount(yaml_source.Model):
+    """How many rows a file makes, and how many were published, with the reason where they differ."""
+
+    noun: ClassVar[str]
+    """What a row is called, in the plural; the key that holds the number has this name."""
     published: int | None = None
     cite: str | None = None
     reason: str | None = None
 
+    @property
+    def rows(self) -> int:
+        """Rows of the file, before verdicts."""
+        return int(getattr(self, self.noun))
 
-class Expect(_Published):
-    """How many pairs the file makes, and how many were published, with the reason where they differ."""
 
+class Expect(RowCount):
+    """How many pairs the file makes."""
+
+    noun = "pairs"
     pairs: int
 
-    @property
-    def rows(self) -> int:
-        """Rows of the file, before verdicts."""
-        return self.pairs
 
+class ExpectMembers(RowCount):
+    """How many members of an association test the file makes."""
 
-class ExpectMembers(_Published):
-    """How many members an association file makes, and how many were published, with the reason where they differ."""
-
+    noun = "members"
     members: int
-
-    @property
-    def rows(self) -> int:
-        """Rows of the file, before verdicts."""
-        return self.members
 
 
 class Front(yaml_source.Model):
@@ -86,52 +94,72 @@ class Front(yaml_source.Model):
     columns: dict[str, str] = Field(default_factory=dict)
     accept: dict[str, str] = Field(default_factory=dict)
 
-
-class ContrastFront(Front):
-    """The front matter of a block of stereotype pairs."""
-
-    kind: Literal["contrast"]
-    roles: dict[Literal["stereo", "anti"], dict[str, Binding]]
-    sense: Sense
-    label_basis: LabelBasis
-    expect: Expect
-    valence: str | None = None
-    stereotype: str | None = None
-    flip: list[Condition] = Field(default_factory=list)
-    contested: list[Condition] = Field(default_factory=list)
-    unmarked: bool = False
-
-
-class InferenceFront(Front):
-    """The front matter of a block of premises and hypotheses; `gold` is a label or a reference to a column of them."""
-
-    kind: Literal["inference"]
-    roles: dict[Literal["premise", "hypothesis"], dict[str, Binding]]
-    gold: str
-    expect: Expect
-
-
-class AssociationFront(Front):
-    """The front matter of a block of an association test's words; all four are references."""
-
-    kind: Literal["association"]
-    test: str
-    role: str
-    word: str
-    word_class: str
-    expect: ExpectMembers
+    @property
+    def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
+        """By role, one for each sentence of a row, what its names are bound to."""
+        raise NotImplementedError
 
     @property
-    def roles(self) -> dict[str, dict[str, Binding]]:
-        """A member is one sentence, in which nothing is bound."""
-        return {"sentence": {}}
+    def expected(self) -> RowCount:
+        """How many rows the file should make."""
+        raise NotImplementedError
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether the block must name a target."""
+        return True
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the rows have an answer that counts as stereotyped or as right."""
+        return True
+
+    @property
+    def strata(self) -> Mapping[str, str | None]:
+        """By column of the rows, the reference by which levels are split."""
+        return {}
+
+    @property
+    def claimed_sense(self) -> Sense | None:
+        """The sense of which the front matter says that the target has it."""
+        return None
 
 
-FRONTS: dict[str, type[ContrastFront | InferenceFront | AssociationFront]] = {
-    "contrast": ContrastFront,
-    "inference": InferenceFront,
-    "association": AssociationFront,
-}
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Frame:
+    """A line of a template's body, which begins in `line` at `column`.
+
+    `code` is the frame's id, else 6 hexadecimal digits of its source's sha256.
+    """
+
+    source: str
+    code: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """Front matter and frames; `sources` are the mappings that it was merged from, its own first."""
+
+    front: Front
+    frames: tuple[Frame, ...]
+    sources: tuple[CommentedMap, ...]
+    line: int
+
+    def locate(self, *location: str | int) -> tuple[int, int]:
+        """Return line and column of a key of the front matter, as ``locate("slots", "nation", "list")``."""
+        return yaml_source.locate(self.sources, location, self.line)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Template:
+    """A `.j2` file: the config that has its name."""
+
+    config: str
+    path: Path
+    display_path: str
+    blocks: tuple[Block, ...]
 
 
 class Equivalence(yaml_source.Model):
@@ -152,17 +180,17 @@ class ContrastSpec(yaml_source.Model):
     matched: bool = True
 
 
-_Said = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+_NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class Card(yaml_source.Model):
     """`dataset.yaml`: what a reader must know of the dataset."""
 
-    title: _Said
-    summary: _Said
+    title: _NonEmpty
+    summary: _NonEmpty
     license: str
     languages: list[str]
-    authors: list[_Said] = Field(default_factory=list)
+    authors: list[_NonEmpty] = Field(default_factory=list)
     citation: str
     canary: str
     content_warning: str
@@ -175,3 +203,18 @@ class Card(yaml_source.Model):
     configs: list[str]
     contrasts: list[ContrastSpec] = Field(default_factory=list)
     accept: dict[str, str] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dataset:
+    """A folder of configs, published together under one version."""
+
+    name: str
+    folder: Path
+    card: Card
+    templates: tuple[Template, ...]
+
+    @property
+    def contrasts(self) -> tuple[Contrast, ...]:
+        """The sense contrasts that the dataset declares."""
+        return tuple(Contrast(**spec.model_dump()) for spec in self.card.contrasts)

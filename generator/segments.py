@@ -1,7 +1,7 @@
-"""Turns a frame into segments: literal text, and small templates that each depend on few names.
+"""Compiles a frame to segments: literal text, and small templates that each depend on few names.
 
-One sandboxed, immutable environment; a frame is parsed and compiled once. The whitelist of syntax is the real guard:
-the sandbox alone would let `'a' * 10**9` allocate gigabytes.
+There is one sandboxed, immutable environment; a frame is parsed and compiled once. The whitelist of syntax is the real
+guard: the sandbox alone would let `'a' * 10**9` allocate gigabytes.
 """
 
 import re
@@ -32,8 +32,8 @@ _TAG = re.compile(r"(?=\{[{%])")
 _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
 
-class Mistake(Exception):
-    """A frame that cannot be compiled: a code, a message, and the column from 1."""
+class FrameError(Exception):
+    """The frame cannot be compiled; with a code, a message, and the column from 1."""
 
     def __init__(self, code: str, message: str, column: int = 1, hint: str = "") -> None:
         self.code, self.message, self.column, self.hint = code, message, column, hint
@@ -58,7 +58,7 @@ def _printable(value: object) -> object:
 
 
 def environment(filters: Mapping[str, Callable[[str], str]]) -> jinja2.Environment:
-    """The environment of all frames: strict, sandboxed, without globals, tests or other filters than `filters`."""
+    """Return a strict and sandboxed environment for all frames, without globals and tests, with `filters` only."""
     env = _Sandbox(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_printable, cache_size=0)
     env.globals.clear()
     env.tests.clear()
@@ -77,11 +77,11 @@ def _of_text(name: str, work: Callable[[str], str]) -> Callable[[object], str]:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a frame: `source` evaluates it from the names in `reads`; `prints` are those that it puts out.
+    """A stretch of a frame: `source` evaluates it from the names in `reads`; `prints` are those that it outputs.
 
-    A literal reads nothing. `block` says that the segment is an `{% if %}`, whose text is more than a word. Where the
-    segment is no more than a text or a word, `source` is that text or the word's name, `filters` are what the word goes
-    through, and Jinja, which takes ten times as long, need not be asked.
+    A literal reads nothing. `block` is true for an `{% if %}`, whose text is more than a word. Where the segment is
+    only a text or a word, `source` is that text or the word's name, `filters` are applied to the word, and Jinja, which
+    takes ten times as long, is not used.
     """
 
     source: jinja2.Template | str
@@ -96,9 +96,9 @@ class Segment:
         return isinstance(self.source, str) and bool(self.reads) and not self.filters
 
     def render(self, values: Mapping[str, Word]) -> tuple[str, int]:
-        """The text of the segment, and how many of its characters are the article with its blank.
+        """Return the text of the segment, and how many of its characters are the article with its blank.
 
-        Raises jinja2.TemplateError where a value cannot be printed.
+        Raise jinja2.TemplateError where a value cannot be printed.
         """
         if isinstance(self.source, str) and not self.filters:
             return (str(values[self.source]) if self.reads else self.source), 0
@@ -122,26 +122,26 @@ class CompiledFrame:
 
 
 def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
-    """Parse, check against the whitelist and cut into segments; Mistake where the frame cannot be used."""
+    """Parse a frame, check it against the whitelist and cut it into segments; raise FrameError where it is invalid."""
     if (at := unprintable(source)) is not None:
         odd = source[at]
         name = unicodedata.name(odd, "a control character").lower()
         hint = "write an ordinary blank" if odd.isspace() else "take it out"
-        raise Mistake("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
+        raise FrameError("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
     if comment := _COMMENT.search(source):
         hint = "a name stands at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
-        raise Mistake("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
+        raise FrameError("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
     if len(source) > MAX_SENTENCE:
-        raise Mistake("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
+        raise FrameError("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
     try:
         return _compile(env, source)
     except jinja2.TemplateSyntaxError as error:
-        raise Mistake("E107", f"not a frame: {error.message}", _unclosed(source)) from None
+        raise FrameError("E107", f"not a frame: {error.message}", _unclosed(source)) from None
     except jinja2.TemplateError as error:
-        raise Mistake("E107", f"not a frame: {error.message}") from None
+        raise FrameError("E107", f"not a frame: {error.message}") from None
     except (RecursionError, SyntaxError, ValueError):
-        # Jinja writes Python, whose own limits on nesting and on digits it does not know.
-        raise Mistake("E107", "not a frame: nested too deeply, or a number with too many digits") from None
+        # Jinja writes Python code, which has limits of its own on nesting and on digits.
+        raise FrameError("E107", "not a frame: nested too deeply, or a number with too many digits") from None
 
 
 def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
@@ -152,7 +152,7 @@ def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
         _check(node, env, source)
     segments = tuple(_segment(env, node) for node in _pieces(tree))
     if not segments:
-        raise Mistake("E107", "not a frame: it prints nothing")
+        raise FrameError("E107", "not a frame: it prints nothing")
     return CompiledFrame(segments, tuple(_references(tree, source)))
 
 
@@ -166,17 +166,17 @@ def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
         yield from _walk(child)
 
 
-def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> Mistake:
+def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> FrameError:
     hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and our filters"
-    return Mistake("E106", f"{type(node).__name__} is not allowed in a frame", _tag(node, env, source), hint)
+    return FrameError("E106", f"{type(node).__name__} is not allowed in a frame", _tag(node, env, source), hint)
 
 
 def _tag(node: nodes.Node, env: jinja2.Environment, source: str) -> int:
-    """Column from 1 of the tag that holds the first node of this type: Jinja's nodes know their line only.
+    """Return the column from 1 of the tag with the first node of this type.
 
-    So each tag gets a line of its own.
+    Jinja's nodes know their line only, so each tag gets a line of its own.
     """
-    starts = [0, *(found.start() for found in _TAG.finditer(source))]
+    starts = [0, *(tag.start() for tag in _TAG.finditer(source))]
     tree = env.parse(_TAG.sub("\n", source))
     line = next((same.lineno for same in _walk(tree) if type(same) is type(node)), 1)
     return starts[min(line or 1, len(starts)) - 1] + 1  # some nodes have no line at all
@@ -186,29 +186,31 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
     if isinstance(node, nodes.Filter):
         column = _column(source, node.name)
         if node.name not in env.filters:
-            raise Mistake("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
+            raise FrameError("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
         if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
-            raise Mistake("E106", f"filter {node.name!r} takes no arguments", column)
+            raise FrameError("E106", f"filter {node.name!r} takes no arguments", column)
     changes = isinstance(node, nodes.Compare) or (isinstance(node, nodes.Filter) and node.name != "upfirst")
     if changes and any(inner.name == "a" for inner in node.find_all(nodes.Filter)):
-        raise Mistake("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
+        raise FrameError("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
     if isinstance(node, nodes.Const) and unprintable(str(node.value)) is not None:
-        raise Mistake("E106", "frame holds a control character", _tag(node, env, source))
+        raise FrameError("E106", "frame holds a control character", _tag(node, env, source))
     if isinstance(node, nodes.Const) and isinstance(node.value, float) and not isfinite(node.value):
-        raise Mistake("E106", "a number that is too large", _tag(node, env, source))
+        raise FrameError("E106", "a number that is too large", _tag(node, env, source))
     if isinstance(node, nodes.Const) and node.value is None:
-        raise Mistake("E106", "none cannot be printed or asked for", _column(source, "none"))
+        raise FrameError("E106", "none cannot be printed or asked for", _column(source, "none"))
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:
-        raise Mistake("E106", "an inline if needs an else", _column(source, "if"))
+        raise FrameError("E106", "an inline if needs an else", _column(source, "if"))
     if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
-        raise Mistake("E106", f"{node.attr!r} is asked of something that is no slot", source.find(f".{node.attr}") + 2)
+        raise FrameError(
+            "E106", f"{node.attr!r} is asked of something that is no slot", source.find(f".{node.attr}") + 2
+        )
 
 
 def _column(source: str, word: str) -> int:
-    """Column from 1 of the first such word inside a `{{ }}` or `{% %}`."""
-    inside = _TAG_OR_TEXT.sub(lambda found: found[1] or " ", source)
-    found = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", inside)
-    return found.start() + 1 if found else 1
+    """Return the column from 1 of the first such word inside a `{{ }}` or `{% %}`."""
+    inside = _TAG_OR_TEXT.sub(lambda part: part[1] or " ", source)
+    match = re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", inside)
+    return match.start() + 1 if match else 1
 
 
 def _pieces(tree: nodes.Template) -> Iterator[nodes.Node]:
@@ -237,7 +239,7 @@ def _segment(env: jinja2.Environment, node: nodes.Node) -> Segment:
 
 
 def _prints(node: nodes.Node) -> Iterator[str]:
-    """Names whose words reach the output; those that only decide between outputs do not."""
+    """Yield the names whose words reach the output; those that only choose between outputs do not."""
     match node:
         case nodes.Name():
             yield node.name

@@ -1,4 +1,4 @@
-"""Every sense key that lists and templates claim, held against its lexicon."""
+"""Checks every sense key of lists and templates against its lexicon."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from pathlib import Path
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.config import Config, ResolvedBlock, reference
-from senseprobe.generator.schema import ContrastFront
 from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
@@ -21,7 +20,7 @@ _POS = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjecti
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A key that is said to be a sense of `lemma`, with the part of speech `pos`, in a lexicon; and who says so."""
+    """A claim that `key` is a sense of `lemma` with the part of speech `pos` in a lexicon, and where it is made."""
 
     key: str
     lemma: str
@@ -33,33 +32,36 @@ class Claim:
 
 
 def claims_of_list(words: WordList) -> Iterator[Claim]:
-    """The claims of a list's `sense_*` fields; `lemma_*` overrides the word."""
-    specs = [spec for spec in words.columns.values() if spec.name.startswith("sense_")]
-    cells = Cells(words) if specs else None
-    for spec in specs:
-        lemma = spec.name.replace("sense_", "lemma_", 1)
-        for word in words.words:
-            if (key := word.columns[spec.name]) and cells:
-                said = str(word.columns.get(lemma) or word)
-                column = cells.column(word, spec.name)
-                yield Claim(str(key), said, spec.pos or "", spec.lexicon or "", words.shown, word.line, column)
+    """Yield the claims of a list's `sense_*` fields; `lemma_*` overrides the word."""
+    cells = Cells(words)
+    for spec in (spec for spec in words.columns.values() if spec.name.startswith("sense_")):
+        for word in (word for word in words.words if word.columns[spec.name]):
+            lemma = str(word.columns.get(spec.name.replace("sense_", "lemma_", 1)) or word)
+            yield Claim(
+                str(word.columns[spec.name]),
+                lemma,
+                spec.pos or "",
+                spec.lexicon or "",
+                words.display_path,
+                word.line,
+                cells.column(word, spec.name),
+            )
 
 
 def claims_of_config(config: Config) -> Iterator[Claim]:
-    """The claims of the literal keys in front matter: each is a sense of every word that the target can be."""
+    """Yield the claims of literal keys in front matter: each is a sense of every word that the target can be."""
     for block in config.blocks:
-        front = block.block.front
-        if not isinstance(front, ContrastFront):
+        sense = block.block.front.claimed_sense
+        if sense is None:
             continue
-        sense = front.sense
         for name in ("key", "token"):
             key = getattr(sense, name)
             if key and reference(key, block.slots) is None:
-                line, column = block.block.place("sense", name)
-                # A key without a part of speech is malformed, which the lexicon says of it whatever is asked.
+                line, column = block.block.locate("sense", name)
+                # A key without a part of speech is malformed; the lexicon reports that for any part of speech.
                 pos = _POS.get(key.partition("%")[2][:1], "noun")
                 for lemma in _targets(block):
-                    yield Claim(key, lemma, pos, sense.lexicon or "", config.template.shown, line, column)
+                    yield Claim(key, lemma, pos, sense.lexicon or "", config.template.display_path, line, column)
 
 
 def _targets(block: ResolvedBlock) -> tuple[str, ...]:
@@ -69,7 +71,7 @@ def _targets(block: ResolvedBlock) -> tuple[str, ...]:
 
 
 Recall = Callable[[tuple[object, ...], Callable[[], Iterable[Finding]]], Iterable[Finding]]
-"""The findings that depend on these things: those of an earlier run, or those that are found now."""
+"""Returns the findings that depend on its first argument: those of an earlier run, or those that its second returns."""
 
 
 def check(
@@ -77,10 +79,10 @@ def check(
     recall: Recall = lambda parts, find: find(),
     opened: dict[str, Lexicon] | None = None,
 ) -> tuple[list[Finding], int, int]:
-    """Findings, and how many claims were checked, and how many could not be because their lexicon is not there.
+    """Return findings, the number of claims that were checked, and of those whose lexicon is not installed.
 
-    A lexicon is opened, which takes seconds, only where `recall` does not know what it says of a file's claims; it is
-    then put among those that are `opened`.
+    A lexicon is opened, which takes seconds, only where `recall` has no findings for a file's claims; it is then added
+    to `opened`.
     """
     findings: list[Finding] = []
     checked = unchecked = 0
@@ -88,9 +90,9 @@ def check(
     for (name, _), group in _by_file(claims).items():
         try:
             if not name:
-                findings.extend(map(_homeless, group))
-            elif known := identity(name):
-                findings.extend(recall((known, *group), partial(_wrong, group, name, opened)))
+                findings.extend(map(_without_lexicon, group))
+            elif version := identity(name):
+                findings.extend(recall((version, *group), partial(_check_group, group, name, opened)))
                 checked += len(group)
             else:
                 unchecked += len(group)
@@ -100,15 +102,15 @@ def check(
 
 
 def _by_file(claims: Iterable[Claim]) -> dict[tuple[str, str], list[Claim]]:
-    """The claims by lexicon, which is empty where nothing can be looked up, and by file."""
-    found: dict[tuple[str, str], list[Claim]] = {}
+    """Return the claims by lexicon, which is empty where nothing can be looked up, and by file."""
+    groups: dict[tuple[str, str], list[Claim]] = {}
     for claim in dict.fromkeys(claims):
-        found.setdefault((claim.lexicon if claim.pos else "", claim.path), []).append(claim)
-    return found
+        groups.setdefault((claim.lexicon if claim.pos else "", claim.path), []).append(claim)
+    return groups
 
 
 def identity(name: str) -> str | None:
-    """What tells a lexicon from others of its name, found without opening it; None where it is not there."""
+    """Return what identifies a lexicon and its version, without opening it; None where it is not installed."""
     _, wordnet = wordnet_in(None)
     if name not in LEXICONS or damage(wordnet):
         return None
@@ -117,18 +119,18 @@ def identity(name: str) -> str | None:
 
 @cache
 def _identity(name: str, wordnet: Path, changed: tuple[int, ...]) -> str:
-    """As the lexicon itself says it; the files are read once while nobody changes them."""
+    # The files are read once while nobody changes them.
     return Lexicon(name, wordnet, Vocabulary(wordnet)).identity
 
 
-def _wrong(claims: Iterable[Claim], name: str, opened: dict[str, Lexicon]) -> Iterator[Finding]:
+def _check_group(claims: Iterable[Claim], name: str, opened: dict[str, Lexicon]) -> Iterator[Finding]:
     lexicon = opened[name] = opened.get(name) or Lexicon.open(name)
     for claim in claims:
         for problem in lexicon.check(claim.key, lemma=claim.lemma, pos=claim.pos):
             yield _finding(claim, claim.line, claim.column, _CODES[problem.kind], problem.message, problem.hint)
 
 
-def _homeless(claim: Claim) -> Finding:
+def _without_lexicon(claim: Claim) -> Finding:
     message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
     return _finding(claim, 1, 1, "E305", message, "lexicon: wordnet-3.0, pos: noun")
 

@@ -7,7 +7,6 @@ merge by name in the first one's order. An empty body inherits the first one's f
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,83 +14,29 @@ from ruamel.yaml.comments import CommentedMap
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
-from senseprobe.generator.schema import FRONTS, AssociationFront, Card, ContrastFront, InferenceFront
-from senseprobe.generator.word_lists import show
-from senseprobe.records import Contrast, Finding
-
-AnyFront = ContrastFront | InferenceFront | AssociationFront
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Frame:
-    """A line of a template's body; `code` is its id, else 6 hexadecimal digits of its source's sha256.
-
-    The source begins in `line` at `column`.
-    """
-
-    source: str
-    code: str
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
-    """Front matter and frames; `sources` are the mappings that it was merged from, its own first."""
-
-    front: AnyFront
-    frames: tuple[Frame, ...]
-    sources: tuple[CommentedMap, ...]
-    line: int
-
-    def place(self, *location: str | int) -> tuple[int, int]:
-        """Line and column of a key of the front matter, as ``place("slots", "nation", "list")``."""
-        return yaml_source.place(self.sources, location, self.line)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Template:
-    """A `.j2` file: the config that has its name."""
-
-    config: str
-    path: Path
-    shown: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Dataset:
-    """A folder of configs, published together under one version."""
-
-    name: str
-    folder: Path
-    card: Card
-    templates: tuple[Template, ...]
-
-    @property
-    def contrasts(self) -> tuple[Contrast, ...]:
-        """The matched sense contrasts."""
-        return tuple(Contrast(**spec.model_dump()) for spec in self.card.contrasts)
-
+from senseprobe.generator.kinds import FRONTS, KINDS
+from senseprobe.generator.schema import Block, Card, Dataset, Frame, Front, Template
+from senseprobe.records import Finding
 
 _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 
-OF_RELEASE = frozenset(
+RELEASE_FILE_NAMES = frozenset(
     ["changelog", "citation", "croissant", "licence", "license", "readme", "recipe", "release", "restored", "shard"]
 )
-"""What other files of a release are called, without endings: each config has a folder beside them."""
+"""Names of other files of a release, without endings: a config has a folder beside them."""
 
 
 def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False) -> Dataset:
-    """The dataset in `folder`, or of its templates `only` one; DeclarationError with every mistake of what was read.
+    """Return the dataset in `folder`, with all of its templates or `only` one.
 
-    In the recipe of a release, which is `frozen`, a config may be called as earlier versions let it be.
+    In the recipe of a release, which is `frozen`, configs may have names that earlier versions allowed. Raise
+    DeclarationError with every mistake of the files that were read.
     """
     path = folder / "dataset.yaml"
-    shown = show(path)
-    data = yaml_source.parse(yaml_source.read_text(path, shown), shown)
-    card = yaml_source.validate(Card, data, [data], shown, "E102")
-    findings = [*_card_mistakes(card, folder, shown, data)]
+    display_path = yaml_source.format_path(path)
+    data = yaml_source.read_mapping(path)
+    card = yaml_source.validate(Card, data, [data], display_path, "E102")
+    findings = [*_check_card(card, folder, display_path, data)]
     if frozen:
         findings = [finding for finding in findings if finding.code != "E126"]
     templates = []
@@ -105,24 +50,21 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
     return Dataset(name=folder.name, folder=folder, card=card, templates=tuple(templates))
 
 
-def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> Iterator[Finding]:
-    def finding(message: str, *location: str | int, hint: str = "") -> Finding:
-        line, column = yaml_source.place([data], location)
-        return Finding(path=shown, line=line, column=column, code="E102", message=message, hint=hint)
+def _check_card(card: Card, folder: Path, display_path: str, data: CommentedMap) -> Iterator[Finding]:
+    def finding(message: str, *location: str | int, hint: str = "", code: str = "E102") -> Finding:
+        line, column = yaml_source.locate([data], location)
+        return Finding(path=display_path, line=line, column=column, code=code, message=message, hint=hint)
 
-    there = {path.stem for path in folder.glob("*.j2")}
-    for config in sorted(there - set(card.configs)):
+    files = {path.stem for path in folder.glob("*.j2")}
+    for config in sorted(files - set(card.configs)):
         hint = "every template of the folder is published"
         yield finding(f"{config}.j2 is not among `configs`", "configs", hint=hint)
     for number, config in enumerate(card.configs):
         if not _CONFIG.fullmatch(config):
             yield finding(f"{config!r} cannot be the name of a config", "configs", number)
-        if config.casefold() in OF_RELEASE:
-            hint = f"rename {config}.j2"
-            yield replace(
-                finding(f"{config!r} is the name of another file of a release", "configs", number, hint=hint),
-                code="E126",
-            )
+        if config.casefold() in RELEASE_FILE_NAMES:
+            message = f"{config!r} is the name of another file of a release"
+            yield finding(message, "configs", number, hint=f"rename {config}.j2", code="E126")
     for number, spec in enumerate(card.contrasts):
         for side, config in (("a", spec.a), ("b", spec.b)):
             if config not in card.configs:
@@ -130,9 +72,9 @@ def _card_mistakes(card: Card, folder: Path, shown: str, data: CommentedMap) -> 
 
 
 def read_template(path: Path) -> Template:
-    """The template in `path`; DeclarationError with every mistake of its front matter."""
-    shown = show(path)
-    sections = _sections(yaml_source.read_text(path, shown), shown)
+    """Return the template in `path`; raise DeclarationError with every mistake of its front matter."""
+    display_path = yaml_source.format_path(path)
+    sections = _sections(yaml_source.read_text(path, display_path), display_path)
     blocks: list[Block] = []
     findings: list[Finding] = []
     (top, _), body = sections[0]  # what is missing is missing in the first block
@@ -140,50 +82,49 @@ def read_template(path: Path) -> Template:
     for (line, front), body in sections:
         frames = tuple(_frames(body)) or inherited
         if not frames:
-            findings.append(Finding(path=shown, line=body[0], column=1, code="E103", message="block has no frames"))
+            findings.append(
+                Finding(path=display_path, line=body[0], column=1, code="E103", message="block has no frames")
+            )
         try:
-            own = yaml_source.parse(front, shown, line)
+            own = yaml_source.parse(front, display_path, line)
             first = first or own
-            model = _front(_inherit(first, own), (own, first), shown, top)
+            model = _front(_inherit(first, own), (own, first), display_path, top)
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
-                break  # without what they inherit, the other blocks would be full of mistakes that are none
+                break  # without what they inherit, the other blocks would report mistakes that are none
             continue
         blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
     if findings:
         raise DeclarationError(list(dict.fromkeys(findings)))
-    return Template(config=path.stem, path=path, shown=shown, blocks=tuple(blocks))
+    return Template(config=path.stem, path=path, display_path=display_path, blocks=tuple(blocks))
 
 
-def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], shown: str, line: int) -> AnyFront:
+def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_path: str, line: int) -> Front:
     kind = merged.get("kind")
     if kind is None or (isinstance(kind, str) and kind in FRONTS):
-        return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, shown, "E102", line)
-    likely, place = _likely_kind(merged), yaml_source.place(sources, ("kind",), line)
-    hint = f"kind: {', '.join(FRONTS)}"
-    findings = [
-        Finding(path=shown, line=place[0], column=place[1], code="E102", message=f"no kind {kind!r}", hint=hint)
-    ]
+        return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, display_path, "E102", line)
+    likely = _likely_kind(merged)
+    at, column = yaml_source.locate(sources, ("kind",), line)
+    message, hint = f"no kind {kind!r}", f"kind: {', '.join(FRONTS)}"
+    findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
     try:
-        yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, shown, "E102", line)
+        yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, display_path, "E102", line)
     except DeclarationError as error:
         findings.extend(error.findings)
     raise DeclarationError(findings)
 
 
 def _likely_kind(merged: Mapping[str, Any]) -> str:
-    """The form to hold front matter against that does not say its kind."""
-    if "test" in merged:
-        return "association"
-    roles = merged.get("roles")
-    return "inference" if "gold" in merged or (isinstance(roles, Mapping) and "premise" in roles) else "contrast"
+    """Return the kind that front matter looks most like; the first kind takes what no other does."""
+    return next(name for name in reversed(KINDS) if KINDS[name].is_likely(merged))
 
 
 Section = tuple[int, str]
+"""The line where a part of the file begins, and its text."""
 
 
-def _sections(text: str, shown: str) -> list[tuple[Section, Section]]:
+def _sections(text: str, display_path: str) -> list[tuple[Section, Section]]:
     parts: list[tuple[int, list[str]]] = [(1, [])]
     for number, line in enumerate(text.split("\n"), 1):
         if line.rstrip() == "---":
@@ -194,7 +135,7 @@ def _sections(text: str, shown: str) -> list[tuple[Section, Section]]:
     if start[1].strip() or not rest or len(rest) % 2:
         message = "expected front matter between two lines of `---`, then frames"
         where = 1 if start[1].strip() or not rest else rest[-1][0] - 1
-        raise DeclarationError([Finding(path=shown, line=where, column=1, code="E101", message=message)])
+        raise DeclarationError([Finding(path=display_path, line=where, column=1, code="E101", message=message)])
     return list(zip(rest[::2], rest[1::2], strict=True))
 
 
@@ -214,7 +155,7 @@ def _frames(body: Section) -> Iterator[Frame]:
         if not text.strip():
             continue
         source = text.strip()
-        # What begins a name is looked for from the end: a pattern that looks for both takes its time over many blanks.
+        # The beginning of an id is searched from the end: a pattern for the whole is slow where there are many blanks.
         start = source.rfind("{#")
         named = _NAME.fullmatch(source, start) if start >= 0 else None
         source = source[:start].rstrip() if named else source

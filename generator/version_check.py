@@ -1,4 +1,4 @@
-"""One release after another: what changed, whether the later one's number says so, and ids that never come back."""
+"""Compares a release with earlier ones: what changed, whether its number is high enough, and retired ids."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,26 +11,26 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.generator.retired_ids import RETIRED, read_retired
 from senseprobe.messages import printable
 from senseprobe.records import Finding
-from senseprobe.release.changelog import entry
+from senseprobe.release.changelog import render_entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import Rows
-from senseprobe.release.rebuild import remade
+from senseprobe.release.rebuild import remake_rows
 from senseprobe.release.release import Release, open_release
-from senseprobe.release.restore import difference, recipe_damage
+from senseprobe.release.restore import file_finding, recipe_damage
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
-from senseprobe.release.versions import lower
+from senseprobe.release.versions import earlier_releases
 
 RowsOf = Callable[[Path, str], Mapping[str, Rows]]
-"""What makes the rows of each config, from a recipe's folder and the name of its dataset."""
+"""Makes the rows of each config, from a recipe's folder and the name of its dataset."""
 
 
-def changes(old: Release, new: Release, rows_of: RowsOf, only: str | None = None) -> ReleaseDiff:
-    """What changed from one release to another, or in the config `only`.
+def diff_versions(old: Release, new: Release, rows_of: RowsOf, only: str | None = None) -> ReleaseDiff:
+    """Return what changed from one release to another, or in the config `only`.
 
-    Rows that a release does not keep are made again from its recipe. Raises DamagedRelease where rows are not those of
-    the manifest, and ReleaseError where they cannot be had.
+    Rows that a release does not store are made again from its recipe. Raise DamagedRelease where rows are not those of
+    the manifest, and ReleaseError where they are not available.
     """
     return diff_releases(_side(old, rows_of), _side(new, rows_of), only)
 
@@ -40,26 +40,26 @@ def _side(release: Release, rows_of: RowsOf) -> Side:
 
 
 def _verdicts(release: Release) -> Mapping[str, Verdict]:
-    """The verdicts that a release's rows were filtered by; DamagedRelease where they are not those that were frozen."""
+    """Return the verdicts by which rows were left out; raise DamagedRelease where the file is not the frozen one."""
     name = f"recipe/templates/{release.manifest.data['dataset']}/{VERDICTS}"
     entry = release.manifest.files.get(name)
     if entry is None or not any("expanded" in release.manifest.config(config) for config in release.configs):
         return {}
-    if found := difference(release.folder, name, *entry):
-        raise DamagedRelease([Finding(path=name, code=found[0], message=found[1])])
+    if finding := file_finding(release.folder, name, *entry):
+        raise DamagedRelease([finding])
     return read_verdicts(release.folder / name, name)
 
 
 def _checked(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:
-    """The rows of a config, held against the content hash when the last was taken."""
-    content, kept = ContentHash(design_schema(release.design(config))), release.keeps(config)
-    for batch in release.batches(config) if kept else _remade(release, rows_of, config):
+    """Yield the rows of a config, and compare their content hash with the manifest after the last."""
+    content, stored = ContentHash(design_schema(release.design(config))), release.keeps(config)
+    for batch in release.batches(config) if stored else _remade(release, rows_of, config):
         content.update(batch)
         yield batch
     if content.hexdigest() != release.manifest.config(config)["content"]:
-        place, code = (config, "E405") if kept else (f"recipe of {config}", "E408")
+        path, code = (config, "E405") if stored else (f"recipe of {config}", "E408")
         message = f"of {release.manifest.name}: rows are not those that the manifest tells of"
-        raise DamagedRelease([Finding(path=place, code=code, message=message, hint="`senseprobe verify` says more")])
+        raise DamagedRelease([Finding(path=path, code=code, message=message, hint="`senseprobe verify` says more")])
 
 
 def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:
@@ -74,47 +74,47 @@ def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Recor
         raise ReleaseError(f"{message}: {hint}") from None
     if rows is None:
         raise ReleaseError(f"{name} keeps neither the rows of {config} nor a recipe of them")
-    yield from remade(release.manifest, config, rows)
+    yield from remake_rows(release.manifest, config, rows)
 
 
-def approve(made: Release, places: Iterable[Path], rows_of: RowsOf) -> str | None:
-    """What changed since the newest lower release in these folders of a dataset, in Markdown; None where there is none.
+def approve(release: Release, folders: Iterable[Path], rows_of: RowsOf) -> str | None:
+    """Return what changed since the newest lower release in the folders of a dataset, in Markdown; None without one.
 
-    Raises ReleaseError where the release just made may not follow it: its number is too low for what changed, or an id
-    that was retired is no longer listed.
+    Raise ReleaseError where the new release may not follow it: its number is too low for what changed, or an id that
+    was retired is no longer listed.
     """
-    earlier = lower(places, str(made.manifest.data["version"]))
+    earlier = earlier_releases(folders, str(release.manifest.data["version"]))
     if not earlier:
         return None
     before = earlier[-1]
     try:
         older = open_release(before)
-        _approve_retired(made, older, [open_release(path) for path in earlier], rows_of)
-        found = changes(older, made, rows_of)
+        _check_retired(release, older, [open_release(path) for path in earlier], rows_of)
+        diff = diff_versions(older, release, rows_of)
     except DamagedRelease as error:
         raise ReleaseError(f"cannot tell what changed since {before}: {error.findings[0]}") from error
-    if found.enough is False:
-        first = found.reasons[0]
-        message = f"{found.new} is too low a number: since {found.old}, {printable(first.text)} ({first.bump.upper()})"
-        raise ReleaseError(f"{message}: {found.version} or higher; nothing was written")
-    return entry(found)
+    if diff.enough is False:
+        first = diff.reasons[0]
+        message = f"{diff.new} is too low a number: since {diff.old}, {printable(first.text)} ({first.bump.upper()})"
+        raise ReleaseError(f"{message}: {diff.version} or higher; nothing was written")
+    return render_entry(diff)
 
 
-def _approve_retired(made: Release, older: Release, earlier: Iterable[Release], rows_of: RowsOf) -> None:
-    """ReleaseError where an id was taken out of the retired ones; one that no release ever had may be."""
-    was, now = (
+def _check_retired(new: Release, older: Release, earlier: Iterable[Release], rows_of: RowsOf) -> None:
+    """Raise ReleaseError where an id is no longer listed as retired, unless no release ever had it."""
+    before, now = (
         read_retired(release.folder / "recipe" / "templates" / str(release.manifest.data["dataset"]))
-        for release in (older, made)
+        for release in (older, new)
     )
-    lost = [name for name in was if name not in now]
-    if had := [name for release in earlier if lost for name in _had(release, rows_of, lost)]:
-        message = f"{printable(had[0])} is in the {RETIRED} of {older.manifest.name} and no longer in yours"
+    removed = [name for name in before if name not in now]
+    if used := [name for release in earlier if removed for name in _used_ids(release, rows_of, removed)]:
+        message = f"{printable(used[0])} is in the {RETIRED} of {older.manifest.name} and no longer in yours"
         raise ReleaseError(f"{message}: put it back, as a retired id never comes back")
 
 
-def _had(release: Release, rows_of: RowsOf, names: Sequence[str]) -> Iterator[str]:
-    """Those of the ids that the release has."""
-    wanted = pa.array(names, pa.string())
+def _used_ids(release: Release, rows_of: RowsOf, names: Sequence[str]) -> Iterator[str]:
+    """Yield those of the ids that the release has."""
+    ids = pa.array(names, pa.string())
     for config in release.configs:
         for batch in _checked(release, rows_of, config):
-            yield from batch["id"].filter(pc.is_in(batch["id"], value_set=wanted)).to_pylist()
+            yield from batch["id"].filter(pc.is_in(batch["id"], value_set=ids)).to_pylist()

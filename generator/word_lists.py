@@ -1,8 +1,6 @@
 """Reads `wordlists/`: one CSV table per list, all described in a Frictionless `datapackage.yaml`.
 
 A list becomes words; a word prints as itself and carries its row's columns, typed as the descriptor says.
-
-Where a cell of a word list stands in its line: the column that messages name.
 """
 
 import csv
@@ -27,8 +25,8 @@ DESCRIPTOR = "datapackage.yaml"
 MAX_WORDS = 100_000
 """Rows of a list; a longer one is a mistake or an attack."""
 
-MOST_MISTAKES = 1_000
-"""Mistakes of a list that are told: more are one mistake, made in every row."""
+MAX_FINDINGS = 1_000
+"""Mistakes of a list that are reported: more are probably one mistake, made in every row."""
 
 Value = str | bool | int | float | None
 
@@ -48,7 +46,7 @@ class Word(str):
 
     @classmethod
     def of(cls, columns: Mapping[str, Value], source: str = "", line: int = 0) -> "Word":
-        """The word of a row; `source` is the name of its list."""
+        """Return the word of a row; `source` is the name of its list."""
         word = cls(columns["word"])
         word.columns, word.line, word.source = columns, line, source
         word.slug = str(columns.get("slug") or slug(word))
@@ -56,7 +54,7 @@ class Word(str):
 
 
 def slug(text: str) -> str:
-    """Lower-case letters and digits, other runs as one hyphen.
+    """Return lower-case letters and digits, and other runs as one hyphen.
 
     >>> slug("good looking")
     'good-looking'
@@ -65,7 +63,7 @@ def slug(text: str) -> str:
 
 
 class _Open(yaml_source.Model):
-    """Frictionless lets a descriptor hold more than we read."""
+    """Part of a descriptor, which may hold more than is read here."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -131,7 +129,7 @@ class WordList:
 
     resource: Resource
     path: Path
-    shown: str
+    display_path: str
     words: tuple[Word, ...]
 
     @property
@@ -150,17 +148,17 @@ class WordLists:
     _broken: dict[str, DeclarationError] = field(default_factory=dict)
 
     def names(self) -> list[str]:
-        """Every list in sight, sorted."""
+        """Return the name of every list, sorted."""
         return sorted({resource.name for folder in self.folders for resource in self._package(folder).resources})
 
     def get(self, name: str) -> WordList | None:
-        """The list called `name`, or None; DeclarationError with every mistake of its file."""
+        """Return the list called `name`, or None; raise DeclarationError with every mistake of its file."""
         if name in self._broken:
             raise self._broken[name]
         if name not in self._lists:
             for folder in self.folders:
-                named = (resource for resource in self._package(folder).resources if resource.name == name)
-                if resource := next(named, None):
+                matches = (resource for resource in self._package(folder).resources if resource.name == name)
+                if resource := next(matches, None):
                     self._read(folder, resource)
                     break
         return self._lists.get(name)
@@ -182,78 +180,69 @@ def _read_package(folder: Path) -> Package:
     path = folder / DESCRIPTOR
     if not path.exists():
         return Package(resources=())
-    shown = show(path)
-    data = yaml_source.parse(yaml_source.read_text(path, shown), shown)
-    return yaml_source.validate(Package, data, [data], shown, "E201")
-
-
-def show(path: Path) -> str:
-    """The path as messages print it: relative to the working directory where it lies below it."""
-    try:
-        return path.resolve().relative_to(Path.cwd().resolve()).as_posix()
-    except (ValueError, OSError, RuntimeError):  # elsewhere, or a link that leads to itself
-        return str(path)
+    data = yaml_source.read_mapping(path)
+    return yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
 
 
 def _read_list(folder: Path, resource: Resource) -> WordList:
     path = folder / resource.path
-    shown = show(path)
-    text = yaml_source.read_text(path, shown)
+    display_path = yaml_source.format_path(path)
+    text = yaml_source.read_text(path, display_path)
     findings: list[Finding] = []
-    words = tuple(_words(resource, text, shown, findings))
-    findings.extend(islice(_repeats(resource, words, shown), MOST_MISTAKES + 1))
-    if len(findings) > MOST_MISTAKES:
-        last = findings[MOST_MISTAKES]
-        message = f"more than {MOST_MISTAKES} mistakes: what follows is not told"
-        findings[MOST_MISTAKES:] = [_finding(shown, last.line, 1, "E202", message)]
+    words = tuple(_words(resource, text, display_path, findings))
+    findings.extend(islice(_repeats(resource, words, display_path), MAX_FINDINGS + 1))
+    if len(findings) > MAX_FINDINGS:
+        last = findings[MAX_FINDINGS]
+        message = f"more than {MAX_FINDINGS} mistakes: those that follow are not reported"
+        findings[MAX_FINDINGS:] = [_finding(display_path, last.line, 1, "E202", message)]
     if findings:
         raise DeclarationError(findings)
-    return WordList(resource, path, shown, words)
+    return WordList(resource, path, display_path, words)
 
 
-def _words(resource: Resource, text: str, shown: str, findings: list[Finding]) -> Iterator[Word]:
+def _words(resource: Resource, text: str, display_path: str, findings: list[Finding]) -> Iterator[Word]:
     specs, lines = resource.table.fields, text.split("\n")
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
         header = next(reader, [])
         if header != [spec.name for spec in specs]:
             expected = ",".join(spec.name for spec in specs)
-            findings.append(_finding(shown, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
+            findings.append(_finding(display_path, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
             return
         for number, cells in enumerate(reader, 1):
             line = reader.line_num
-            if len(findings) > MOST_MISTAKES:
+            if len(findings) > MAX_FINDINGS:
                 return
             if number > MAX_WORDS:
-                findings.append(_finding(shown, line, 1, "E202", f"more than {MAX_WORDS} rows"))
+                findings.append(_finding(display_path, line, 1, "E202", f"more than {MAX_WORDS} rows"))
                 return
             if len(cells) != len(specs):
-                findings.append(_finding(shown, line, 1, "E202", f"{len(cells)} cells, expected {len(specs)}"))
+                findings.append(_finding(display_path, line, 1, "E202", f"{len(cells)} cells, expected {len(specs)}"))
                 continue
             values, mistakes = _values(specs, cells)
             for number, message in mistakes.items():
-                findings.append(_finding(shown, line, cell_column(lines[line - 1], number), "E203", message))
+                findings.append(_finding(display_path, line, cell_column(lines[line - 1], number), "E203", message))
             if not mistakes:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
-        findings.append(_finding(shown, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
+        findings.append(_finding(display_path, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
 
 
 def cell_column(line: str, number: int) -> int:
-    """The column, from 1, at which cell `number`, from 0, of a line begins; 1 where it has fewer.
+    """Return the column, from 1, at which cell `number`, from 0, of a line begins; 1 where there are fewer cells.
 
-    Cells begin behind commas that no quotation marks hold; a doubled mark opens again what it closed.
+    Cells begin behind commas outside quotation marks; a doubled mark closes and opens again.
     """
     quoted, starts = False, [1]
-    for place, character in enumerate(line, 1):
+    for position, character in enumerate(line, 1):
         quoted ^= character == '"'
         if character == "," and not quoted:
-            starts.append(place + 1)
+            starts.append(position + 1)
     return starts[number] if number < len(starts) else 1
 
 
 def _values(specs: tuple[FieldSpec, ...], cells: list[str]) -> tuple[dict[str, Value], dict[int, str]]:
-    """The values of a row, and what is wrong with its cells by their number."""
+    """Return the values of a row, and what is wrong with its cells by their number."""
     values: dict[str, Value] = {}
     mistakes: dict[int, str] = {}
     for number, (spec, cell) in enumerate(zip(specs, cells, strict=True)):
@@ -273,14 +262,14 @@ _TYPES: dict[str, tuple[Callable[[str], Value], str]] = {
 
 
 def _number(cell: str, pattern: str) -> str:
-    """The cell, as long as it is written as numbers are in tables: Python takes more, as 1_000."""
+    """Return the cell if it is a number as tables have it; Python accepts more, as 1_000."""
     if not re.fullmatch(pattern, cell, re.ASCII):
-        raise ValueError("no number")
+        raise ValueError("not a number")
     return cell
 
 
 def _value(spec: FieldSpec, cell: str) -> Value:
-    """The typed value of a cell, None where it is empty; ValueError, whose text says what is wrong with it."""
+    """Return the typed value of a cell, None where it is empty; raise ValueError that says what is wrong with it."""
     if not cell:
         if spec.constraints.required or spec.name == "word":
             raise ValueError("is empty")
@@ -306,7 +295,7 @@ def _value(spec: FieldSpec, cell: str) -> Value:
     return value
 
 
-def _repeats(resource: Resource, words: tuple[Word, ...], shown: str) -> Iterator[Finding]:
+def _repeats(resource: Resource, words: tuple[Word, ...], display_path: str) -> Iterator[Finding]:
     unique = [(spec.name,) for spec in resource.table.fields if spec.constraints.unique]
     for key in dict.fromkeys([*unique, resource.table.primary_key]):
         first: dict[tuple[Value, ...], int] = {}
@@ -314,7 +303,7 @@ def _repeats(resource: Resource, words: tuple[Word, ...], shown: str) -> Iterato
             value = tuple(word.columns.get(column) for column in key)
             if value in first:
                 message = f"{', '.join(map(str, value))} is there twice, first on line {first[value]}"
-                yield _finding(shown, word.line, 1, "E204", message, "remove one of the rows")
+                yield _finding(display_path, word.line, 1, "E204", message, "remove one of the rows")
             first.setdefault(value, word.line)
 
 
@@ -324,12 +313,12 @@ def _finding(path: str, line: int, column: int, code: str, message: str, hint: s
 
 @dataclass(slots=True)
 class Cells:
-    """The cells of a list in its file, which is read when a place is first asked for."""
+    """The positions of a list's cells in its file, which is read when the first one is needed."""
 
     words: WordList
     _lines: list[str] = field(default_factory=list)
 
     def column(self, word: Word, name: str) -> int:
-        """The column, from 1, at which the cell `name` of a word's row begins."""
-        self._lines = self._lines or yaml_source.read_text(self.words.path, self.words.shown).split("\n")
+        """Return the column, from 1, at which the cell `name` of a word's row begins."""
+        self._lines = self._lines or yaml_source.read_text(self.words.path, self.words.display_path).split("\n")
         return cell_column(self._lines[word.line - 1], list(self.words.columns).index(name))

@@ -1,4 +1,4 @@
-"""YAML that knows where it is: values with line and column, and every mistake of a file at once."""
+"""Reads YAML whose values know their line and column, and reports every mistake of a file at once."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
 
 MAX_BYTES = 16 * 2**20
-"""No declaration is larger than this; a larger file is a mistake or an attack."""
+"""Bytes of a file: a larger one is a mistake or an attack."""
 
 
 class Model(BaseModel):
@@ -29,18 +29,17 @@ class Model(BaseModel):
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 MAX_YAML = 512 * 2**10
-"""Characters of YAML in one piece: some seconds' work, and a hundred times what front matter needs."""
+"""Characters of YAML in one piece: they take some seconds, and front matter needs a hundredth of them."""
 
 MAX_DEPTH = 20
 """Levels of nesting; front matter needs five."""
-
 
 MAX_DIGITS = 30
 """Digits of a number; Python refuses to print those with thousands."""
 
 
 class _PlainComposer(Composer):
-    """Refuses what no declaration needs and an attack does, as aliases, by which a kilobyte can stand for gigabytes."""
+    """Refuses what only an attack needs, as aliases, with which a kilobyte can stand for gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:  # noqa: ANN401 - ruamel's own types
         event = self.parser.peek_event()
@@ -60,31 +59,45 @@ class _PlainComposer(Composer):
         return node
 
 
-def read_text(path: Path, shown: str) -> str:
-    """The file as UTF-8 text with line feeds at line ends; DeclarationError where it cannot be read."""
+def format_path(path: Path) -> str:
+    """Return the path as messages print it: relative to the working directory where it lies below it."""
+    try:
+        return path.resolve().relative_to(Path.cwd().resolve()).as_posix()
+    except (ValueError, OSError, RuntimeError):  # elsewhere, or a link that leads to itself
+        return str(path)
+
+
+def read_mapping(path: Path) -> CommentedMap:
+    """Return the YAML mapping of a file; raise DeclarationError (E100, E101) where it cannot be read."""
+    display_path = format_path(path)
+    return parse(read_text(path, display_path), display_path)
+
+
+def read_text(path: Path, display_path: str) -> str:
+    """Return the text of a UTF-8 file, with line feeds at line ends; raise DeclarationError (E100) where it fails."""
     try:
         if path.exists() and not path.is_file():
-            raise DeclarationError([_finding(shown, "E100", "is no plain file")])
+            raise DeclarationError([_finding(display_path, "E100", "is no plain file")])
         if path.stat().st_size > MAX_BYTES:
-            raise DeclarationError([_finding(shown, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")])
+            raise DeclarationError([_finding(display_path, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")])
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
-        raise DeclarationError([_finding(shown, "E100", message, hint="save the file as UTF-8")]) from None
+        raise DeclarationError([_finding(display_path, "E100", message, hint="save the file as UTF-8")]) from None
     except OSError as error:
-        raise DeclarationError([_finding(shown, "E100", f"cannot be read: {error.strerror}")]) from None
+        raise DeclarationError([_finding(display_path, "E100", f"cannot be read: {error.strerror}")]) from None
 
 
 @lru_cache(maxsize=32)
-def parse(text: str, shown: str, first_line: int = 1) -> CommentedMap:
-    """A YAML mapping whose nodes know their place; DeclarationError (E101) where it is none.
+def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
+    """Return a YAML mapping whose nodes know their position; raise DeclarationError (E101) where it is not one.
 
-    `first_line` is the line of the file on which `text` begins. The last few mappings are kept, since several checks
-    read the same file: nobody may change what is returned.
+    `first_line` is the line of the file on which `text` begins. The last few mappings are cached, since several checks
+    read the same file: do not change what is returned.
     """
     if len(text) > MAX_YAML:
         message = f"more than {MAX_YAML >> 10} KiB of YAML"
-        raise DeclarationError([_finding(shown, "E100", message, first_line, hint="keep words in CSV files")])
+        raise DeclarationError([_finding(display_path, "E100", message, first_line, hint="keep words in CSV files")])
     yaml = YAML(typ="rt", pure=True)
     yaml.Composer = _PlainComposer
     try:
@@ -95,24 +108,26 @@ def parse(text: str, shown: str, first_line: int = 1) -> CommentedMap:
         line, column = (mark.line + 1, mark.column + 1) if mark else (first_line, 0)
         message = " ".join(str(error.problem or error.context or "malformed YAML").split())
         hint = 'a sense key needs quotes: "guide%2:38:00::"' if "%" in text else ""
-        raise DeclarationError([_finding(shown, "E101", f"malformed YAML: {message}", line, column, hint)]) from None
+        raise DeclarationError(
+            [_finding(display_path, "E101", f"malformed YAML: {message}", line, column, hint)]
+        ) from None
     except (YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError, AssertionError) as error:
-        # ruamel lets some of its own slips through on hostile input; all of them mean that this is no YAML of ours.
+        # On hostile input ruamel raises errors of its own code too; all of them mean that this is not valid YAML.
         message = f"malformed YAML: {type(error).__name__}"
-        raise DeclarationError([_finding(shown, "E101", message, first_line)]) from None
+        raise DeclarationError([_finding(display_path, "E101", message, first_line)]) from None
     if data is None:
         return CommentedMap()
     if not isinstance(data, CommentedMap):
-        raise DeclarationError([_finding(shown, "E101", "expected `key: value` lines", first_line)])
+        raise DeclarationError([_finding(display_path, "E101", "expected `key: value` lines", first_line)])
     return data
 
 
-def place(sources: Sequence[CommentedMap], location: Sequence[str | int], default: int = 1) -> tuple[int, int]:
-    """Line and column, from 1, of the node at `location`, or of the deepest node on the way to it.
+def locate(sources: Sequence[CommentedMap], location: Sequence[str | int], default: int = 1) -> tuple[int, int]:
+    """Return line and column, from 1, of the node at `location`, or of the deepest node on the way to it.
 
     `sources` are the mappings that were merged, those that override first.
     """
-    depth, line, column = max((_descend(data, location) for data in sources), key=lambda found: found[0])
+    depth, line, column = max((_descend(data, location) for data in sources), key=lambda position: position[0])
     return (line, column) if depth else (default, 1)
 
 
@@ -133,32 +148,36 @@ def validate(
     model: type[ModelT],
     data: Mapping[str, Any],
     sources: Sequence[CommentedMap],
-    shown: str,
+    display_path: str,
     code: str,
     first_line: int = 1,
 ) -> ModelT:
-    """`data`, merged from `sources`, as a record; DeclarationError with one finding for each mistake."""
+    """Return `data`, merged from `sources`, as a record; raise DeclarationError with a finding for each mistake."""
     try:
         return model.model_validate(data)
     except (ValidationError, RecursionError) as error:
-        raise DeclarationError(_mistakes(error, sources, shown, code, first_line)) from None
+        raise DeclarationError(_mistakes(error, sources, display_path, code, first_line)) from None
 
 
 def _mistakes(
-    error: ValidationError | RecursionError, sources: Sequence[CommentedMap], shown: str, code: str, first_line: int
+    error: ValidationError | RecursionError,
+    sources: Sequence[CommentedMap],
+    display_path: str,
+    code: str,
+    first_line: int,
 ) -> list[Finding]:
     if isinstance(error, RecursionError):
-        return [_finding(shown, code, "nested too deeply", first_line)]
+        return [_finding(display_path, code, "nested too deeply", first_line)]
     findings: dict[tuple[int, int, str], Finding] = {}
     for mistake in error.errors(include_url=False):
-        line, column = place(sources, mistake["loc"], first_line)
+        line, column = locate(sources, mistake["loc"], first_line)
         name = ".".join(
             str(step) for step in mistake["loc"] if step != "[key]" and not str(step).startswith("function-")
         )
         message = f"{name}: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}"
-        # A union reports each of its members at the same place: the first is enough. A missing key has no place.
+        # A union reports each of its members at the same position: the first is enough. A missing key has none.
         missing = name if mistake["type"] == "missing" and len(mistake["loc"]) == 1 else ""
-        findings.setdefault((line, column, missing), _finding(shown, code, message, line, column))
+        findings.setdefault((line, column, missing), _finding(display_path, code, message, line, column))
     return list(findings.values())
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from senseprobe.annotation.annotators import cohen, fleiss
-from senseprobe.statistics import FEWEST_ITEMS, Agreeing, agreement_between, agreement_within
+from senseprobe.statistics import FEWEST_ITEMS, AgreementEstimate, agreement_between, agreement_within
 
 Counts = NDArray[np.intp]
 
@@ -36,7 +36,7 @@ def counted(observers: list[str]) -> Counts:
     return np.array([[unit.count(label) for label in labels] for unit in zip(*observers, strict=True)], dtype=np.intp)
 
 
-def alpha(counts: Counts, **chance: int) -> Agreeing:
+def alpha(counts: Counts, **chance: int) -> AgreementEstimate:
     """Agreement where each unit is an item."""
     return agreement_within(counts, np.arange(len(counts)), **chance)
 

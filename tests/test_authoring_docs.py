@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel
 
 from senseprobe.generator.english import English
-from senseprobe.generator.schema import FRONTS, Card, ContrastSpec, Equivalence, Expect, ExpectMembers, Sense
+from senseprobe.generator.kinds import FRONTS
+from senseprobe.generator.schema import Card, ContrastSpec, Equivalence, Expect, ExpectMembers, Sense
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from senseprobe.evaluate.fitness import Fitness
-from senseprobe.evaluate.reporting.figure_tables import lines_of
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.sections import in_short
+from senseprobe.evaluate.reporting.figure_tables import build_figure_rows
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.sections import build_summary
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 
@@ -20,7 +20,7 @@ def figure(config: str, value: float, low: float | None, high: float | None, **f
     return Figure(config=config, value=value, low=low, high=high, rows=100, scored=100, **told)  # type: ignore[arg-type]
 
 
-def evidence(*figures: Figure, scorer: str = "aul", controls: tuple[Result, ...] = (), **model: str) -> Evidence:
+def evidence(*figures: Figure, scorer: str = "aul", controls: tuple[Result, ...] = (), **model: str) -> ReportInput:
     """What is at hand of a result without rows and without its release."""
     result = Result(
         scorer=scorer,
@@ -30,12 +30,12 @@ def evidence(*figures: Figure, scorer: str = "aul", controls: tuple[Result, ...]
         seed=0,
         figures=figures,
     )
-    return Evidence(result=result, controls=controls)
+    return ReportInput(result=result, controls=controls)
 
 
-def brief(*found: Evidence) -> list[str]:
+def brief(*found: ReportInput) -> list[str]:
     """The paragraphs."""
-    return [*in_short(found, lines_of(found)).paragraphs]
+    return [*build_summary(found, build_figure_rows(found)).paragraphs]
 
 
 def test_what_intervals_can_say() -> None:
@@ -55,8 +55,8 @@ def test_what_intervals_can_say() -> None:
         "preference-half."
     )
     assert told[1] == (
-        "aul: the interval lies off the neutral value for high +20.0 [+6.8, +31.0], low -20.0 [-31.0, -0.5]; the "
-        "interval holds the neutral value for touching +5.0 [+0.0, +10.0]; no value is known to be neutral for "
+        "aul: the interval excludes the neutral value for high +20.0 [+6.8, +31.0], low -20.0 [-31.0, -0.5]; the "
+        "interval includes the neutral value for touching +5.0 [+0.0, +10.0]; no value is known to be neutral for "
         "1 config; there is no interval for bare +12.5 (interval not estimable)."
     )
     assert "no preference is shown, which does not mean that there is none" in told[2]
@@ -87,7 +87,7 @@ def test_many() -> None:
     told = brief(*(evidence(*figures, weights=f"{number % 2}" * 64) for number in range(5)))
     assert told[0].startswith("5 results of 2 models on one release, sssb@1.0.0. Here is the first figure of 5 configs")
     assert told[3].startswith(
-        "Result 3 (aul): the interval lies off the neutral value for c0 +20.0 [+10.0, +30.0], c1 "
+        "Result 3 (aul): the interval excludes the neutral value for c0 +20.0 [+10.0, +30.0], c1 "
     )
     assert told[3].endswith("c2 +20.0 [+10.0, +30.0] and 2 more.")
     assert told[4] == "Of 2 more results the figures are below."
@@ -99,7 +99,7 @@ def test_what_was_planted() -> None:
     found = [figure("a", 15.0, 5.0, 25.0), figure("b", 30.0, 20.0, 40.0), figure("c", 3.0, -4.0, 10.0)]
     told = brief(evidence(*found), truth, evidence(*found, scorer="pll", weights="e" * 64))
     assert told[0].startswith("3 results of 2 models on one release, sssb@1.0.0, 1 of them the planted truth. ")
-    assert told[1].endswith("; 2 of 3 intervals hold the planted truth, and miss it for c (+20.0).")
+    assert told[1].endswith("; 2 of 3 intervals include the planted truth, and miss it for c (+20.0).")
     assert "planted" not in told[2], "another model"
     assert told[2].startswith("Result 3 (pll): ")
 
@@ -134,7 +134,7 @@ def test_a_sample_is_called_one() -> None:
     """An interval of a hundred rows is not that of a release."""
     sample = evidence(figure("a", 50.0, -34.25, 50.0))
     told = brief(replace(sample, result=replace(sample.result, limit=100)))
-    assert told[1].startswith("aul, of only 100 rows: the interval holds the neutral value for a ")
+    assert told[1].startswith("aul, of only 100 rows: the interval includes the neutral value for a ")
 
 
 def test_groups_are_told_of_where_no_value_is_neutral() -> None:
@@ -164,7 +164,7 @@ def test_a_config_of_unknown_words_is_named_and_not_led_with() -> None:
     results = (replace(found.result, fitness=odd), replace(found.result, fitness=other, scorer="pll"))
     told = brief(*(replace(found, result=each) for each in results))
     assert told[1] == (
-        "Result 1 (aul): the interval lies off the neutral value for noun +25.0 [+10.0, +40.0]; not readable is race "
+        "Result 1 (aul): the interval excludes the neutral value for noun +25.0 [+10.0, +40.0]; not readable: race "
         "(41 % of its rows hold words that the tokenizer does not know)."
     )
     assert "race +20.0" in told[2]

@@ -18,11 +18,11 @@ from ruamel.yaml import YAML
 from senseprobe import api
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.recipes import plan_of
-from senseprobe.release.citation import find
+from senseprobe.release.citation import find_entry
 from senseprobe.release.freeze import Plan, freeze
-from senseprobe.release.hashing import held_bytes
-from senseprobe.release.licences import alternatives, combined, hub_name
-from senseprobe.release.markup import dump
+from senseprobe.release.hashing import memory_bytes
+from senseprobe.release.licences import alternatives, combine_licences, hub_name
+from senseprobe.release.markup import dump_yaml
 from senseprobe.release.release import Release
 
 # PEERS section 3: what users of cards expect, content warning first.
@@ -170,8 +170,8 @@ def test_bytes_in_memory_do_not_depend_on_batches() -> None:
     plain = pa.record_batch([texts, spans.cast(pa.struct({"start": pa.int32(), "end": pa.int32()}))], ["t", "s"])
     coded = plain.set_column(0, "t", texts.dictionary_encode())
     # 1 + 0 + 2 + 3 + 1 bytes of text, five offsets of 4, and five spans of 8.
-    assert held_bytes(plain) == held_bytes(coded) == 7 + 20 + 40
-    assert held_bytes(coded.slice(0, 2)) + held_bytes(coded.slice(2)) == held_bytes(coded)
+    assert memory_bytes(plain) == memory_bytes(coded) == 7 + 20 + 40
+    assert memory_bytes(coded.slice(0, 2)) + memory_bytes(coded.slice(2)) == memory_bytes(coded)
 
 
 def test_the_gate_asks_not_to_train(sssb: Path) -> None:
@@ -226,15 +226,15 @@ def _parts(own: str, lists: list[str]) -> dict[str, str]:
 def test_a_release_bears_the_most_restrictive_licence(own: str, lists: list[str], expected: str) -> None:
     """In whichever order the parts come."""
     parts = _parts(own, lists)
-    assert combined(parts) == expected
-    assert combined(dict(reversed(parts.items()))) == expected
+    assert combine_licences(parts) == expected
+    assert combine_licences(dict(reversed(parts.items()))) == expected
 
 
 @pytest.mark.parametrize(("own", "lists", "named"), AT_ODDS)
 def test_licences_that_cannot_be_one_are_named(own: str, lists: list[str], named: str) -> None:
     """With the parts that are under them, and no others."""
     with pytest.raises(ReleaseError, match=re.escape(f"{named} cannot be combined")):
-        combined(_parts(own, lists))
+        combine_licences(_parts(own, lists))
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_licence_that_the_hub_does_not_list_has_a_name_and_a_link(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the Hub asks for where `license` is `other`; a release without any licence says `unknown`."""
-    monkeypatch.setattr("senseprobe.generator.licence_check.licences_of_list", lambda words: "")
+    monkeypatch.setattr("senseprobe.generator.licence_check.list_licence", lambda words: "")
     _licensed(project, "GPL-2.0-or-later WITH Classpath-exception-2.0")
     front = _front(api.build("tiny", "1.0.0").folder)
     assert front["license"] == "other"
@@ -356,7 +356,7 @@ def test_an_approver_may_refuse(project: Path) -> None:
 
 def test_an_entry_of_a_bibliography_is_read() -> None:
     """Names of persons and of others, accents, dashes, braces and quotes."""
-    entry = find(BIBLIOGRAPHY, "lovelace1843")
+    entry = find_entry(BIBLIOGRAPHY, "lovelace1843")
     assert entry
     assert entry.kind == "article"
     assert entry.authors == [("Lovelace", "Ada"), ("Analytical Society", ""), ("Gödel", "Kurt"), ("Babbage", "Charles")]
@@ -364,8 +364,8 @@ def test_an_entry_of_a_bibliography_is_read() -> None:
     assert (entry.fields["volume"], entry.fields["year"]) == ("3", "1843")
     assert entry.text.startswith("@article{lovelace1843,")
     assert entry.text.endswith("}")
-    assert find(BIBLIOGRAPHY, "nobody") is None
-    assert find("@misc{open, title = {never closed", "open") is None
+    assert find_entry(BIBLIOGRAPHY, "nobody") is None
+    assert find_entry("@misc{open, title = {never closed", "open") is None
 
 
 def test_the_citation_has_the_keys_that_the_format_asks_for(project: Path) -> None:
@@ -415,7 +415,7 @@ def test_yaml_is_read_alike_by_every_reader() -> None:
         "b": {},
         "c": {"d": True, "e": 2},
     }
-    text = dump(value)
+    text = dump_yaml(value)
     assert yaml.safe_load(text) == value
     assert YAML(typ="safe", pure=True).load(text) == value
 

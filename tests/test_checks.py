@@ -11,7 +11,7 @@ import pytest
 from senseprobe.generator import checks, senses
 from senseprobe.generator.checks import Report, lint
 from senseprobe.generator.checks.codes import all_codes
-from senseprobe.generator.templates import OF_RELEASE
+from senseprobe.generator.templates import RELEASE_FILE_NAMES
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.vocabulary import Pos
@@ -193,7 +193,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Re
     monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "wordnet"))  # what lint remembers lies there
     monkeypatch.setattr(senses, "identity", lambda name: "toy" if name == "wordnet-3.0" else None)
     monkeypatch.setattr(Lexicon, "open", lambda name: Lexicon(name, tmp_path, Toy()))
-    monkeypatch.setattr(checks, "lists_of", lambda layer: WordLists((layer.wordlists,)))  # not the built-in ones
+    monkeypatch.setattr(checks, "open_word_lists", lambda layer: WordLists((layer.wordlists,)))  # not the built-in ones
 
     def run(*names: str) -> Report:
         shutil.copytree(CHECKS / "base", tmp_path / "project")
@@ -348,7 +348,7 @@ def test_configs_are_not_named_as_files_of_a_release_in_any_case(tmp_path: Path)
     release = Path(__file__).parent.parent / "releases/sssb/1.0.1"
     names = {path.name.partition(".")[0].lower() for path in release.iterdir() if path.is_file()}
     assert names == {"readme", "release", "croissant", "citation"}
-    assert names | {"recipe", "restored", "shard", "changelog"} <= OF_RELEASE
+    assert names | {"recipe", "restored", "shard", "changelog"} <= RELEASE_FILE_NAMES
 
 
 def test_all_mistakes_of_all_files_are_told_at_once(checked: Callable[..., Report]) -> None:

@@ -26,8 +26,8 @@ from senseprobe.generator.checks.validity import (
 )
 from senseprobe.generator.config import ResolvedFrame
 from senseprobe.generator.dataset import open_dataset
+from senseprobe.generator.schema import Frame
 from senseprobe.generator.segments import compile_frame, environment
-from senseprobe.generator.templates import Frame
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.records import Finding
 

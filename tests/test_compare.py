@@ -17,9 +17,9 @@ from senseprobe.cli import main
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.fitness import Fitness
 from senseprobe.evaluate.reporting import document
-from senseprobe.evaluate.reporting.inputs import Evidence, gather
-from senseprobe.evaluate.reporting.report import tell
-from senseprobe.evaluate.reporting.significance import MAX_MODELS, differences
+from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
+from senseprobe.evaluate.reporting.report import build_report
+from senseprobe.evaluate.reporting.significance import MAX_MODELS, compare_results
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
@@ -99,7 +99,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tm
 
 def test_mcnemar_by_hand(written: list[Path], sssb: Release) -> None:
     """8 rows against 2: the exact p is 2 · (C(10,0) + C(10,1) + C(10,2)) / 2^10 = 112 / 1024."""
-    (found,) = differences(gather(written))
+    (found,) = compare_results(gather_inputs(written))
     (half,) = (each for each in found.comparisons if each.estimand == "preference-half")
     rows = len(known(sssb.table("verb")))
     assert (found.a, found.b, half.config, half.estimand) == (1, 2, "verb", "preference-half")
@@ -112,7 +112,7 @@ def test_every_pair(sssb: Release, tmp_path: Path) -> None:
     """Three models have three pairs, in order; the differences of two pairs add up to that of the third."""
     models = {"one": 20, "two": 35, "three": 41}
     paths = [result(sssb, name, first(count)).write(tmp_path / name) for name, count in models.items()]
-    found = differences(gather(paths))
+    found = compare_results(gather_inputs(paths))
     assert [(each.a, each.b) for each in found] == [(1, 2), (1, 3), (2, 3)]
     halves = [{one.estimand: one for one in each.comparisons}["preference-half"] for each in found]
     one_two, one_three, two_three = (half.difference for half in halves)
@@ -122,9 +122,9 @@ def test_every_pair(sssb: Release, tmp_path: Path) -> None:
 
 def test_page(written: list[Path], sssb: Release) -> None:
     """The page has the differences beside all that a report has, and the model's own figures in points."""
-    evidence = gather(written)
+    evidence = gather_inputs(written)
     rows = len(known(sssb.table("verb")))
-    text = document.markdown(tell(evidence, differences(evidence)))
+    text = document.render_markdown(build_report(evidence, compare_results(evidence)))
     assert "## Models against each other" in text
     own = (f"{100 * count / rows - 50:+.1f}" for count in (38, 32))
     cells = " | ".join(["verb", "preference-half", *own, f"{100 * 6 / rows:+.1f} "])
@@ -139,8 +139,8 @@ def test_page(written: list[Path], sssb: Release) -> None:
 
 def test_a_model_against_itself(written: list[Path]) -> None:
     """Two results that answer alike differ by nothing, and no interval is made up."""
-    (one, _) = gather(written)
-    (found,) = differences([one, one])
+    (one, _) = gather_inputs(written)
+    (found,) = compare_results([one, one])
     assert {each.difference for each in found.comparisons} == {0.0}
     assert {each.low for each in found.comparisons} == {None}
 
@@ -152,7 +152,7 @@ def refused(results: list[Result], folder: Path) -> str:
     """The message of a comparison that is refused."""
     paths = [each.write(folder / str(number)) for number, each in enumerate(results)]
     with pytest.raises(ResultError) as caught:
-        differences(gather(paths))
+        compare_results(gather_inputs(paths))
     return str(caught.value)
 
 
@@ -185,21 +185,21 @@ def test_definitions_are_not_mixed(sssb: Release, tmp_path: Path) -> None:
     old, new = (
         result(sssb, f"{name}/model", first(38), scorer_version=version) for name, version in (("a", 1), ("b", 2))
     )
-    evidence = gather([each.write(tmp_path / each.model["name"]) for each in (old, new)])
+    evidence = gather_inputs([each.write(tmp_path / each.model["name"]) for each in (old, new)])
     message = "the results have different definitions of aul (1 in aul · a/model, 2 in aul · b/model): score the models"
     with pytest.raises(ResultError, match=re.escape(message)):
-        differences(evidence)
+        compare_results(evidence)
     same = [replace(one, result=replace(one.result, scorer_version=1)) for one in evidence]
     scales = [same[0], replace(same[1], result=replace(same[1].result, scale="probability"))]
     with pytest.raises(ResultError, match="numbers on different scales"):
-        differences(scales)
+        compare_results(scales)
     figure = Figure(config="x", sense_type="", estimand="own", value=1.0, rows=1, scored=1, unscored=0, ties=0)
     mixed = [
         replace(one, result=replace(one.result, figures=(replace(figure, definition=definition),)))
         for one, definition in zip(same, (1, 2), strict=True)
     ]
     with pytest.raises(ResultError, match="different definitions of own"):
-        differences(mixed)
+        compare_results(mixed)
 
 
 def test_without_rows(sssb: Release, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_without_rows(sssb: Release, tmp_path: Path) -> None:
     a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20), rows=None)
     assert refused([a, b], tmp_path).startswith("cannot compare aul · b: No table of scores lies beside the result")
     with pytest.raises(ResultError, match="it has no rows"):
-        differences([Evidence(result=a), Evidence(result=b)])
+        compare_results([ReportInput(result=a), ReportInput(result=b)])
 
 
 # --- as it is typed -------------------------------------------------------------------------------------------------

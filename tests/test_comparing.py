@@ -30,7 +30,7 @@ from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
 from senseprobe.evaluate.estimands.relative import RELATIVE_GROUPS
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
-from senseprobe.evaluate.reporting.notation import factors
+from senseprobe.evaluate.reporting.notation import describe_factors
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release.release import open_release
 
@@ -203,9 +203,9 @@ def test_levels_that_do_not_differ_are_told_apart_from_those_that_there_are() ->
     made = only(scored(rows, kernel), scored(rows, np.zeros(25)), tables.RACE)
 
     assert {each.factor: (each.levels, each.of) for each in made.factors} == {"good": (5, 5), "bad": (4, 5)}
-    assert sorted(factors(made)) == [
-        "only over bad (5 levels, of which 4 differ): p = 0.1250, the smallest there is 0.1250",
-        "only over good (5 levels): p = 0.0625, the smallest there is 0.0625",
+    assert sorted(describe_factors(made)) == [
+        "only over bad (5 levels, of which 4 differ): p = 0.1250, smallest possible p 0.1250",
+        "only over good (5 levels): p = 0.0625, smallest possible p 0.0625",
     ]
 
 

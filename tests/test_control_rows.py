@@ -65,7 +65,7 @@ def test_a_whole_control_is_not_scored_again(
     torch.set_num_threads(1)
     monkeypatch.setattr(inference_models, "MODELS", {"bert": inference_models.MODELS["bert"]})
     inference_models.build(tmp_path)
-    (probe,) = api.score("../bert", "jobs@1.0.0", limit=10)
+    (probe,) = api.score("../bert", "jobs@1.0.0", limit=10, control=False)
     whole = control(None, probe)
     folder = folder_of(Path("results"), "nli-control@1.0.1", "../bert")
     before = {whole.write(folder)}

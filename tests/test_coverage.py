@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 from scipy import integrate, stats
 from simulation import models, tables
-from simulation.boundary import BOUNDARY_TRUTHS, boundary_studies, simulate_boundary
-from simulation.coverage import Cell, Contrasted, Study, simulate, studies
+from simulation.boundary import BOUNDARY_TRUTHS, build_boundary_studies, simulate_boundary
+from simulation.coverage import Cell, ContrastStudy, Study, build_studies, simulate
 from simulation.models import MIXES, Effects, PairedEffects
-from simulation.size import ONE_GROUP, SizeCell, relative_sizes, sizes
+from simulation.size import SINGLE_GROUP, SizeCell, simulate_relative_sizes, simulate_sizes
 
 DRAWS, MANY = 500, 10_000
-DESIGNS = list(dict.fromkeys(study.name for study in studies()))
-AT_BOUNDARY = list(dict.fromkeys(study.name for study in boundary_studies()))
+DESIGNS = list(dict.fromkeys(study.name for study in build_studies()))
+AT_BOUNDARY = list(dict.fromkeys(study.name for study in build_boundary_studies()))
 
 
 def too_low(cell: Cell) -> bool:
@@ -35,7 +35,7 @@ CLAIMED = {1: 0.05, 2: 0.07, 3: 0.10}
 def claimed(cell: SizeCell) -> float:
     """About 5 % for one group; as much as 7 % or 10 % for any of them, and for their spread."""
     times = max(int(side) for side in cell.mix.split(":"))
-    return (0.05 if times == 1 else 0.06) if cell.test == ONE_GROUP else CLAIMED[times]
+    return (0.05 if times == 1 else 0.06) if cell.test == SINGLE_GROUP else CLAIMED[times]
 
 
 def beyond(cell: SizeCell) -> bool:
@@ -47,7 +47,7 @@ def beyond(cell: SizeCell) -> bool:
 @pytest.fixture(scope="module")
 def tested() -> list[SizeCell]:
     """Every test under its null."""
-    return list(sizes(DRAWS, seed=1))
+    return list(simulate_sizes(DRAWS, seed=1))
 
 
 def test_the_grid_has_every_kind_of_design() -> None:
@@ -96,7 +96,7 @@ def test_the_largest_p_of_single_factors_would_not_keep_its_level(tested: list[S
 
 def test_tests_of_groups_keep_what_is_claimed() -> None:
     """Groups alike, words that scatter unlike, 500 models in every cell: 9 by 12, 6 by 6 and 5 by 5 words."""
-    made = list(relative_sizes(DRAWS, seed=1))
+    made = list(simulate_relative_sizes(DRAWS, seed=1))
 
     assert Counter(cell.mix for cell in made) == dict.fromkeys(("1:3", "1:2", "1:1", "2:1", "3:1"), 3 * 3 * 3)
     assert [cell for cell in made if beyond(cell)] == []
@@ -110,7 +110,7 @@ def test_tests_of_groups_keep_what_is_claimed() -> None:
 @pytest.mark.soak
 def test_tests_of_groups_keep_what_is_claimed_in_full() -> None:
     """10,000 models in every cell, with a seed other than that of the published table."""
-    made = list(relative_sizes(MANY, seed=2))
+    made = list(simulate_relative_sizes(MANY, seed=2))
 
     assert {cell.draws for cell in made} == {MANY}
     assert [cell for cell in made if beyond(cell)] == []
@@ -139,7 +139,7 @@ def test_intervals_cover_the_truth_at_the_boundary_in_full(design: str) -> None:
 @pytest.mark.soak
 def test_tests_keep_their_level_in_full() -> None:
     """10,000 models for every test, with a seed other than that of the published table."""
-    made = list(sizes(MANY, seed=2))
+    made = list(simulate_sizes(MANY, seed=2))
 
     assert {cell.draws for cell in made} == {MANY}
     assert [cell for cell in made if cell.limit is not None and too_high(cell)] == []
@@ -186,12 +186,12 @@ def test_the_truth_of_a_fixed_nurse_is_an_integral() -> None:
         assert truth == pytest.approx(0.5 + 0.5 * (male - p["nurse"]), abs=1e-7)
 
 
-@pytest.mark.parametrize("study", boundary_studies(), ids=lambda study: f"{study.name}, {study.estimand}")
-def test_the_truth_at_the_boundary_is_that_of_many_models(study: Study | Contrasted) -> None:
+@pytest.mark.parametrize("study", build_boundary_studies(), ids=lambda study: f"{study.name}, {study.estimand}")
+def test_the_truth_at_the_boundary_is_that_of_many_models(study: Study | ContrastStudy) -> None:
     """Figure less truth is 0 on average, at a truth of 0.9: over 500 models, within five standard errors."""
     for mix in MIXES:
         effects = study.effects(np.random.default_rng(8), 500)
-        if isinstance(study, Contrasted):
+        if isinstance(study, ContrastStudy):
             draws = [*study.model(study.prepared, effects, 0.9, mix)]
             sides = [side.rows for side in study.prepared]
         else:

@@ -27,11 +27,11 @@ from senseprobe.generator.checks import lint
 from senseprobe.project import Layer
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release import row_diff
-from senseprobe.release.changelog import entry
+from senseprobe.release.changelog import render_entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.schema import design_schema
-from senseprobe.release.versions import Bump, lower, lowest
+from senseprobe.release.versions import Bump, earlier_releases, lowest_version
 
 Row = dict[str, Any]
 
@@ -173,8 +173,8 @@ def test_a_label_that_is_turned_round_is_told() -> None:
     assert (change.edited, change.turned) == (4, 2)
     assert change.samples == {"stereo": ("A.", "B."), "anti": ("B.", "A.")}
     assert "the label of 2 rows of c is turned round" in [reason.text for reason in found.reasons]
-    assert "the label of 2 rows is turned round" in entry(found)
-    assert "`stereo`, for example `A.` → `B.`" in entry(found)
+    assert "the label of 2 rows is turned round" in render_entry(found)
+    assert "`stereo`, for example `A.` → `B.`" in render_entry(found)
 
 
 def test_an_id_twice_is_told() -> None:
@@ -242,11 +242,11 @@ def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         if name != "1.11.0":
             (tmp_path / name / "release.json").touch()
-    assert lower([tmp_path], "2.0.0") == [tmp_path / "1.9.0", tmp_path / "1.10.0"]
-    assert lower([tmp_path], "1.10.0") == [tmp_path / "1.9.0"]
-    assert lower([tmp_path], "1.9.0") == []
-    assert lower([tmp_path / "gone"], "1.0.0") == []
-    assert lowest("1.9.9", Bump.MINOR) == "1.10.0"
+    assert earlier_releases([tmp_path], "2.0.0") == [tmp_path / "1.9.0", tmp_path / "1.10.0"]
+    assert earlier_releases([tmp_path], "1.10.0") == [tmp_path / "1.9.0"]
+    assert earlier_releases([tmp_path], "1.9.0") == []
+    assert earlier_releases([tmp_path / "gone"], "1.0.0") == []
+    assert lowest_version("1.9.9", Bump.MINOR) == "1.10.0"
 
 
 def test_an_older_release_has_no_say() -> None:
@@ -573,7 +573,7 @@ def test_the_changelog_cannot_be_written_by_a_release() -> None:
     """Names and words of others stand in code spans, whatever signs they hold."""
     old = _side([_row("a")], "1.0.0")
     new = _side([_row("x`\n# y`` <b>", verb="![](http://evil)")], "2.0.0", card={"k\n# <b>": 1})
-    text = entry(diff_releases(old, new))
+    text = render_entry(diff_releases(old, new))
     assert "\n# " not in text
     assert "``` 'x`\\n# y`` <b>' ```" in text
     assert "`![](http://evil)` (1)" in text

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senseprobe.generator.english import MARK, English
-from senseprobe.generator.english.library import LONGEST, MOST_KEPT, Answers, _answers, cache_file
+from senseprobe.generator.english.library import LONGEST, MAX_ANSWERS, AnswerCache, _answers, cache_file
 
 # Nothing is special of these but that no table has them: as Merriam-Webster has their plurals, and the article before
 # *nth* by how the letter is called (en).
@@ -184,10 +184,10 @@ def _refused() -> None:
 def test_writers_at_once_keep_each_others_answers(folder: Path) -> None:
     """Both read the empty file before either wrote it."""
     path = folder / "answers.json"
-    one, other = Answers(path), Answers(path)
-    one.learn("plural", "wolf", "wolves")
-    other.learn("plural", "tooth", "teeth")
-    other.learn("a", "nth", "an")
+    one, other = AnswerCache(path), AnswerCache(path)
+    one.add("plural", "wolf", "wolves")
+    other.add("plural", "tooth", "teeth")
+    other.add("a", "nth", "an")
     one.save()
     other.save()
     assert json.loads(path.read_bytes()) == {"a": {"nth": "an"}, "plural": {"wolf": "wolves", "tooth": "teeth"}}
@@ -207,18 +207,18 @@ def test_processes_at_once_leave_a_whole_file(folder: Path) -> None:
 def test_the_file_stays_small(tmp_path: Path) -> None:
     """Of more answers than are kept, the last; what it may not hold is not written, and it is believed when read."""
     path = tmp_path / "answers.json"
-    answers = Answers(path)
-    texts = [f"{number:>05}".rjust(LONGEST, "\U0001f98a") for number in range(MOST_KEPT + 5)]
+    answers = AnswerCache(path)
+    texts = [f"{number:>05}".rjust(LONGEST, "\U0001f98a") for number in range(MAX_ANSWERS + 5)]
     for text in texts:
-        answers.learn("plural", text, text)
+        answers.add("plural", text, text)
     long = "x" * (LONGEST + 1)
     for text, answer in ((long, "x"), ("x", long), ("\ud800", "x"), ("x", "\n"), ("", "x")):
-        answers.learn("plural", text, answer)
-    answers.learn("a", "x", "the")
+        answers.add("plural", text, answer)
+    answers.add("a", "x", "the")
     answers.save()
     assert list(json.loads(path.read_bytes())["plural"]) == texts[5:]
     assert json.loads(path.read_bytes())["a"] == {}
-    again = Answers(path)
+    again = AnswerCache(path)
     assert [again.get("plural", text) for text in (texts[4], texts[5], texts[-1])] == [None, texts[5], texts[-1]]
 
 

@@ -19,7 +19,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, k
 from senseprobe.evaluate.estimands.base import project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.estimands.stereoset import StereoSetEstimand
-from senseprobe.evaluate.reporting.notation import interval
+from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.records import Contrast, Design, Factor, Figure
 
 Array = NDArray[np.float64]
@@ -932,7 +932,9 @@ def test_what_a_pronoun_figure_of_a_sample_lacks_is_said() -> None:
         "of an occupation without a scored row of praise or of blame": 1,
         "without a scored row of the other class of occupations": 4,
     }
-    assert interval(made).startswith("none (left out: 1 of an occupation without a scored row of praise or of blame, 4")
+    assert format_interval(made).startswith(
+        "none (left out: 1 of an occupation without a scored row of praise or of blame, 4"
+    )
 
 
 def test_a_contrast_names_the_side_that_cannot_be_used() -> None:

@@ -238,7 +238,7 @@ def test_probes_are_printed_beside_the_control(
         main()
     figure = next(each for each in first.figures if each.group is None)
     assert f"right answers on nli-control: {figure.config} {figure.value:.1f} [" in capfd.readouterr().out
-    (alone,) = api.score("../nli", probes, limit=50)
+    (alone,) = api.score("../nli", probes, limit=50, control=False)
     assert alone.signature == probe.signature
 
 

@@ -20,7 +20,7 @@ from tests.imports.files import FILES, HERE
 
 from senseprobe import api
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers.plan import Imported, read_import, verify_import
+from senseprobe.importers.plan import ImportedDataset, read_import, verify_import
 from senseprobe.importers.sources import MAX_FILE
 from senseprobe.release.manifest import read_manifest
 
@@ -35,16 +35,16 @@ SIZES = {
 """3 x 2 people and 2 x 1 languages of two nations; 3 x 2 people of a race, 4 x 2 things of a colour; the rest seen."""
 
 
-def _read(format_: str, *paths: Path) -> Imported:
+def _read(format_: str, *paths: Path) -> ImportedDataset:
     return read_import(format_, paths or FILES[format_])
 
 
-def _table(imported: Imported, config: str) -> pd.DataFrame:
+def _table(imported: ImportedDataset, config: str) -> pd.DataFrame:
     tables: list[pd.DataFrame] = [batch.to_pandas() for batch in imported.rows(config)]
     return pd.concat(tables).set_index("id")
 
 
-def _left_out(imported: Imported) -> list[str]:
+def _left_out(imported: ImportedDataset) -> list[str]:
     return [str(note) for note in imported.notes.listed]
 
 

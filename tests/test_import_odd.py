@@ -12,15 +12,15 @@ from tests.imports.files import FILES, HERE
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
-from senseprobe.importers.plan import Imported, read_import
-from senseprobe.importers.registry import FORMATS
+from senseprobe.importers.plan import ImportedDataset, read_import
+from senseprobe.importers.registry import FORMATS, find_format
 from senseprobe.importers.sentence_pairs import find_word
 from senseprobe.importers.sources import MAX_LINES
-from senseprobe.release.citation import find
+from senseprobe.release.citation import find_entry
 from senseprobe.release.verify import FOREIGN
 
 
-def _import(folder: Path, format_: str, files: dict[str, str], order: int = 1) -> Imported:
+def _import(folder: Path, format_: str, files: dict[str, str], order: int = 1) -> ImportedDataset:
     """The import of files of these texts, in this order or the other way round."""
     for name, text in files.items():
         (folder / name).write_bytes(text.encode())
@@ -34,11 +34,11 @@ def _refused(folder: Path, format_: str, files: dict[str, str]) -> str:
     return str(caught.value)
 
 
-def _notes(imported: Imported) -> list[str]:
+def _notes(imported: ImportedDataset) -> list[str]:
     return [str(note) for note in imported.notes.listed]
 
 
-def _ids(imported: Imported) -> list[str]:
+def _ids(imported: ImportedDataset) -> list[str]:
     return [str(row["id"]) for table in imported.tables for row in table.rows]
 
 
@@ -327,7 +327,7 @@ def test_the_word_of_a_sentence_is_there_in_one_form(tmp_path: Path) -> None:
     assert [row["word"] for row in rows[:4]] == [None, None, "European American", "car"]
 
 
-def _winobias(folder: Path, pro: str, anti: str) -> Imported:
+def _winobias(folder: Path, pro: str, anti: str) -> ImportedDataset:
     fill = "9 [The baker] said [{}] ran.\n"
     names = ("pro_stereotyped_type1.txt", "anti_stereotyped_type1.txt")
     return _import(
@@ -434,11 +434,17 @@ PAPERS = {
 
 
 @pytest.mark.parametrize("format_", FORMATS)
+def test_a_format_has_the_name_by_which_it_is_registered(format_: str) -> None:
+    """The name in the registry, which users type, is the one that a release's manifest holds."""
+    assert find_format(format_).name == format_
+
+
+@pytest.mark.parametrize("format_", FORMATS)
 def test_an_import_cites_its_paper(format_: str, tmp_path: Path) -> None:
     """The paper's entry is in the recipe, and its authors are not those of the user's release."""
     release, _ = api.import_release(format_, FILES[format_], "mine", "1.0.0", None, tmp_path)
     card = release.manifest.data["card"]
-    entry = find((release.folder / "recipe" / "references.bib").read_text(), card["citation"])
+    entry = find_entry((release.folder / "recipe" / "references.bib").read_text(), card["citation"])
 
     assert entry is not None
     names = [family for family, _ in entry.authors]

@@ -8,7 +8,7 @@ import pytest
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config
-from senseprobe.generator.design import design_of
+from senseprobe.generator.design import derive_design
 from senseprobe.generator.english import English
 from senseprobe.generator.expand import expand
 from senseprobe.generator.resolve import resolve
@@ -144,7 +144,7 @@ def _config(lists: WordLists, text: str) -> Config:
 def _rows(lists: WordLists, text: str) -> list[dict[str, Any]]:
     config = _config(lists, text)
     batches = [plain(batch) for batch in expand(config, lists)]
-    table = pa.Table.from_batches(batches, design_schema(design_of(config)))
+    table = pa.Table.from_batches(batches, design_schema(derive_design(config)))
     return [dict(row) for row in table.to_pylist()]
 
 
@@ -220,10 +220,10 @@ def test_a_column_has_one_type(lists: WordLists) -> None:
 @pytest.mark.parametrize("more", ["", "flip: [{who: urchin}]\n"])
 def test_relative_is_promised_only_where_roles_bind_alike(lists: WordLists, more: str) -> None:
     """Where labels flip, `stereo` holds the good word in some rows: taking words by role would be wrong there."""
-    design = design_of(_config(lists, CONTRAST.replace("MORE", more)))
+    design = derive_design(_config(lists, CONTRAST.replace("MORE", more)))
     assert design.differs == "evaluative"
     assert ("relative" in design.estimands) == (more == "")
     swapped = (
         "---\nroles:\n  stereo: {quality: good}\n  anti: {quality: bad}\n---\nSo is the {{ who }}, and {{ quality }}.\n"
     )
-    assert "relative" not in design_of(_config(lists, CONTRAST.replace("MORE", more) + swapped)).estimands
+    assert "relative" not in derive_design(_config(lists, CONTRAST.replace("MORE", more) + swapped)).estimands

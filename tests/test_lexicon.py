@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon import Lexicon, Prepared, prepare
+from senseprobe.lexicon import Lexicon, PreparedWordNet, prepare
 from senseprobe.lexicon.install import install
 
 DEBIAN = Path("/usr/share/wordnet")
@@ -117,7 +117,7 @@ def test_importing_the_lexicon_does_not_import_nltk() -> None:
 
 def test_debians_files_are_prepared_and_lexnames_added(bare: Path, tiny: Path, tmp_path: Path) -> None:
     """Every file that NLTK reads is there, lexnames as lexnames(5WN) lists it; a second run has nothing to do."""
-    assert prepare(tmp_path / "new", debian=tiny) == Prepared(tmp_path / "new", f"debian {tiny}", "3.0")
+    assert prepare(tmp_path / "new", debian=tiny) == PreparedWordNet(tmp_path / "new", f"debian {tiny}", "3.0")
     wordnet = tmp_path / "new" / "corpora" / "wordnet"
     assert {path.name for path in wordnet.iterdir()} == {path.name for path in tiny.iterdir()} | {"lexnames"}
     lines = (wordnet / "lexnames").read_text().splitlines()
@@ -125,7 +125,7 @@ def test_debians_files_are_prepared_and_lexnames_added(bare: Path, tiny: Path, t
     assert len(lines) == 45
     for line in ("00\tadj.all\t3", "02\tadv.all\t4", "18\tnoun.person\t1", "31\tverb.cognition\t2", "44\tadj.ppl\t3"):
         assert lines[int(line[:2])] == line
-    assert prepare(tmp_path / "new", debian=NOWHERE) == Prepared(tmp_path / "new", "already there", "3.0")
+    assert prepare(tmp_path / "new", debian=NOWHERE) == PreparedWordNet(tmp_path / "new", "already there", "3.0")
 
 
 def test_the_environment_names_the_folder(
@@ -141,7 +141,7 @@ def test_the_environment_names_the_folder(
     monkeypatch.setenv("HOME", str(tmp_path))
     for name, value, folder in steps:
         monkeypatch.setenv(name, value)
-        assert prepare(debian=tiny) == Prepared(folder, f"debian {tiny}", "3.0")
+        assert prepare(debian=tiny) == PreparedWordNet(folder, f"debian {tiny}", "3.0")
         assert Lexicon.open("wordnet-3.0").name == "wordnet-3.0"
 
 

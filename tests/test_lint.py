@@ -20,6 +20,7 @@ from senseprobe.generator.checks import Report, codes, lint_paths
 from senseprobe.generator.checks.codes import all_codes
 from senseprobe.generator.checks.hints import EXAMPLES
 from senseprobe.generator.checks.lint_report import cache_file
+from senseprobe.generator.kinds import association, contrast, inference
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Cells, WordLists
 from senseprobe.generator.yaml_source import Model
@@ -456,7 +457,7 @@ def test_every_key_that_may_be_missing_has_an_example() -> None:
     """Of every form that authors fill in."""
     models = [
         each
-        for module in (schema, word_lists)
+        for module in (schema, contrast, inference, association, word_lists)
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, Model)
     ]

@@ -10,7 +10,7 @@ import pytest
 
 from senseprobe.cli import main
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.reporting.metric_docs import declared, entry, find, page
+from senseprobe.evaluate.reporting.metric_docs import build_page, describe_metrics, find_metrics, format_metric
 from senseprobe.evaluate.scorers import SCORERS
 
 ROOT = Path(__file__).parent.parent
@@ -37,18 +37,20 @@ def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
 
 def test_the_page_is_the_one_that_the_code_makes(typed: Typed) -> None:
     """Run `senseprobe metrics --markdown > docs/metrics.md` where it is not."""
-    assert (ROOT / "docs/metrics.md").read_text(encoding="utf-8") == page()
-    assert typed("--markdown") == (0, page(), "")
+    assert (ROOT / "docs/metrics.md").read_text(encoding="utf-8") == build_page()
+    assert typed("--markdown") == (0, build_page(), "")
 
 
 def test_everything_is_there() -> None:
     """Each scorer and estimand has a heading of its own on the page, and none has another's id."""
-    headings = [line[4:] for line in page().splitlines() if line.startswith("### ")]
+    headings = [line[4:] for line in build_page().splitlines() if line.startswith("### ")]
     assert sorted(headings) == sorted([*SCORERS, *CATALOGUE])
     assert len({*headings}) == len(headings)
 
 
-@pytest.mark.parametrize("told", [each for held in declared().values() for each in held], ids=lambda told: told["id"])
+@pytest.mark.parametrize(
+    "told", [each for held in describe_metrics().values() for each in held], ids=lambda told: told["id"]
+)
 def test_each_says_what_it_is(told: dict[str, Any]) -> None:
     """Nothing is left blank: what it says, its range, its direction, what it is counted in, and where it is from."""
     low, high = told["range"]
@@ -56,7 +58,7 @@ def test_each_says_what_it_is(told: dict[str, Any]) -> None:
     for key in ("title", "says", "direction", "measure"):
         assert len(str(told[key])) > 3, key
     assert told.get("paper") or told.get("source")
-    assert "None" not in entry(told)
+    assert "None" not in format_metric(told)
 
 
 def test_one_at_length(typed: Typed) -> None:
@@ -96,7 +98,7 @@ def test_json(typed: Typed) -> None:
     assert " ".join(preference) == "id title direction source says cannot_say kind definition origin range measure"
     assert (preference["id"], preference["range"], preference["measure"]) == ("preference", [-50, 50], "points")
     code, out, _ = typed("gap", "--json")
-    assert (code, json.loads(out)) == (0, find("gap"))
+    assert (code, json.loads(out)) == (0, find_metrics("gap"))
 
 
 def test_list(typed: Typed) -> None:

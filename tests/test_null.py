@@ -15,7 +15,7 @@ from senseprobe.evaluate.estimands import figures
 from senseprobe.evaluate.estimands.multiple_testing import NULLS, corrected
 from senseprobe.evaluate.estimands.permutation_null import polarity_null
 from senseprobe.evaluate.estimands.preference import labelled_pairs
-from senseprobe.evaluate.reporting.notation import null as words_of
+from senseprobe.evaluate.reporting.notation import format_null as words_of
 from senseprobe.records import Design
 
 NATION = Design(
@@ -267,4 +267,4 @@ def test_the_smallest_p_is_told_where_it_is_large() -> None:
     assert "the smallest p there is 0.0286" in told[3].note
     null = polarity_null(rows, NATION, "c")
     assert null is not None
-    assert "the smallest there is 0.0286 (all 34 divisions)" in words_of(null)
+    assert "smallest possible p 0.0286 (all 34 divisions)" in words_of(null)

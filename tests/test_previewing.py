@@ -10,8 +10,8 @@ import pytest
 
 from senseprobe.api import open_catalogue
 from senseprobe.generator.config import Config
-from senseprobe.generator.dataset import Catalogue, open_dataset
-from senseprobe.generator.preview import Piece, Shown, preview
+from senseprobe.generator.dataset import ResolvedDataset, open_dataset
+from senseprobe.generator.preview import Piece, PreviewRow, preview
 from senseprobe.generator.word_lists import WordLists
 
 CARD = """
@@ -31,7 +31,7 @@ configs: [x]
 COMMON = "bias_type: none\nconstruct: none\ndescription: none\nsource: nobody\ngeneralise: []\n"
 
 
-def catalogue_of(place: Path, template: str, **lists: str) -> Catalogue:
+def catalogue_of(place: Path, template: str, **lists: str) -> ResolvedDataset:
     """A dataset of one config `x`, whose lists are texts of CSV."""
     folder = place / "templates" / "x"
     folder.mkdir(parents=True)
@@ -47,7 +47,7 @@ def catalogue_of(place: Path, template: str, **lists: str) -> Catalogue:
     return open_dataset(folder, WordLists((place / "wordlists",)))
 
 
-def shown(catalogue: Catalogue, n: int = 100, seed: int = 0) -> list[Shown]:
+def shown(catalogue: ResolvedDataset, n: int = 100, seed: int = 0) -> list[PreviewRow]:
     """Rows of the only config."""
     return [*preview(catalogue, catalogue.configs[0], n, seed)]
 
@@ -172,7 +172,7 @@ The {{ subject }} {{ deed | past }} a lamp.
 # --- the sample -----------------------------------------------------------------------------------------------------
 
 
-def _large(place: Path, slots: int) -> Catalogue:
+def _large(place: Path, slots: int) -> ResolvedDataset:
     words = "word\n" + "\n".join(f"w{number}" for number in range(1000)) + "\n"
     names = [f"s{number}" for number in range(slots)]
     template = f"""kind: inference

@@ -62,7 +62,7 @@ def test_a_config_named_as_earlier_versions_allowed_is_still_remade(
     with pytest.raises(DeclarationError, match="E126"):
         api.build("tiny", "1.0.0")
     with monkeypatch.context() as earlier:
-        earlier.setattr("senseprobe.generator.templates.OF_RELEASE", frozenset())
+        earlier.setattr("senseprobe.generator.templates.RELEASE_FILE_NAMES", frozenset())
         release = api.build("tiny", "1.0.0").folder
     assert api.verify(str(release), rebuild=True) == []
     shutil.rmtree(release / "shard")

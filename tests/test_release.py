@@ -20,10 +20,10 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.recipes import card_sources
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.documents import bibliography, stated_memory
-from senseprobe.release.hashing import ContentHash, held_bytes
+from senseprobe.release.documents import read_bibliography, stated_memory
+from senseprobe.release.hashing import ContentHash, memory_bytes
 from senseprobe.release.manifest import read_manifest
-from senseprobe.release.metadata import About
+from senseprobe.release.metadata import DocumentInput
 
 # The paper's Table 1 (576 for language and 186 of its 192 for noun: cunning is there twice), and issue 2.
 PAPER = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun": 186}
@@ -83,12 +83,12 @@ def reseal(sssb: Path, copy: Path) -> Reseal:
         files = {name: _entry(copy, name) for name in names if name not in {*DOCUMENTS, "release.json"}}
         facts["recipe"] = _combined({name: each["sha256"] for name, each in files.items() if name[:7] == "recipe/"})
         change(facts)
-        about = About(
+        about = DocumentInput(
             facts=facts,
             files=files,
             memory=stated_memory(copy, read_manifest(sssb)) | dict(memory or {}),
             lists=card_sources(sssb, read_manifest(sssb)).lists,  # those of the recipe before it was changed
-            bibliography=bibliography(copy),
+            bibliography=read_bibliography(copy),
             changelog=card.FIRST,
         )
         for name, render in DOCUMENTS.items():
@@ -99,7 +99,7 @@ def reseal(sssb: Path, copy: Path) -> Reseal:
     return reseal
 
 
-DOCUMENTS = {card.NAME: card.render, citation.NAME: citation.cff, croissant.NAME: croissant.render}
+DOCUMENTS = {card.NAME: card.render, citation.NAME: citation.render_cff, croissant.NAME: croissant.render}
 """Croissant last, which has the hashes of the others."""
 
 
@@ -352,7 +352,7 @@ def test_a_recipe_that_makes_other_numbers_of_rows_is_found(copy: Path, reseal: 
         facts["configs"]["race"] |= {"rows": 107 if cut == "more" else 109, "content": content.hexdigest()}
         facts["content"] = _combined({name: each["content"] for name, each in facts["configs"].items()})
 
-    held = sum(map(held_bytes, pq.read_table(path).to_batches()))
+    held = sum(map(memory_bytes, pq.read_table(path).to_batches()))
     reseal(change, {"race": held})
     row = table["id"][107 if cut == "more" else 0]
     assert f"the recipe makes {cut} rows" in _rebuilt(copy).message

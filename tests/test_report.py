@@ -21,12 +21,18 @@ from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.reporting import document as setting
-from senseprobe.evaluate.reporting.document import Account
-from senseprobe.evaluate.reporting.figure_tables import by_sense, side_by_side
-from senseprobe.evaluate.reporting.inputs import Evidence, gather
-from senseprobe.evaluate.reporting.notation import basis, interval, p_value, remarks, zero
-from senseprobe.evaluate.reporting.report import tell
-from senseprobe.evaluate.reporting.significance import differences
+from senseprobe.evaluate.reporting.document import Document
+from senseprobe.evaluate.reporting.figure_tables import align_figures, build_sense_sections
+from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
+from senseprobe.evaluate.reporting.notation import (
+    describe_basis,
+    describe_zero,
+    format_interval,
+    format_p_value,
+    format_remarks,
+)
+from senseprobe.evaluate.reporting.report import build_report
+from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
@@ -89,7 +95,7 @@ def made(name: str, seed: int) -> Result:
 
 def render(results: Sequence[Result]) -> str:
     """The page of results alone, with nothing beside them."""
-    return setting.html(tell([Evidence(result=each) for each in results]))
+    return setting.render_html(build_report([ReportInput(result=each) for each in results]))
 
 
 class Page(HTMLParser):
@@ -184,11 +190,11 @@ def test_same_bytes() -> None:
 import sys, pickle
 import matplotlib
 matplotlib.rcParams.update({"font.size": 20, "axes.grid": True, "svg.fonttype": "path"})
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.document import html
-from senseprobe.evaluate.reporting.report import tell
-account = tell([Evidence(result=result) for result in pickle.load(sys.stdin.buffer)])
-sys.stdout.buffer.write(html(account).encode())
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.document import render_html
+from senseprobe.evaluate.reporting.report import build_report
+account = build_report([ReportInput(result=result) for result in pickle.load(sys.stdin.buffer)])
+sys.stdout.buffer.write(render_html(account).encode())
 """
     import pickle
 
@@ -288,7 +294,7 @@ def test_figures_of_inference() -> None:
 )
 def test_what_zero_is(estimand: str, neutral: float | None, text: str) -> None:
     """What a reader has to hold a figure against."""
-    assert zero(figure("c", estimand, neutral=neutral)) == text
+    assert describe_zero(figure("c", estimand, neutral=neutral)) == text
 
 
 def test_uncorrected_contrasts() -> None:
@@ -304,14 +310,14 @@ def test_samples_and_truths() -> None:
     truth = replace(result("planted"), model={**MODEL, "planted": "0.7"})
     text = Page(render([replace(result(), limit=50, seed=3), truth])).text
     assert "aul · org/model: only 50 rows, drawn by seed 3." in text
-    assert "planted is no score but the truth: the model was made to see 70 % of the stereotypes more often" in text
+    assert "planted is not a score but the truth: the model was made to see 70 % of the stereotypes more often" in text
 
 
 def test_one_of_a_thing() -> None:
     """One row is no rows; and thousands are told apart."""
     one = figure("c", "preference-half", rows=1, scored=1, ties=1, levels={"nation": 1})
-    assert (basis(one), remarks(one)) == ("1 row; over nation (1)", "1 tie")
-    assert basis(replace(one, rows=102_400)) == "102,400 rows; over nation (1)"
+    assert (describe_basis(one), format_remarks(one)) == ("1 row; over nation (1)", "1 tie")
+    assert describe_basis(replace(one, rows=102_400)) == "102,400 rows; over nation (1)"
     text = Page(render([replace(result(figures=(one,)), limit=1, coarse={"rows": 1, "flipped": 1})])).text
     assert "aul · org/model: only 1 row, drawn by seed 0." in text
     assert "aul · org/model: 1 of 1 pair drawn has another sign in float32 than in float32." in text
@@ -335,7 +341,7 @@ def test_scorers_are_explained(page: Page) -> None:
 
 def test_markdown() -> None:
     """The same cells in tables of Markdown: as many in each row as in its heading."""
-    text = setting.markdown(tell([Evidence(result=result()), Evidence(result=result("pll"))]))
+    text = setting.render_markdown(build_report([ReportInput(result=result()), ReportInput(result=result("pll"))]))
     assert "| noun | preference | +5.2<br>3 ties | +5.2<br>3 ties | neutral | 100 rows; left out: 4 contested |" in text
     assert "| noun-verb | matched-contrast | -33.5 \\[-97.0, +30.2\\]<br>p = 0.0400 |" in text
     tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
@@ -348,7 +354,7 @@ def test_hostile_names_in_markdown() -> None:
     """Neither HTML, links, pictures nor new lines come of names; our own line break is the only tag."""
     name = f"{HOSTILE}\n\n# heading\n[link](javascript:alert(1)) ![x](http://x) | cell `code`"
     figures = (figure(name, "preference-half", sense_type=name, note=name), figure(name, "relative", group=name))
-    text = setting.markdown(tell([Evidence(result=result("aul", name, figures))]))
+    text = setting.render_markdown(build_report([ReportInput(result=result("aul", name, figures))]))
     assert {*re.findall(r"(?<!\\)<[^>]*>?", text)} <= {"<br>", "<span>", "</span>"}
     assert not re.search(r"(?<!\\)\]\(|(?<!\\)!|(?<!\\)`", text)
     assert not re.search(r"^# heading", text, re.MULTILINE)
@@ -377,7 +383,7 @@ def test_hostile_names_in_markdown() -> None:
 )
 def test_what_github_makes_more_of_is_text(name: str, text: str) -> None:
     """Each was looked at with cmark-gfm: no link, list or rule; the sign of a formula is as GitHub's manual says."""
-    alone = setting.markdown(Account(title=name, warning=name, labels=(), sections=(), signatures=(name,)))
+    alone = setting.render_markdown(Document(title=name, warning=name, labels=(), sections=(), signatures=(name,)))
     assert alone.startswith(f"# {text}\n\n**Content warning.** {text}\n")
     assert alone.endswith(f"\n- {text}\n")
 
@@ -399,7 +405,7 @@ def test_what_github_makes_more_of_is_text(name: str, text: str) -> None:
 )
 def test_interval(shown: Figure, text: str) -> None:
     """A figure that should have an interval and has none says so after its value."""
-    assert interval(shown) == text
+    assert format_interval(shown) == text
 
 
 @pytest.mark.parametrize(
@@ -416,7 +422,7 @@ def test_interval(shown: Figure, text: str) -> None:
 )
 def test_p_value(p: float | None, p_holm: float | None, text: str) -> None:
     """No p-value is 0, however few decimals are printed."""
-    assert p_value(figure("c", "relative", group="g", p=p, p_holm=p_holm)) == text
+    assert format_p_value(figure("c", "relative", group="g", p=p, p_holm=p_holm)) == text
 
 
 def test_after_holm_is_of_several_tests() -> None:
@@ -459,7 +465,7 @@ def test_plot_of_nothing() -> None:
 def test_plot_of_groups() -> None:
     """Groups are drawn from the lowest to the highest; of very many, both ends, and the title says so."""
     groups = [figure("noun", "relative", float(value), group=f"g{value:02}") for value in range(70, 0, -1)]
-    (section,) = by_sense(side_by_side([groups]), {})
+    (section,) = build_sense_sections(align_figures([groups]), {})
     (plot,) = section.plots
     assert plot.title == "noun: relative by group, with intervals, the 30 lowest and the 30 highest of 70"
     shown = re.findall(r">(g\d\d)<", plot.svg)
@@ -475,14 +481,14 @@ def test_side_by_side() -> None:
     long = "/a/very/long/path/" + "x" * 150
     page = Page(render([result(), result("pll", long, FIGURES[4:]), result("planted")]))
     (heading, *_) = [row for row in page.rows if row[:2] == ["config", "figure"]]
-    assert heading == ["config", "figure", "1", "2", "3", "what zero is", "rests on"]
+    assert heading == ["config", "figure", "1", "2", "3", "what zero is", "based on"]
     assert page.text.count(f"pll · {long}") == 1, "the long name is in the list above the plot only"
     assert page.row("nationality", "spread")[2:5] == ["14.8 p = 0.0123", "", "14.8 p = 0.0123"]
     assert page.row("verb", "pronoun-baseline")[2:5] == ["+41.5 [-10.5, +12.8]"] * 3
 
 
 def test_different_bases() -> None:
-    """Where results rest on different rows, the page says which rests on what."""
+    """Where results are based on different rows, the page says which on what."""
     other = replace(FIGURES[1], levels={"nation": 9, "good": 12}, unscored=40, scored=60)
     page = Page(render([result(), result("pll", figures=(other,)), result("planted")]))
     row = page.row("nationality", "preference-half")
@@ -496,11 +502,11 @@ def test_two_releases(tmp_path: Path) -> None:
     for release in ({"name": "sssb@2.0.0"}, {"content": "e" * 64}):
         other = replace(result(), release={**result().release, **release}).write(tmp_path / "second")
         with pytest.raises(ResultError, match="a report is of results on one release"):
-            gather([first, other])
+            gather_inputs([first, other])
     with pytest.raises(ResultError, match="no results to report"):
-        gather([])
+        gather_inputs([])
     with pytest.raises(ResultError, match="no results to report"):
-        tell([])
+        build_report([])
 
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -566,9 +572,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Pages of hostile names, and of scores with all that lies beside them: sentences, words, frames, differences."""
     folder = tmp_path_factory.mktemp("pages")
     scored = [made(name, seed).write(folder / name) for seed, name in enumerate(("one", "two"))]
-    evidence = gather(scored)
-    whole = tell(evidence, differences(evidence))
-    texts = {"hostile": render([result(), result("pll", HOSTILE * 3)]), "whole": setting.html(whole)}
+    evidence = gather_inputs(scored)
+    whole = build_report(evidence, compare_results(evidence))
+    texts = {"hostile": render([result(), result("pll", HOSTILE * 3)]), "whole": setting.render_html(whole)}
     for name, text in texts.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in texts}

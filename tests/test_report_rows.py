@@ -21,9 +21,9 @@ from senseprobe.evaluate import result as results
 from senseprobe.evaluate import score_tables
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting import document, inputs, row_tables
-from senseprobe.evaluate.reporting.inputs import Evidence, gather
-from senseprobe.evaluate.reporting.notation import interval
-from senseprobe.evaluate.reporting.report import tell
+from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
+from senseprobe.evaluate.reporting.notation import format_interval
+from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.records import Design, Figure
 from senseprobe.release import parquet
@@ -85,7 +85,7 @@ def test_everything_at_hand(sssb: Release, tmp_path: Path) -> None:
     """The rows of the release come with their scores, by id, whatever their order; nothing is missing."""
     found = on_race(sssb)
     assert found.rows is not None
-    (one,) = gather([replace(found, rows=found.rows[::-1]).write(tmp_path)])
+    (one,) = gather_inputs([replace(found, rows=found.rows[::-1]).write(tmp_path)])
     assert (one.missing, list(one.tables)) == ((), ["race-matched"])
     pd.testing.assert_frame_equal(
         one.tables["race-matched"][["id", "bad", "stereo_score", "anti_score"]],
@@ -99,26 +99,28 @@ def test_any_order_of_rows(sssb: Release, tmp_path: Path) -> None:
     assert found.rows is not None
     mixed = replace(found, rows=found.rows.sample(frac=1, random_state=1))
     paths = [each.write(tmp_path / str(number)) for number, each in enumerate((found, mixed))]
-    first, second = (document.html(tell(gather([path]))) for path in paths)
+    first, second = (document.render_html(build_report(gather_inputs([path]))) for path in paths)
     assert first == second
     assert "By word and frame" in first
 
 
 def test_bias_types(sssb: Release, tmp_path: Path) -> None:
     """The kinds of bias are the release's; a control, which is about none, has none."""
-    text = document.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
+    text = document.render_markdown(build_report(gather_inputs([on_race(sssb).write(tmp_path)])))
     assert "## By bias type" in text
     assert "| race | race-matched | preference-half | -30.0 (interval not estimable) | not known to be" in text
     assert "Bias type: race." in text
-    control = document.markdown(tell(gather([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")])))
+    control = document.render_markdown(
+        build_report(gather_inputs([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")]))
+    )
     assert "## Without senses\n" in control
     assert "ias type" not in control
 
 
 def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
     """A result without its Parquet has a page of its figures, and the page says what is missing."""
-    (one,) = gather([on_race(sssb, rows=None).write(tmp_path)])
-    text = document.html(tell([one]))
+    (one,) = gather_inputs([on_race(sssb, rows=None).write(tmp_path)])
+    text = document.render_html(build_report([one]))
     assert "No table of scores lies beside the result" in text
     assert "Bias type: race." in text, "which the release knows"
     assert "-30.0 (interval not estimable)" in text
@@ -128,26 +130,31 @@ def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
 def test_without_the_release(sssb: Release, tmp_path: Path) -> None:
     """Without its release a result has the ids of its rows, no sentence, and a line that says so."""
     gone = {"name": "gone@1.0.0", "content": sssb.manifest.content, "config": None}
-    (one,) = gather([on_race(sssb, release=gone).write(tmp_path)])
-    text = document.html(tell([one]))
+    (one,) = gather_inputs([on_race(sssb, release=gone).write(tmp_path)])
+    text = document.render_html(build_report([one]))
     assert "The release is not at hand (no release &#39;gone@1.0.0&#39;: there is" in text
     assert "The sentences are in the release, which is not at hand." in text
     assert "race-matched." in text
     assert "awful." not in text
-    assert document.html(tell(gather([tmp_path / "aul.json"], "sssb@1.0.0"))).count("Black people are ") > 5
+    assert (
+        document.render_html(build_report(gather_inputs([tmp_path / "aul.json"], "sssb@1.0.0"))).count(
+            "Black people are "
+        )
+        > 5
+    )
 
 
 def test_another_content(sssb: Release, tmp_path: Path) -> None:
     """A release of the same name with other rows is left out; where it was asked for, that is an error."""
     other = {"name": "sssb@1.0.0", "content": "0" * 64, "config": None}
     path = on_race(sssb, release=other).write(tmp_path)
-    (one,) = gather([path])
+    (one,) = gather_inputs([path])
     assert one.release is None
-    assert "sssb@1.0.0 here holds other rows" in one.missing[0]
-    with pytest.raises(ResultError, match=r"sssb@1\.0\.0 here holds other rows: its content hash is"):
-        gather([path], "sssb@1.0.0")
+    assert "sssb@1.0.0 here has other rows" in one.missing[0]
+    with pytest.raises(ResultError, match=r"sssb@1\.0\.0 here has other rows: its content hash is"):
+        gather_inputs([path], "sssb@1.0.0")
     with pytest.raises(ReleaseError, match="no release"):
-        gather([path], "nothing@1.0.0")
+        gather_inputs([path], "nothing@1.0.0")
 
 
 def test_damaged_release(sssb: Release, tmp_path: Path) -> None:
@@ -159,7 +166,7 @@ def test_damaged_release(sssb: Release, tmp_path: Path) -> None:
     content[len(content) // 2] ^= 1
     victim.write_bytes(content)
     with pytest.raises(DamagedRelease):
-        gather([on_race(sssb).write(tmp_path)], str(folder))
+        gather_inputs([on_race(sssb).write(tmp_path)], str(folder))
 
 
 def test_rows_that_are_not_here(tmp_path: Path) -> None:
@@ -172,7 +179,7 @@ def test_rows_that_are_not_here(tmp_path: Path) -> None:
     nothing = pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in {"config": str, "id": str}.items()})
     empty = nothing.assign(**{label: pd.Series(dtype=float) for label in ("entailment", "neutral", "contradiction")})
     path = result(release, empty, scorer="nli", figures=()).write(tmp_path)
-    (one,) = gather([path], str(release.folder))
+    (one,) = gather_inputs([path], str(release.folder))
     assert "are not here: `senseprobe restore nli-religion@1.0.0` makes them" in one.missing[0]
 
 
@@ -195,7 +202,7 @@ def test_forged_tables(
     assert found.rows is not None
     path = replace(found, rows=change(found.rows)).write(tmp_path)
     with pytest.raises(ResultError, match=message):
-        gather([path])
+        gather_inputs([path])
 
 
 def test_duplicate_rows(sssb: Release, tmp_path: Path) -> None:
@@ -204,7 +211,7 @@ def test_duplicate_rows(sssb: Release, tmp_path: Path) -> None:
     assert found.rows is not None
     path = replace(found, rows=pd.concat([found.rows, found.rows[:1]])).write(tmp_path)
     with pytest.raises(ResultError, match="has a row of race-matched twice"):
-        gather([path])
+        gather_inputs([path])
 
 
 def test_other_tables(sssb: Release, tmp_path: Path) -> None:
@@ -215,11 +222,11 @@ def test_other_tables(sssb: Release, tmp_path: Path) -> None:
     for content, message in ((other.read_bytes(), "its signature is another"), (b"PAR1\0\0\0\0PAR1", "cannot be read")):
         table.write_bytes(content)
         with pytest.raises(ResultError, match=message):
-            gather([path])
+            gather_inputs([path])
     table.unlink()
     table.symlink_to(other)
     with pytest.raises(ResultError, match="is no plain file"):
-        gather([path])
+        gather_inputs([path])
 
 
 def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +244,7 @@ def test_bounds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         with monkeypatch.context() as patch:
             patch.setattr(module, bound, small)
             with pytest.raises(ResultError, match=message):
-                gather([path])
+                gather_inputs([path])
 
 
 def test_a_table_that_unfolds(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,15 +261,15 @@ def test_a_table_that_unfolds(sssb: Release, tmp_path: Path, monkeypatch: pytest
     assert path.with_suffix(".parquet").stat().st_size < 10**6
     monkeypatch.setattr(score_tables, "MAX_TABLE_BYTES", 10**8)
     with pytest.raises(ResultError, match="holds more than 95 MiB"):
-        gather([path])
+        gather_inputs([path])
 
 
 @pytest.mark.parametrize("name", ["/etc", "..", "a" * 10_000, "x@1\0", "hf://somebody/something@1.0.0", "\ud800@1.0.0"])
 def test_hostile_names_of_releases(name: str, sssb: Release) -> None:
     """What is no name of a release leads nowhere."""
-    found, missing = inputs._release(on_race(sssb, release={"name": name, "content": "0", "config": None}), None)
+    found, missing = inputs._open_release(on_race(sssb, release={"name": name, "content": "0", "config": None}), None)
     assert found is None
-    assert "its name is none that a release can have" in missing[0]
+    assert "its name is not one that a release can have" in missing[0]
 
 
 # --- words, frames, rows --------------------------------------------------------------------------------------------
@@ -274,9 +281,9 @@ def test_levels(sssb: Release) -> None:
     Where all of 5 good words agree, the other end is 100 · .025^(1/5) - 50 = -2.2 (ESTIMANDS: n* = 5).
     """
     rows = blames("awful")(sssb.table("race-matched"))
-    good, bad = row_tables.levels(rows, sssb.design("race-matched"), "race-matched")
+    good, bad = row_tables.compute_level_figures(rows, sssb.design("race-matched"), "race-matched")
     assert (good.slot, bad.slot, bad.estimand) == ("good", "bad", "preference-half")
-    assert {figure.group: interval(figure) for figure in bad.figures} == {
+    assert {figure.group: format_interval(figure) for figure in bad.figures} == {
         word: "+50.0 [-2.2, +50.0]" if word == "awful" else "-50.0 [-50.0, +2.2]" for word in {*rows["bad"]}
     }
     assert bad.figures[-1].group == "awful", "lowest first"
@@ -290,14 +297,14 @@ def test_many_levels(sssb: Release) -> None:
     """Of more words than are shown, the lowest and the highest are, and the rest is counted."""
     rows = sssb.table("verb").assign(anti_score=-3.0)
     number = np.arange(len(rows), dtype=np.float64)
-    _, frames = row_tables.levels(
+    _, frames = row_tables.compute_level_figures(
         rows.assign(stereo_score=np.where(number < 3, -1.0, -4.0)), sssb.design("verb"), "verb"
     )
     known = ~rows["contested"] & (rows["label_basis"] != "none")
-    assert (frames.slot, len(frames.figures), frames.words) == ("frame", row_tables.MOST, int(known.sum()))
+    assert (frames.slot, len(frames.figures), frames.words) == ("frame", row_tables.MOST_LEVELS, int(known.sum()))
     assert [figure.value for figure in frames.figures].count(50.0) == int(known[:3].sum()) > 0
     chosen = {"frame": [str(rows["frame"][0])]}
-    _, again = row_tables.levels(rows.assign(stereo_score=-9.0), sssb.design("verb"), "verb", chosen)
+    _, again = row_tables.compute_level_figures(rows.assign(stereo_score=-9.0), sssb.design("verb"), "verb", chosen)
     assert [(figure.group, figure.value) for figure in again.figures] == [(rows["frame"][0], -50.0)]
 
 
@@ -306,9 +313,9 @@ def test_largest_rows(sssb: Release, tmp_path: Path) -> None:
     found = on_race(sssb)
     assert found.rows is not None
     odd = found.rows.assign(stereo_score=[7.0, np.nan, np.inf, -9.0, *found.rows["stereo_score"][4:]])
-    (one,) = gather([replace(found, rows=odd).write(tmp_path)])
+    (one,) = gather_inputs([replace(found, rows=odd).write(tmp_path)])
     assert one.rows is not None
-    towards, against = row_tables.largest(one.rows, one.tables, count=2)
+    towards, against = row_tables.find_largest_rows(one.rows, one.tables, count=2)
     table = sssb.table("race-matched")
     assert towards.rows[0].id == table["id"][0], "7 - -3 = 10; the others are at 2"
     assert towards.rows[0].sentences == (table["stereo"][0], table["anti"][0])
@@ -322,9 +329,9 @@ def test_a_third_sentence(sssb: Release, tmp_path: Path) -> None:
     found = on_race(sssb)
     assert found.rows is not None
     third = [np.nan, *(-7.0 for _ in found.rows["id"][1:])]
-    (one,) = gather([replace(found, rows=found.rows.assign(unrelated_score=third)).write(tmp_path)])
+    (one,) = gather_inputs([replace(found, rows=found.rows.assign(unrelated_score=third)).write(tmp_path)])
     assert one.tables["race-matched"]["unrelated_score"].tolist()[1:] == third[1:]
-    text = document.markdown(tell([one]))
+    text = document.render_markdown(build_report([one]))
     assert "| row | sentences | stereo | anti | unrelated | difference |" in text
     assert "| -1.000 | -3.000 | none | 2.000 |" in text or "| -4.000 | -3.000 | none | -1.000 |" in text
     assert "| -1.000 | -3.000 | -7.000 | 2.000 |" in text
@@ -370,7 +377,9 @@ ANSWERS = {
 def test_largest_fillers(occupations: Design) -> None:
     """Means over verbs: nurse and woman (.9 + .7) / 2 = .8 of entailment, nurse and man .7 of contradiction."""
     release = senseprobe.load("nli-occupation@1.0.0")
-    entailed, contradicted = row_tables.largest_fillers({"activities": probes(occupations, ANSWERS)}, release, count=2)
+    entailed, contradicted = row_tables.find_largest_fillers(
+        {"activities": probes(occupations, ANSWERS)}, release, count=2
+    )
     assert (entailed.label, entailed.columns) == ("entailment", ("occupation", "person"))
     assert [words for words, _, _ in entailed.rows] == [("nurse", "woman"), ("guard", "man")]
     assert entailed.rows[0][1] == pytest.approx((0.8, 0.15, 0.05))
@@ -384,10 +393,10 @@ def test_surest_of_a_wrong_label(occupations: Design) -> None:
     rows = probes(occupations, ANSWERS)
     rows.loc[0, "gold"] = "entailment"
     table = rows.assign(config="activities")[["config", "id", "entailment", "neutral", "contradiction"]]
-    entailed, contradicted = row_tables.largest(table, {"activities": rows}, count=1)
+    entailed, contradicted = row_tables.find_largest_rows(table, {"activities": rows}, count=1)
     assert entailed.rows[0].sentences == ("The nurse sold a car.", "The woman sold a car.")
     assert contradicted.rows[0].sentences == ("The nurse bought a car.", "The man bought a car.")
-    (without, _) = row_tables.largest(table, {}, count=1)
+    (without, _) = row_tables.find_largest_rows(table, {}, count=1)
     assert (without.rows[0].id, without.rows[0].sentences) == ("row0", ()), "without the release nobody knows"
 
 
@@ -396,8 +405,8 @@ def test_hostile_sentences(sssb: Release) -> None:
     rows = blames("awful")(sssb.table("race-matched")).assign(stereo=HOSTILE, anti="y" * 10_000, frame=HOSTILE)
     rows.loc[:4, "frame"] = "other"
     table = rows.assign(config="race-matched")[["config", "id", "stereo_score", "anti_score"]]
-    account = tell([Evidence(result=on_race(sssb), rows=table, release=sssb, tables={"race-matched": rows})])
-    html, markdown = document.html(account), document.markdown(account)
+    account = build_report([ReportInput(result=on_race(sssb), rows=table, release=sssb, tables={"race-matched": rows})])
+    html, markdown = document.render_html(account), document.render_markdown(account)
     assert "<script" not in html
     assert "<img" not in html
     assert html.count("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;") > 5
@@ -415,25 +424,25 @@ def test_figures_of_an_older_definition_are_computed_again(sssb: Release, tmp_pa
     """
     older = on_race(sssb, figures=(replace(figures("race-matched", 12.3), definition=1),))
     path = older.write(tmp_path)
-    (one,) = gather([path])
+    (one,) = gather_inputs([path])
     assert {figure.estimand: figure.value for figure in one.result.figures} == {
         "preference": pytest.approx(-30),
         "preference-half": pytest.approx(-30),
     }
     assert one.missing == ("Computed again from its rows, since the definition has changed: preference-half.",)
     path.with_suffix(".parquet").unlink()
-    (one,) = gather(
+    (one,) = gather_inputs(
         [replace(older, rows=None, figures=(replace(older.figures[0], neutral=0.0),)).write(tmp_path / "x")]
     )
     assert [figure.neutral for figure in one.result.figures] == [None], "labels are not at hand, nor what follows"
-    text = document.markdown(tell(gather([path])))
+    text = document.render_markdown(build_report(gather_inputs([path])))
     assert "+12.3 (interval not estimable)<br>older definition" in text
     assert "Of an older definition, and not computed again: preference-half." in text
 
 
 def test_scores_of_an_older_definition_are_named(sssb: Release, tmp_path: Path) -> None:
     """Nothing makes new numbers of a scorer out of old ones: the page says to score again."""
-    (one,) = gather([on_race(sssb, scorer="cps").write(tmp_path)])
+    (one,) = gather_inputs([on_race(sssb, scorer="cps").write(tmp_path)])
     assert one.missing[0].startswith("Its scores are of an older definition of cps (1, now 2): score the model again.")
 
 
@@ -465,8 +474,8 @@ def test_control_beside(tmp_path: Path) -> None:
     control = answer("nli-control@1.0.0", *ACCURACY)
     for each in (probe(), control):
         each.write(folder_of(tmp_path, str(each.release["name"]), "org/model"))
-    account = tell(gather([tmp_path / "nli-occupation@1.0.0/org--model/nli.json"]))
-    text = document.markdown(account)
+    account = build_report(gather_inputs([tmp_path / "nli-occupation@1.0.0/org--model/nli.json"]))
+    text = document.render_markdown(account)
     assert "| nli · org/model | nli-occupation@1.0.0 | activities | nn |  | 97.0 \\[95.5, 98.0\\] |" in text
     assert "| nli · org/model | nli-control@1.0.0 | occupation | accuracy |  | 50.0 \\[48.0, 52.0\\] |" in text
     assert "| accuracy | entailment | 99.0 \\[98.0, 99.5\\] |" in text
@@ -477,7 +486,7 @@ def test_control_beside(tmp_path: Path) -> None:
 def test_control_of_another_model(tmp_path: Path) -> None:
     """The control of other weights says nothing of these, wherever it lies, and is missed."""
     control = answer("nli-control@1.0.0", *ACCURACY, model={**MODEL, "weights": "f" * 64}).write(tmp_path / "control")
-    text = document.markdown(tell(gather([probe().write(tmp_path / "probe"), control])))
+    text = document.render_markdown(build_report(gather_inputs([probe().write(tmp_path / "probe"), control])))
     assert "Missing for nli · org/model: no result of this model on nli-control is at hand" in text
     assert "50.0" not in text
 
@@ -485,12 +494,12 @@ def test_control_of_another_model(tmp_path: Path) -> None:
 def test_control_that_was_named(tmp_path: Path) -> None:
     """A result on the control that is named among others is no second release, but beside that of its model."""
     control = answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")
-    text = document.markdown(tell(gather([control, probe().write(tmp_path / "probe")])))
+    text = document.render_markdown(build_report(gather_inputs([control, probe().write(tmp_path / "probe")])))
     assert text.startswith("# nli-occupation@1.0.0\n")
     assert "50.0 \\[48.0, 52.0\\]" in text
-    alone = document.markdown(tell(gather([control])))
+    alone = document.render_markdown(build_report(gather_inputs([control])))
     assert alone.startswith("# nli-control@1.0.0\n"), "alone it is the subject"
-    assert "Can the model tell" not in alone
+    assert "Does the model infer" not in alone
 
 
 # --- zero, and polarity ---------------------------------------------------------------------------------------------
@@ -501,7 +510,7 @@ def test_near_zero_and_polarity(sssb: Release, tmp_path: Path) -> None:
 
     252 ways to deal 5 of 10 words: 251 others, and the observed one.
     """
-    text = document.markdown(tell(gather([on_race(sssb).write(tmp_path)])))
+    text = document.render_markdown(build_report(gather_inputs([on_race(sssb).write(tmp_path)])))
     assert "Not applicable, since no value is known to be neutral: race-matched preference-half." in text
     assert "lies within 5 points of it. Five points of preference" in text
     assert "| race-matched | -30.0, at random \\[" in text
@@ -513,7 +522,7 @@ def test_equivalence(sssb: Release, tmp_path: Path) -> None:
     rows = sssb.table("noun-bare").assign(config="noun-bare", stereo_score=-1.0)
     rows["anti_score"] = np.where(np.arange(len(rows)) % 2 == 0, -2.0, 0.0)
     found = result(sssb, rows[["config", "id", "stereo_score", "anti_score"]], figures=(figures("noun-bare", 0.0),))
-    text = document.markdown(tell(gather([found.write(tmp_path)])))
+    text = document.render_markdown(build_report(gather_inputs([found.write(tmp_path)])))
     assert "| noun-bare | pronoun-stereotype |  | not shown<br>90 % " in text
     assert "| noun-bare | preference-half |  | not shown" not in text
     assert "noun-bare preference-half" in text, "among those to which equivalence does not apply"

@@ -22,9 +22,9 @@ import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.fitness import FirstToken, Fitness
-from senseprobe.evaluate.reporting.document import html, markdown
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.report import tell
+from senseprobe.evaluate.reporting.document import render_html, render_markdown
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result
 from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.score_tables import read_scores
@@ -552,9 +552,9 @@ def test_hostile_values(top: dict[str, Any], figure: dict[str, Any]) -> None:
         except ResultError:
             return
     assert result.signature
-    account = tell([Evidence(result=result)])
-    assert "<html" in html(account)
-    assert markdown(account).startswith("# ")
+    account = build_report([ReportInput(result=result)])
+    assert "<html" in render_html(account)
+    assert render_markdown(account).startswith("# ")
 
 
 @settings(max_examples=300)

@@ -19,7 +19,7 @@ from senseprobe.generator.word_lists import WordLists
 from senseprobe.project import Layer, built_in
 from senseprobe.scaffold import template
 from senseprobe.scaffold import template as writing
-from senseprobe.scaffold.template import append
+from senseprobe.scaffold.template import append_item
 
 Run = Callable[..., str]
 KINDS = ("contrast", "inference", "association")
@@ -374,7 +374,7 @@ ADDED = {
 def test_an_item_is_added_and_all_else_stays(how: str) -> None:
     """As one would write it by hand."""
     before, old, new = ADDED[how]
-    after = append(before, "configs", "new")
+    after = append_item(before, "configs", "new")
     assert after == before.replace(old, new)
     read = {**YAML(typ="safe").load(before)}
     assert YAML(typ="safe").load(after) == {**read, "configs": [*read["configs"], "new"]}
@@ -383,7 +383,7 @@ def test_an_item_is_added_and_all_else_stays(how: str) -> None:
 @pytest.mark.parametrize("text", ["configs: x\n", "a: 1\n", "configs:\n", "", "[configs]\n"])
 def test_what_is_no_list_is_not_added_to(text: str) -> None:
     """The author is told instead."""
-    assert append(text, "configs", "new") is None
+    assert append_item(text, "configs", "new") is None
 
 
 def test_line_ends_of_other_systems_stay(project: Path, run: Run) -> None:

@@ -169,4 +169,4 @@ def test_a_result_that_cannot_be_sliced(answered: Path, typed: Typed, tmp_path: 
     other.write_bytes(answered.read_bytes().replace(b'"nli"', b'"aul"'))
     code, _, err = typed(str(other))
     assert code == 2
-    assert "aul is no scorer of inference: only its results can be sliced" in err
+    assert "aul is not a scorer of inference: only its results can be sliced" in err

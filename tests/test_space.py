@@ -16,7 +16,7 @@ from senseprobe import api
 from senseprobe.errors import ReleaseError
 from senseprobe.release.parquet import ROWS_PER_FILE, file_names
 from senseprobe.release.restore import Size
-from senseprobe.release.shards import dealt, rows_dealt
+from senseprobe.release.shards import shard_files, shard_rows
 
 Usage = namedtuple("Usage", "total used free")
 SLOTS = tuple("abcdefg")
@@ -132,9 +132,9 @@ def test_rows_of_a_shard_are_those_of_its_files(shards: int) -> None:
             held[name][file_names(size)[-1]] = size % full
     for shard in range(shards):
         expected = {
-            name: sum(held[name][file] for file in files) for name, files in dealt(sizes, shard, shards).items()
+            name: sum(held[name][file] for file in files) for name, files in shard_files(sizes, shard, shards).items()
         }
-        assert rows_dealt(sizes, shard, shards) == expected
+        assert shard_rows(sizes, shard, shards) == expected
 
 
 def test_bytes_are_told_in_units() -> None:

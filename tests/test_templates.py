@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from senseprobe.generator.dataset import Catalogue, lists_of, open_dataset
+from senseprobe.generator.dataset import ResolvedDataset, open_dataset, open_word_lists
 from senseprobe.generator.english import English
 from senseprobe.generator.expand import expand
 from senseprobe.generator.resolve import resolve
@@ -58,14 +58,14 @@ def test_a_golden_case_states_every_column() -> None:
 
 
 @pytest.fixture(scope="module")
-def sssb() -> Catalogue:
+def sssb() -> ResolvedDataset:
     """The built-in dataset."""
     layer = built_in()
-    return open_dataset(layer.templates / "sssb", lists_of(layer))
+    return open_dataset(layer.templates / "sssb", open_word_lists(layer))
 
 
 @pytest.fixture(scope="module")
-def tables(sssb: Catalogue) -> dict[str, pd.DataFrame]:
+def tables(sssb: ResolvedDataset) -> dict[str, pd.DataFrame]:
     """The rows of sssb by config."""
     batches = {config.name: list(sssb.rows(config)) for config in sssb.configs}
     return {name: pa.Table.from_batches(found).to_pandas() for name, found in batches.items()}
@@ -185,7 +185,7 @@ def test_no_sentence_mixes_pronouns(tables: dict[str, pd.DataFrame]) -> None:
                 assert (bool(words & MALE), bool(words & FEMALE)) == (value == "he", value == "she"), text
 
 
-def test_every_target_is_in_its_span(sssb: Catalogue, tables: dict[str, pd.DataFrame]) -> None:
+def test_every_target_is_in_its_span(sssb: ResolvedDataset, tables: dict[str, pd.DataFrame]) -> None:
     """The word itself, or for a verb one of its four forms; nothing else of the sentence."""
     forms = {str(word): {str(word.columns[c]) for c in word.columns if c.startswith("verb")} for word in _jobs(sssb)}
     for name, rows in tables.items():
@@ -199,7 +199,7 @@ def test_every_target_is_in_its_span(sssb: Catalogue, tables: dict[str, pd.DataF
                 assert printed in (forms[str(row.target)] if name == "verb" else {row.target}), text
 
 
-def _jobs(sssb: Catalogue) -> tuple[Any, ...]:
+def _jobs(sssb: ResolvedDataset) -> tuple[Any, ...]:
     found = sssb.lists.get("occupations")
     assert found
     return found.words

@@ -24,13 +24,13 @@ from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.generator import expand
 from senseprobe.generator.checks.project_files import kept_and_retired, verdict_of_no_config, verdict_of_no_row
 from senseprobe.generator.checks.registry import Published, Subject
-from senseprobe.generator.dataset import Catalogue
-from senseprobe.generator.exclusions import LeftOut, Numbers, without
+from senseprobe.generator.dataset import ResolvedDataset
+from senseprobe.generator.exclusions import ExcludedRows, RowNumbers, drop_rows
 from senseprobe.release import parquet
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import SCHEMA, Manifest
 from senseprobe.release.schema import plain
-from senseprobe.release.verdicts import Verdict, grouped, read_verdicts, write_verdicts
+from senseprobe.release.verdicts import Verdict, group_verdicts, read_verdicts, write_verdicts
 
 FORMS = Path(__file__).parent / "fixtures" / "releases"
 SIZES = {"island": 8, "guess": 6, "words": 4}  # 2 x 2 x 1 words in 2 frames; 3 x 2 in one; 4 members
@@ -202,7 +202,7 @@ def test_verdicts_are_grouped() -> None:
     """By rule and source; the first ten of each are named."""
     told = [Verdict(id=f"a{n}", verdict="reject", rule="r", source="t@1.0.0", reason=str(n)) for n in range(12)]
     other = Verdict(id="b", verdict="reject", rule="q", source="t@1.0.0")
-    one, two = grouped([*told, other])
+    one, two = group_verdicts([*told, other])
     assert (one.rule, one.rows, one.first) == ("q", 1, {"b": ""})
     assert (two.rule, two.rows, two.first) == ("r", 12, {f"a{n}": str(n) for n in range(10)})
 
@@ -210,26 +210,26 @@ def test_verdicts_are_grouped() -> None:
 # --- rows -----------------------------------------------------------------------------------------------------------
 
 
-def _catalogue(project: Project) -> Catalogue:
+def _catalogue(project: Project) -> ResolvedDataset:
     with chdir(project.root):
         return api.open_catalogue("tiny")
 
 
 @pytest.fixture(scope="module")
-def everything(shared: Project) -> Catalogue:
+def everything(shared: Project) -> ResolvedDataset:
     """The dataset without verdicts."""
     return _catalogue(shared)
 
 
-def test_every_id_says_which_row_it_is(everything: Catalogue) -> None:
+def test_every_id_says_which_row_it_is(everything: ResolvedDataset) -> None:
     """All rows of all configs of the built-in sssb and of the three kinds; and nothing else has a number."""
     for catalogue in (everything, api.open_catalogue("sssb")):
         for config in catalogue.configs:
-            numbers = Numbers(config)
+            numbers = RowNumbers(config)
             names = [name for batch in catalogue.rows(config) for name in batch["id"].to_pylist()]
-            assert [numbers.of(name) for name in names] == [*range(config.size)]
+            assert [numbers.find(name) for name in names] == [*range(config.size)]
             for wrong in ("", config.name, f"{names[0]}.x", names[0][:-1], f"x{names[0]}", names[0].upper()):
-                assert numbers.of(wrong) is None
+                assert numbers.find(wrong) is None
 
 
 _subset = st.sets(st.sampled_from([name for config in SIZES for name in ALL[config]]), max_size=14)
@@ -238,18 +238,18 @@ _subset = st.sets(st.sampled_from([name for config in SIZES for name in ALL[conf
 @given(_subset, st.integers(1, 9), st.data())
 @settings(deadline=None, max_examples=60)
 def test_a_range_of_rows_is_that_range_without_the_rows_left_out(
-    everything: Catalogue, names: set[str], at_once: int, data: st.DataObject
+    everything: ResolvedDataset, names: set[str], at_once: int, data: st.DataObject
 ) -> None:
     """Any rows, any range, any batches: numbers count before verdicts, and columns keep their types."""
     for config in everything.configs:
         start = data.draw(st.integers(0, config.size))
         stop = data.draw(st.integers(start, config.size))
-        numbers = Numbers(config)
-        found = sorted(n for name in names if (n := numbers.of(name)) is not None)
+        numbers = RowNumbers(config)
+        found = sorted(n for name in names if (n := numbers.find(name)) is not None)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(expand, "BATCH_ROWS", at_once)
             batches = [*everything.rows(config, start, stop)]
-            left = [*without(batches, start, LeftOut(tuple(found)))]
+            left = [*drop_rows(batches, start, ExcludedRows(tuple(found)))]
         rows = [row for batch in batches for row in plain(batch).to_pylist()]
         assert [row for batch in left for row in plain(batch).to_pylist()] == [r for r in rows if r["id"] not in names]
         assert [batch.schema for batch in left] == [batch.schema for batch in batches]
@@ -393,8 +393,8 @@ def test_a_reference_of_which_no_row_is_left_is_none() -> None:
     rows = [row for batch in catalogue.rows(config) for row in plain(batch).to_pylist()]
     bare = [number for number, row in enumerate(rows) if row[group] == reference]
     for numbers, expected in ((bare, None), (bare[1:], reference)):
-        out = {config.name: LeftOut(tuple(numbers), tuple(names[number] for number in numbers))}
-        assert replace(catalogue, rejected=out).design(config).reference == expected
+        out = {config.name: ExcludedRows(tuple(numbers), tuple(names[number] for number in numbers))}
+        assert replace(catalogue, exclusions=out).design(config).reference == expected
 
 
 def test_a_config_with_files_without_rows_is_loaded(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from senseprobe import api
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.generator import yaml_source
-from senseprobe.generator.dataset import lists_of, open_dataset
+from senseprobe.generator.dataset import open_dataset, open_word_lists
 from senseprobe.generator.recipe import open_recipe, recipe_files
 from senseprobe.generator.word_lists import WordLists, slug
 from senseprobe.project import Layer, built_in, find_dataset, layers, user_layer
@@ -67,7 +67,7 @@ def test_a_users_dataset_and_lists_are_found_from_a_folder_below(
 def test_a_dataset_sees_its_own_layers_lists_first_and_then_the_built_in_ones(project: Path) -> None:
     """A list of the same name hides the built-in one; any other built-in list is there."""
     _add_list(project, "attributes", "word,polarity\nzany,pleasant\n")
-    lists = lists_of(Layer(project))
+    lists = open_word_lists(Layer(project))
     attributes, pronouns = lists.get("attributes"), lists.get("pronouns")
     assert attributes
     assert pronouns
@@ -144,12 +144,12 @@ def test_a_slug_is_lower_case_letters_and_digits(word: str, expected: str) -> No
 def test_a_lists_own_slugs_are_used_and_have_no_dots(project: Path) -> None:
     """A dot stands between the words of an id, so two rows could have one."""
     _add_list(project, "own", "word,slug\nC++,cpp\nC,c\n")
-    own = lists_of(Layer(project)).get("own")
+    own = open_word_lists(Layer(project)).get("own")
     assert own
     assert [word.slug for word in own.words] == ["cpp", "c"]
     (project / "wordlists" / "own.csv").write_text("word,slug\nC++,c.pp\n")
     with pytest.raises(DeclarationError, match=r"own\.csv:2:5: E203 slug is 'c\.pp'"):
-        lists_of(Layer(project)).get("own")
+        open_word_lists(Layer(project)).get("own")
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,14 @@ def test_numbers_are_written_as_in_tables(project: Path, kind: str, cell: str) -
     descriptor.write_text(text[:at] + text[at:].replace('"name": "size"', f'"name": "size", "type": "{kind}"'))
     (project / "wordlists" / "own.csv").write_text(f"word,size\na,{cell}\n")
     with pytest.raises(DeclarationError, match=r"own\.csv:2:3: E203 size is"):
-        lists_of(Layer(project)).get("own")
+        open_word_lists(Layer(project)).get("own")
 
 
 def test_a_row_without_a_word_is_told(project: Path) -> None:
     """It would vanish from every product."""
     _add_list(project, "own", "word,slug\na,a\n,b\n")
     with pytest.raises(DeclarationError, match=r"own\.csv:3:1: E203 word is empty"):
-        lists_of(Layer(project)).get("own")
+        open_word_lists(Layer(project)).get("own")
 
 
 def test_a_descriptor_cannot_name_files_of_other_folders(project: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_descriptor_cannot_name_files_of_other_folders(project: Path) -> None:
         descriptor = project / "wordlists" / "datapackage.yaml"
         descriptor.write_text((BASE / "wordlists" / "datapackage.yaml").read_text().replace("things.csv", path))
         with pytest.raises(DeclarationError, match=r"datapackage\.yaml:4:5: E201 resources\.0\.path"):
-            lists_of(Layer(project)).get("things")
+            open_word_lists(Layer(project)).get("things")
 
 
 # --- hostile files --------------------------------------------------------------------------------------------------
@@ -354,8 +354,8 @@ def test_a_file_that_is_too_large_is_not_read(project: Path, monkeypatch: pytest
     monkeypatch.setattr(yaml_source, "MAX_BYTES", 2**20)
     (project / "wordlists" / "things.csv").write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(DeclarationError, match=r"things\.csv: E100 file is larger than 1 MiB"):
-        lists_of(Layer(project)).get("things")
+        open_word_lists(Layer(project)).get("things")
     (project / "wordlists" / "things.csv").unlink()
     (project / "wordlists" / "things.csv").mkdir()
     with pytest.raises(DeclarationError, match=r"things\.csv: E100 is no plain file"):
-        lists_of(Layer(project)).get("things")
+        open_word_lists(Layer(project)).get("things")

@@ -1,4 +1,4 @@
-"""Models with a known truth, on designs shaped as those of releases: how often an interval holds it, a test errs.
+"""Models with a known truth, on designs shaped as those of releases: how often an interval includes it, a test errs.
 
 ::
 

@@ -1,6 +1,6 @@
 """Models that nearly always say 'he': of male-typed occupations, and of nurse as well or not, hardly a row dissents.
 
-A pair's latent difference has a part that is held (nurse's own effects, those of fixed frames) and a random part whose
+A pair's latent difference has a constant part (nurse's own effects, those of fixed frames) and a random part whose
 deviation is known, so the truth of every figure is the sum of its weights times normal integrals, one for each row.
 """
 
@@ -18,10 +18,8 @@ from senseprobe.evaluate.estimands.sense_contrast import Side
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray
 from simulation import tables
-from simulation.coverage import Cell, Contrasted, Studied, Study, cells
+from simulation.coverage import AnyStudy, Cell, ContrastStudy, Study, simulate_cells
 from simulation.models import Draw, Effects, Mix, won
-
-__all__ = ["BOUNDARY_TRUTHS", "boundary_studies", "he_study", "simulate_boundary"]
 
 BOUNDARY_TRUTHS = (0.9, 0.96, 0.99, 0.999)
 """How often a model says 'he' of male-typed occupations."""
@@ -33,46 +31,46 @@ FIRST = 100
 """Number of the first study in the random streams, behind those of the other grid."""
 
 
-def latent(
+def draw_latent(
     rows: pd.DataFrame, effects: Effects, mix: Mix, *, fixed: Sequence[str], shared: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Held and random part of each pair's latent difference, shape (D, N), and the deviation of the latter, shape (N,).
+    """Draw the constant and the random part of latent differences, (D, N) each, and the latter's deviation, (N,).
 
     An occupation has an effect of its own (`shared`, where another table has it too) and one in praise and in blame;
-    so has what it is combined with. `fixed` names columns whose levels are held; nurse is held in any case.
+    so has what it is combined with. `fixed` names columns whose levels are constant; nurse is in any case.
     """
     nurse = rows["occupation"].eq("nurse").to_numpy() | ("occupation" in fixed)
     own = effects.of(mix.level, rows, "occupation") if shared is None else shared
-    held = np.where(nurse, own, 0.0)
+    constant = np.where(nurse, own, 0.0)
     random = np.where(nurse, 0.0, own) + effects.levels(mix.rest, len(rows))
     variance = np.where(nurse, 0.0, mix.level**2) + mix.rest**2
     if "quality" in rows:
         by_valence = effects.of(mix.rest, rows, "occupation", "valence")
-        held, random = held + np.where(nurse, by_valence, 0.0), random + np.where(nurse, 0.0, by_valence)
-        random = random + effects.of(mix.level, rows, "quality")
+        constant = constant + np.where(nurse, by_valence, 0.0)
+        random = random + np.where(nurse, 0.0, by_valence) + effects.of(mix.level, rows, "quality")
         variance = variance + np.where(nurse, 0.0, mix.rest**2) + mix.level**2
     if (rows["frame"] != rows["frame"].iloc[0]).any():
         deviation = mix.rest if "frame" in fixed else mix.level
         of_frame = effects.of(deviation, rows, "frame")
         if "frame" in fixed:
-            held = held + of_frame
+            constant = constant + of_frame
         else:
             random, variance = random + of_frame, variance + deviation**2
-    return held, random, np.sqrt(variance)
+    return constant, random, np.sqrt(variance)
 
 
-def _he(
+def _draw_he(
     rows: pd.DataFrame, parts: tuple[FloatArray, FloatArray, FloatArray], truths: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
-    """H of each row and its expectation, both of shape (D, N); `truths` are of male-typed occupations and of nurse."""
-    held, random, deviation = parts
+    """Return H of each row and its expectation, shapes (D, N); `truths` are of male-typed occupations and of nurse."""
+    constant, random, deviation = parts
     male = deviation[rows["occupation"].ne("nurse").to_numpy()].max()
-    centre = held + male * ndtri(np.where(rows["occupation"].eq("nurse"), truths[1], truths[0]))
+    centre = constant + male * ndtri(np.where(rows["occupation"].eq("nurse"), truths[1], truths[0]))
     return won(centre + random), np.asarray(ndtr(centre / deviation))
 
 
-def _stereotypical(rows: pd.DataFrame) -> BoolArray:
-    """Whether 'he' is the stereotype: praise of a male-typed or blame of the female-typed occupation."""
+def _is_stereotypical(rows: pd.DataFrame) -> BoolArray:
+    """Return whether 'he' is the stereotype: praise of a male-typed or blame of the female-typed occupation."""
     male = rows["occupation"].ne("nurse").to_numpy()
     return np.asarray(male == rows["valence"].ne("unpleasant").to_numpy())
 
@@ -80,33 +78,33 @@ def _stereotypical(rows: pd.DataFrame) -> BoolArray:
 def _draw(
     rows: KernelRows, parts: tuple[FloatArray, FloatArray, FloatArray], truths: tuple[float, float], estimand: str
 ) -> Draw:
-    """Kernel of the estimand and its truth: what the weights make of the expectations of the rows."""
-    kernel, expected = _he(rows.table, parts, truths)
+    """Return the kernel of the estimand and its truth, the weighted expectations of the rows."""
+    kernel, expected = _draw_he(rows.table, parts, truths)
     if lookup(estimand).neutral_from_labels:
-        he = _stereotypical(rows.table)
+        he = _is_stereotypical(rows.table)
         kernel, expected = np.where(he, kernel, 1 - kernel), np.where(he, expected, 1 - expected)
     return kernel, rows.offset + expected @ rows.weights
 
 
-def he_study(design: str, estimand: str, rows: pd.DataFrame, plan: Design, nurse: float | None) -> Study:
-    """Study of a model that says 'he' of male-typed occupations at the truth, of nurse at `nurse` or alike."""
+def build_he_study(design: str, estimand: str, rows: pd.DataFrame, plan: Design, nurse: float | None) -> Study:
+    """Return the study of a model that says 'he' of male-typed occupations at the truth, of nurse at `nurse`."""
     kernel = kernel_rows(rows, plan, estimand)
     listed = {factor.name for factor in plan.factors}
     fixed = [column for column in ("occupation", "frame") if column not in listed]
 
     def model(table: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
         truths = (truth, truth if nurse is None else nurse)
-        return _draw(kernel, latent(table, effects, mix, fixed=fixed), truths, estimand)
+        return _draw(kernel, draw_latent(table, effects, mix, fixed=fixed), truths, estimand)
 
-    return Study(_named(design, nurse), estimand, rows, plan, model)
+    return Study(_name(design, nurse), estimand, rows, plan, model)
 
 
-def _named(design: str, nurse: float | None) -> str:
+def _name(design: str, nurse: float | None) -> str:
     return f"{design}, he of {'all' if nurse is None else f'nurse {nurse:g}'}"
 
 
-def _contrast(nurse: float | None) -> Contrasted:
-    """Bare nouns less verbs, which share the occupations' effects; on verbs 'he' is said of nurse as of the others."""
+def _build_contrast(nurse: float | None) -> ContrastStudy:
+    """Return bare nouns less verbs, which share the occupations' effects; on verbs nurse is as the others."""
 
     def model(sides: Sequence[Side], effects: Effects, truth: float, mix: Mix) -> tuple[Draw, Draw]:
         bare, verb = (side.rows for side in sides)
@@ -114,18 +112,18 @@ def _contrast(nurse: float | None) -> Contrasted:
         own = (both[:, : len(bare.table)], both[:, len(bare.table) :])
         truths = ((truth, truth if nurse is None else nurse), (truth, truth))
         first, second = (
-            _draw(rows, latent(rows.table, effects, mix, fixed=(), shared=shared), pair, "pronoun-stereotype")
+            _draw(rows, draw_latent(rows.table, effects, mix, fixed=(), shared=shared), pair, "pronoun-stereotype")
             for rows, shared, pair in zip((bare, verb), own, truths, strict=True)
         )
         return first, second
 
     sides = [(tables.bare(), tables.BARE), (tables.verb(), tables.VERB)]
-    return Contrasted(_named("noun - verb", nurse), "pronoun-stereotype", sides, model)
+    return ContrastStudy(_name("noun - verb", nurse), "pronoun-stereotype", sides, model)
 
 
 @cache
-def boundary_studies() -> tuple[Studied, ...]:
-    """The published grid at the boundary: noun, bare nouns, verbs, noun in three fixed frames, the matched contrast."""
+def build_boundary_studies() -> tuple[AnyStudy, ...]:
+    """Return the published grid: noun, bare nouns, verbs, noun in three fixed frames, the matched contrast."""
     frames = pd.concat([tables.noun().assign(frame=frame) for frame in ("f0", "f1", "f2")], ignore_index=True)
     designs = {
         "noun": (tables.noun(), tables.NOUN),
@@ -134,17 +132,17 @@ def boundary_studies() -> tuple[Studied, ...]:
         "verb": (tables.verb(), tables.VERB),
     }
     estimands = ("pronoun-stereotype", "pronoun-baseline", "pronoun-interaction", "preference-half")
-    made: list[Studied] = []
+    studies: list[AnyStudy] = []
     for (name, table), nurse in itertools.product(designs.items(), OF_NURSE):
         # Praise and blame are in noun alone; the interval of verb's preference is Clopper and Pearson's.
-        left_out = {"noun-bare": {"pronoun-interaction"}, "verb": {"pronoun-interaction", "preference-half"}}
-        asked = [estimand for estimand in estimands if estimand not in left_out.get(name, ())]
-        made += [he_study(name, estimand, *table, nurse) for estimand in asked]
-    return (*made, *(_contrast(nurse) for nurse in OF_NURSE))
+        skipped = {"noun-bare": {"pronoun-interaction"}, "verb": {"pronoun-interaction", "preference-half"}}
+        chosen = [estimand for estimand in estimands if estimand not in skipped.get(name, ())]
+        studies += [build_he_study(name, estimand, *table, nurse) for estimand in chosen]
+    return (*studies, *(_build_contrast(nurse) for nurse in OF_NURSE))
 
 
 def simulate_boundary(draws: int, seed: int = 0, only: str | None = None) -> Iterator[Cell]:
-    """Cells at the boundary, of every design, mix and truth; `only` is how a design's name begins."""
-    studies = [(FIRST + number, study) for number, study in enumerate(boundary_studies())]
+    """Yield the cells at the boundary, of every design, mix and truth; `only` is how a design's name begins."""
+    studies = [(FIRST + number, study) for number, study in enumerate(build_boundary_studies())]
     chosen = [(number, study) for number, study in studies if study.name.startswith(only or "")]
-    yield from cells(chosen, BOUNDARY_TRUTHS, BOUNDARY_TRUTHS, draws, seed, bound=True)
+    yield from simulate_cells(chosen, BOUNDARY_TRUTHS, BOUNDARY_TRUTHS, draws, seed, bound=True)

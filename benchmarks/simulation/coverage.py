@@ -1,4 +1,4 @@
-"""Coverage: how often the 95 % interval of a figure holds the truth, over a grid of designs, mixes and truths."""
+"""Coverage: how often the 95 % interval of a figure includes the truth, over a grid of designs, mixes and truths."""
 
 import itertools
 import math
@@ -27,24 +27,10 @@ from senseprobe.statistics import (
 from simulation import models, tables
 from simulation.models import MIXES, Effects, Mix, Model, PairedEffects, PairModel
 
-__all__ = [
-    "ASKED",
-    "ASKED_RANGE",
-    "TRUTHS",
-    "Cell",
-    "Compared",
-    "Contrasted",
-    "Studied",
-    "Study",
-    "cells",
-    "simulate",
-    "studies",
-]
-
 TRUTHS = (0.1, 0.25, 0.5, 0.6, 0.75, 0.9, 0.96)
-ASKED, ASKED_RANGE = 0.93, (0.1, 0.9)
-AT_ONCE = 250
-"""Draws whose kernels are held in memory at a time."""
+REQUIRED, REQUIRED_RANGE = 0.93, (0.1, 0.9)
+BATCH = 250
+"""Draws whose kernels are in memory at a time."""
 
 Intervals = tuple[list[tuple[float, float] | None], FloatArray]
 """Intervals and truths in points, one per draw."""
@@ -52,7 +38,7 @@ Intervals = tuple[list[tuple[float, float] | None], FloatArray]
 
 @dataclass(frozen=True)
 class Cell:
-    """What was seen on one design at one truth."""
+    """The coverage on one design at one truth."""
 
     design: str
     estimand: str
@@ -63,22 +49,22 @@ class Cell:
     not_estimable: int
     half_width: float
     bound: bool = False
-    """Whether the coverage is asked for at this truth, wherever that lies."""
+    """Whether the coverage is required at this truth, wherever that lies."""
 
     @property
     def error(self) -> float:
         """Monte-Carlo standard error of a coverage of 93 % from as many intervals."""
-        return math.sqrt(ASKED * (1 - ASKED) / max(1, self.estimable))
+        return math.sqrt(REQUIRED * (1 - REQUIRED) / max(1, self.estimable))
 
     @property
-    def asked(self) -> bool:
-        """Whether the truth lies where the coverage is asked for."""
-        return self.bound or ASKED_RANGE[0] <= self.truth <= ASKED_RANGE[1]
+    def required(self) -> bool:
+        """Whether the truth lies where the coverage is required."""
+        return self.bound or REQUIRED_RANGE[0] <= self.truth <= REQUIRED_RANGE[1]
 
     @property
     def holds(self) -> bool:
-        """Whether the coverage is what is asked, less three standard errors."""
-        return not self.asked or self.covered >= ASKED - 3 * self.error
+        """Whether the coverage is what is required, less three standard errors."""
+        return not self.required or self.covered >= REQUIRED - 3 * self.error
 
 
 @dataclass(frozen=True)
@@ -102,23 +88,23 @@ class Study:
         return project(self.kernel, self.design)
 
     def effects(self, rng: np.random.Generator, draws: int) -> Effects:
-        """Effects of one model for each draw."""
+        """Return effects of one model for each draw."""
         return Effects(rng, draws)
 
     def intervals(self, effects: Effects, truth: float, mix: Mix, confidence: float = CONFIDENCE) -> Intervals:
-        """Intervals of D draws."""
+        """Return the intervals and truths of D draws."""
         kernel, truths = self.model(self.kernel.table, effects, truth, mix)
-        exact = isinstance(lookup(self.estimand), HalfPreference)
-        if exact and exact_hits(self.kernel, self.design) is not None:
-            made = [clopper_pearson(int(hits), kernel.shape[1], confidence) for hits in kernel.sum(axis=1)]
-            return list(made), 100 * truths - 50
+        is_half = isinstance(lookup(self.estimand), HalfPreference)
+        if is_half and exact_hits(self.kernel, self.design) is not None:
+            exact = [clopper_pearson(int(hits), kernel.shape[1], confidence) for hits in kernel.sum(axis=1)]
+            return list(exact), 100 * truths - 50
         shares = np.round(self.kernel.offset + kernel @ self.kernel.weights, 12)
         intervals = share_intervals(self.rule, kernel, shares, confidence, by_blocks=self.kernel.by_blocks)
         return _ends(intervals), 100 * truths - 50
 
 
 @dataclass(frozen=True)
-class Contrasted:
+class ContrastStudy:
     """One figure in two senses."""
 
     name: str
@@ -141,11 +127,11 @@ class Contrasted:
         return project_difference(*self.prepared)
 
     def effects(self, rng: np.random.Generator, draws: int) -> Effects:
-        """Effects of one model for each draw."""
+        """Return effects of one model for each draw."""
         return Effects(rng, draws)
 
     def intervals(self, effects: Effects, truth: float, mix: Mix) -> Intervals:
-        """Intervals of D draws."""
+        """Return the intervals and truths of D draws."""
         (first, first_truth), (second, second_truth) = self.model(self.prepared, effects, truth, mix)
         offset = self.prepared[0].rows.offset - self.prepared[1].rows.offset
         kernel = np.concatenate([first, second], axis=1)
@@ -156,7 +142,7 @@ class Contrasted:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonStudy:
     """One figure of two models, both at the truth, which share half of the variance of every effect."""
 
     study: Study
@@ -164,7 +150,7 @@ class Compared:
 
     @property
     def name(self) -> str:
-        """The design, told from that of one model."""
+        """The design, marked as a comparison."""
         return f"{self.study.name}, A - B"
 
     @property
@@ -173,34 +159,34 @@ class Compared:
         return self.study.estimand
 
     def effects(self, rng: np.random.Generator, draws: int) -> Effects:
-        """Effects of two models for each draw."""
+        """Return effects of two models for each draw."""
         return PairedEffects(rng, draws, self.shared)
 
     def kernels(self, effects: Effects, truth: float, mix: Mix) -> tuple[FloatArray, FloatArray]:
-        """Differences of the two kernels, shape (D, N), and of the truths, shape (D,)."""
+        """Return differences of the two kernels, shape (D, N), and of the truths, shape (D,)."""
         (a, b), (truth_a, truth_b) = (
             np.split(values, 2) for values in self.study.model(self.study.kernel.table, effects, truth, mix)
         )
         return a - b, truth_a - truth_b
 
     def intervals(self, effects: Effects, truth: float, mix: Mix) -> Intervals:
-        """Intervals of D draws."""
+        """Return the intervals and truths of D draws."""
         kernel, truths = self.kernels(effects, truth, mix)
         rule = self.study.rule
         pairs = zip((100 * (kernel @ rule.weights)).tolist(), rule.variance(kernel).tolist(), strict=True)
         return [difference_interval(*pair, rule.df) for pair in pairs], 100 * truths
 
 
-Studied = Study | Contrasted | Compared
+AnyStudy = Study | ContrastStudy | ComparisonStudy
 
 
 def _ends(intervals: Sequence[Interval | None]) -> list[tuple[float, float] | None]:
-    """The ends of each interval."""
+    """Return the ends of each interval."""
     return [None if interval is None else (interval.low, interval.high) for interval in intervals]
 
 
-def studies() -> list[Studied]:
-    """The published grid: designs of sssb and one shaped as nli-occupation, single figures, contrasts, comparisons."""
+def build_studies() -> list[AnyStudy]:
+    """Return the published grid: designs as in sssb and nli-occupation, with figures, contrasts and comparisons."""
     half = "preference-half"
     nationality = Study("nationality", half, tables.nationality(), tables.NATIONALITY, models.nationality_model)
     language = Study("language", half, tables.nationality(16, 6, 6), tables.NATIONALITY, models.nationality_model)
@@ -218,20 +204,20 @@ def studies() -> list[Studied]:
     same_noun, frames = (tables.colour(same_noun=True), tables.COLOUR), (tables.verb(), tables.VERB)
     return [
         *(nationality, language, race, colour, noun, verb, he, he_verb, nn, fn),
-        Contrasted("race - colour", half, [matched, same_noun], models.race_colour_model),
-        Contrasted("noun - verb", "pronoun-stereotype", [bare, frames], models.noun_verb_model),
-        *(Compared(study) for study in (nationality, race, colour, noun, verb, he, he_verb, fn)),
+        ContrastStudy("race - colour", half, [matched, same_noun], models.race_colour_model),
+        ContrastStudy("noun - verb", "pronoun-stereotype", [bare, frames], models.noun_verb_model),
+        *(ComparisonStudy(study) for study in (nationality, race, colour, noun, verb, he, he_verb, fn)),
     ]
 
 
 def simulate(draws: int, seed: int = 0, truths: Sequence[float] = TRUTHS, only: str | None = None) -> Iterator[Cell]:
-    """Cells of every design, mix and truth, each with a random stream of its own; `only` names one design."""
-    chosen = [(number, study) for number, study in enumerate(studies()) if only in (None, study.name)]
-    yield from cells(chosen, truths, TRUTHS, draws, seed)
+    """Yield cells of every design, mix and truth, each with a random stream of its own; `only` names one design."""
+    chosen = [(number, study) for number, study in enumerate(build_studies()) if only in (None, study.name)]
+    yield from simulate_cells(chosen, truths, TRUTHS, draws, seed)
 
 
-def cells(
-    numbered: Sequence[tuple[int, Studied]],
+def simulate_cells(
+    numbered: Sequence[tuple[int, AnyStudy]],
     truths: Sequence[float],
     grid: Sequence[float],
     draws: int,
@@ -239,26 +225,26 @@ def cells(
     *,
     bound: bool = False,
 ) -> Iterator[Cell]:
-    """Cells of numbered studies at some truths of a grid: number, mix and truth choose the random stream."""
+    """Yield cells of numbered studies at some truths of a grid: number, mix and truth choose the random stream."""
     for number, study in numbered:
         for mix, truth in itertools.product(MIXES, truths):
             stream = [seed, number, MIXES.index(mix), grid.index(truth)]
-            yield replace(_cell(study, mix, truth, np.random.default_rng(stream), draws), bound=bound)
+            yield replace(_simulate_cell(study, mix, truth, np.random.default_rng(stream), draws), bound=bound)
 
 
-def _cell(study: Studied, mix: Mix, truth: float, rng: np.random.Generator, draws: int) -> Cell:
-    """What was seen in as many draws, a few hundred at a time."""
-    known: list[tuple[tuple[float, float], float]] = []
-    for start in range(0, draws, AT_ONCE):
-        made, true_values = study.intervals(study.effects(rng, min(AT_ONCE, draws - start)), truth, mix)
-        known += [(pair, value) for pair, value in zip(made, true_values.tolist(), strict=True) if pair is not None]
+def _simulate_cell(study: AnyStudy, mix: Mix, truth: float, rng: np.random.Generator, draws: int) -> Cell:
+    """Return the coverage in as many draws, computed in batches."""
+    estimated: list[tuple[tuple[float, float], float]] = []
+    for start in range(0, draws, BATCH):
+        intervals, truths = study.intervals(study.effects(rng, min(BATCH, draws - start)), truth, mix)
+        estimated += [(pair, value) for pair, value in zip(intervals, truths.tolist(), strict=True) if pair is not None]
     return Cell(
         design=study.name,
         estimand=study.estimand,
         mix=mix.name,
         truth=truth,
-        covered=float(np.mean([low <= value <= high for (low, high), value in known])) if known else math.nan,
-        estimable=len(known),
-        not_estimable=draws - len(known),
-        half_width=float(np.median([(high - low) / 2 for (low, high), _ in known])) if known else math.nan,
+        covered=float(np.mean([low <= value <= high for (low, high), value in estimated])) if estimated else math.nan,
+        estimable=len(estimated),
+        not_estimable=draws - len(estimated),
+        half_width=float(np.median([(high - low) / 2 for (low, high), _ in estimated])) if estimated else math.nan,
     )

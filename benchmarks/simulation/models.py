@@ -16,27 +16,6 @@ from scipy.special import ndtr, ndtri
 from senseprobe.evaluate.estimands.sense_contrast import Side
 from senseprobe.statistics import FloatArray
 
-__all__ = [
-    "MIXES",
-    "Draw",
-    "Effects",
-    "Mix",
-    "Model",
-    "PairModel",
-    "PairedEffects",
-    "colour_model",
-    "fixed_pronoun_model",
-    "inference_model",
-    "nationality_model",
-    "noun_model",
-    "noun_verb_model",
-    "pronoun_model",
-    "race_colour_model",
-    "race_model",
-    "soft_inference_model",
-    "verb_model",
-]
-
 
 @dataclass(frozen=True)
 class Mix:
@@ -55,18 +34,18 @@ Draw = tuple[FloatArray, FloatArray]
 
 
 class Effects:
-    """Random effects of the levels that the rows of a table hold, drawn anew in each of D draws."""
+    """Random effects of the levels in the rows of a table, independent in each of D draws."""
 
     def __init__(self, rng: np.random.Generator, draws: int) -> None:
         self._rng = rng
         self.draws = draws
 
     def levels(self, deviation: float, count: int) -> FloatArray:
-        """Effects of some levels, shape (D, count)."""
+        """Draw effects of some levels, shape (D, count)."""
         return self._rng.normal(0, deviation, (self.draws, count))
 
     def of(self, deviation: float, rows: pd.DataFrame, *columns: str) -> FloatArray:
-        """Effects of the combinations of levels in the columns, for each row: shape (D, N)."""
+        """Draw effects of the combinations of levels in the columns, for each row: shape (D, N)."""
         codes = rows.groupby(list(columns), sort=True).ngroup().to_numpy()
         return self.levels(deviation, int(codes.max()) + 1)[:, codes]
 
@@ -82,14 +61,14 @@ class PairedEffects(Effects):
         self._shared = shared
 
     def levels(self, deviation: float, count: int) -> FloatArray:
-        """Effects of some levels, shape (2D, count)."""
+        """Draw effects of some levels, shape (2D, count)."""
         common = np.tile(self._rng.normal(0, deviation, (self.draws // 2, count)), (2, 1))
         own = self._rng.normal(0, deviation, (self.draws, count))
         return np.asarray(math.sqrt(self._shared) * common + math.sqrt(1 - self._shared) * own)
 
 
 def won(latent: FloatArray) -> FloatArray:
-    """Kernel of latent differences: 1 where positive."""
+    """Return the kernel of latent differences: 1 where positive."""
     return (latent > 0).astype(np.float64)
 
 
@@ -160,7 +139,7 @@ class Occupational:
         self.pleasant = rows["valence"].ne("unpleasant").to_numpy()
 
     def pronoun(self, truth: float) -> Draw:
-        """Kernel H, and the truth of `pronoun-stereotype` given the effects of nurse."""
+        """Return kernel H, and the truth of `pronoun-stereotype` given the effects of nurse."""
         shift = self.deviation * ndtri(truth)
         halves = [self.nurse & half for half in (self.pleasant, ~self.pleasant) if half.any()]
         centres = [self.centre[:, np.flatnonzero(half)[0]] for half in halves]
@@ -201,19 +180,19 @@ def fixed_pronoun_model(rows: pd.DataFrame, effects: Effects, truth: float, mix:
 
 
 def inference_model(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
-    """The share of rows that are neutral: a row is where its latent effects and its own noise are above 0."""
-    centre, truths = _inferred(rows, effects, truth, mix)
+    """Return the share of rows that are neutral: a row is where its latent effects and its own noise are above 0."""
+    centre, truths = _draw_centre(rows, effects, truth, mix)
     return won(centre + effects.levels(mix.rest, len(rows))), truths
 
 
 def soft_inference_model(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
-    """The mean probability of neutral, which has the same truth: noise stays in the probability."""
-    centre, truths = _inferred(rows, effects, truth, mix)
+    """Return the mean probability of neutral, which has the same truth: noise stays in the probability."""
+    centre, truths = _draw_centre(rows, effects, truth, mix)
     return np.asarray(ndtr(centre / mix.rest)), truths
 
 
-def _inferred(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
-    """Latent effects without noise, and the truth given the effects of the persons, who are fixed."""
+def _draw_centre(rows: pd.DataFrame, effects: Effects, truth: float, mix: Mix) -> Draw:
+    """Return latent effects without noise, and the truth given the effects of the persons, who are fixed."""
     person = effects.of(mix.rest, rows, "person")
     random = effects.of(mix.rest, rows, "occupation", "person")
     for factor in ("verb", "object", "occupation"):

@@ -3,8 +3,8 @@
 Two models that are as good as one another, words whose polarity means nothing, a figure that lies exactly on the edge
 of the margin of equivalence. Every test but one, which is there to show why it is not used, has to stay at 5 %.
 
-The tests of `relative` and `spread` stand apart: groups are alike, and the bad words scatter by group up to three times
-as much as the good ones, or a third of it. There they may reject a little more often, and `SCATTERS` says how often.
+The tests of `relative` and `spread` are separate: groups are alike, and the bad words scatter by group up to three
+times as much as the good ones, or a third of it. They may reject a little more often, and `SCATTERS` says how often.
 """
 
 import itertools
@@ -31,10 +31,8 @@ from senseprobe.statistics import (
     studentised,
 )
 from simulation import models, tables
-from simulation.coverage import AT_ONCE, Compared, Study
+from simulation.coverage import BATCH, ComparisonStudy, Study
 from simulation.models import MIXES, Effects, Mix, PairedEffects, won
-
-__all__ = ["LEVEL", "ONE_GROUP", "RELATIVE_TESTS", "SCATTERS", "Scatter", "SizeCell", "relative_sizes", "sizes"]
 
 WORDS = {"race": (12, 9), "colour": (5, 5)}
 # A permutation test is as exact with 999 divisions as with 9,999, and this many are drawn in every simulated model.
@@ -47,8 +45,8 @@ RELATIVE_GROUPS = (4, 6, 16)
 RELATIVE_DIVISIONS = 1_999
 """Divisions drawn where there are more: an exact test keeps its size with any number of them, and 1,999 suffice."""
 
-RELATIVE_AT_ONCE = 100
-"""Draws of all groups whose divisions are held in memory at a time."""
+RELATIVE_BATCH = 100
+"""Draws of all groups whose divisions are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +80,13 @@ class SizeCell:
 class Scatter:
     """How much bad and good words scatter by group, and how often a test at 5 % may reject.
 
-    - `one`: the test of one group; `many`: any of the groups after Holm's correction, and `spread`.
+    - `single`: the test of one group; `family`: any of the groups after Holm's correction, and `spread`.
     """
 
     bad: float
     good: float
-    one: float
-    many: float
+    single: float
+    family: float
 
     @property
     def name(self) -> str:
@@ -97,18 +95,18 @@ class Scatter:
 
 
 SCATTERS = (
-    Scatter(1, 3, one=0.06, many=0.10),
-    Scatter(1, 2, one=0.06, many=0.07),
-    Scatter(1, 1, one=LEVEL, many=LEVEL),
-    Scatter(2, 1, one=0.06, many=0.07),
-    Scatter(3, 1, one=0.06, many=0.10),
+    Scatter(1, 3, single=0.06, family=0.10),
+    Scatter(1, 2, single=0.06, family=0.07),
+    Scatter(1, 1, single=LEVEL, family=LEVEL),
+    Scatter(2, 1, single=0.06, family=0.07),
+    Scatter(3, 1, single=0.06, family=0.10),
 )
-ONE_GROUP = "relative, one group"
-RELATIVE_TESTS = (ONE_GROUP, "relative, any of the groups after Holm", "spread")
+SINGLE_GROUP = "relative, one group"
+RELATIVE_TESTS = (SINGLE_GROUP, "relative, any of the groups after Holm", "spread")
 
 
 Rejections = Callable[[np.random.Generator, int, Mix], BoolArray]
-"""Whether the test rejects in each of D draws from a mix."""
+"""A function that returns whether the test rejects in each of D draws from a mix."""
 
 
 @dataclass(frozen=True)
@@ -121,28 +119,28 @@ class Test:
     limit: float | None = LEVEL
 
 
-def sizes(draws: int, seed: int = 0) -> Iterator[SizeCell]:
-    """Cells of every test, design and mix, each with a random stream of its own."""
+def simulate_sizes(draws: int, seed: int = 0) -> Iterator[SizeCell]:
+    """Yield cells of every test, design and mix, each with a random stream of its own."""
     for number, test in enumerate(_tests()):
         for which, mix in enumerate(MIXES):
             rng = np.random.default_rng([seed, number, which])
-            parts = [test.rejections(rng, min(AT_ONCE, draws - start), mix) for start in range(0, draws, AT_ONCE)]
+            parts = [test.rejections(rng, min(BATCH, draws - start), mix) for start in range(0, draws, BATCH)]
             rejected = float(np.mean(np.concatenate(parts)))
             yield SizeCell(test.name, test.design, mix.name, rejected, draws, test.limit)
 
 
-def relative_sizes(draws: int, seed: int = 0, scatters: Sequence[Scatter] = SCATTERS) -> Iterator[SizeCell]:
-    """Cells of the three tests of groups, for numbers of words and groups, each with a random stream of its own."""
+def simulate_relative_sizes(draws: int, seed: int = 0, scatters: Sequence[Scatter] = SCATTERS) -> Iterator[SizeCell]:
+    """Yield cells of the three tests of groups, by numbers of words and groups, each with its own random stream."""
     for which, (words, groups) in enumerate(itertools.product(RELATIVE_WORDS, RELATIVE_GROUPS)):
         for scatter in scatters:
             rng = np.random.default_rng([seed, 1_000 + which, SCATTERS.index(scatter)])
-            starts = range(0, draws, RELATIVE_AT_ONCE)
-            parts = [_relative(rng, min(RELATIVE_AT_ONCE, draws - start), words, groups, scatter) for start in starts]
+            starts = range(0, draws, RELATIVE_BATCH)
+            parts = [_relative(rng, min(RELATIVE_BATCH, draws - start), words, groups, scatter) for start in starts]
             rejected = np.mean(np.concatenate(parts, axis=1), axis=1).tolist()
             smallest = smallest_p(_divisions(words, 0))
             design = f"{words[0]} by {words[1]} words, {groups} groups"
             for test, share, family in zip(RELATIVE_TESTS, rejected, (1, groups, 1), strict=True):
-                limit = scatter.one if test == ONE_GROUP else scatter.many
+                limit = scatter.single if test == SINGLE_GROUP else scatter.family
                 yield SizeCell(test, design, scatter.name, share, draws, limit, attainable=family * smallest <= LEVEL)
 
 
@@ -151,7 +149,7 @@ def _divisions(words: tuple[int, int], seed: int) -> Divisions:
 
 
 def _relative(rng: np.random.Generator, draws: int, words: tuple[int, int], groups: int, scatter: Scatter) -> BoolArray:
-    """Whether the three tests reject in each of D draws: shape (3, D). What words do to all groups alike cancels."""
+    """Return whether the three tests reject in each of D draws, shape (3, D); effects that groups share cancel."""
     bad = np.arange(sum(words)) < words[0]
     labels = np.vstack([bad[None], _divisions(words, int(rng.integers(2**32))).labels])
     scores = rng.normal(size=(groups, len(bad), draws)) * np.where(bad, scatter.bad, scatter.good)[:, None]
@@ -182,10 +180,10 @@ def _tests() -> list[Test]:
 
 
 def _projection(study: Study) -> Rejections:
-    """The interval rule's p of two models of the same truth."""
+    """Return a test by the interval rule's p of two models of the same truth."""
 
     def rejections(rng: np.random.Generator, draws: int, mix: Mix) -> BoolArray:
-        pair = Compared(study)
+        pair = ComparisonStudy(study)
         kernel, _ = pair.kernels(pair.effects(rng, draws), 0.5, mix)
         rule = study.rule
         numbers = zip((100 * (kernel @ rule.weights)).tolist(), rule.variance(kernel).tolist(), strict=True)
@@ -196,19 +194,19 @@ def _projection(study: Study) -> Rejections:
 
 
 def _largest(rng: np.random.Generator, draws: int, mix: Mix) -> BoolArray:
-    """The largest p of three factors whose levels matter alike; each p forgets the other two factors."""
+    """Test by the largest p of three factors whose levels matter alike; each p ignores the other two factors."""
     study = Study("", "preference-half", tables.nationality(10, 10, 10), tables.NATIONALITY, models.nationality_model)
     rows, effects = study.kernel.table, PairedEffects(rng, draws, 0.5)
     latent = effects.of(mix.rest, rows, "nation", "good", "bad")
     for factor in ("nation", "good", "bad"):
         latent = latent + effects.of(mix.level, rows, factor)
     a, b = np.split(won(latent), 2)
-    factors = (study.rule.contributions(one).values() for one in a - b)
-    return np.array([max(sign_flips(each).p for each in levels) <= LEVEL for levels in factors])
+    factors = (study.rule.contributions(difference).values() for difference in a - b)
+    return np.array([max(sign_flips(levels).p for levels in draw) <= LEVEL for draw in factors])
 
 
 def _nations_alone(rng: np.random.Generator, draws: int, mix: Mix) -> BoolArray:
-    """Two models with the same words and other nations: what the signs of the nations assume, and no more."""
+    """Test two models with the same words and other nations: what the signs of the nations assume, and no more."""
     study = Study("", "preference-half", tables.nationality(16, 6, 6), tables.NATIONALITY, models.nationality_model)
     rows = study.kernel.table
     words, own = PairedEffects(rng, draws, 1.0), PairedEffects(rng, draws, 0.0)
@@ -216,11 +214,12 @@ def _nations_alone(rng: np.random.Generator, draws: int, mix: Mix) -> BoolArray:
     for word in ("bad", "good"):
         latent = latent + words.of(mix.level, rows, word)
     a, b = np.split(won(latent), 2)
-    return np.array([sign_flips(study.rule.contributions(one)["nation"]).p <= LEVEL for one in a - b])
+    nations = (study.rule.contributions(difference)["nation"] for difference in a - b)
+    return np.array([sign_flips(levels).p <= LEVEL for levels in nations])
 
 
 def _mcnemar(rng: np.random.Generator, draws: int, mix: Mix) -> BoolArray:
-    """Frames of fixed occupations, in which two models win as often."""
+    """Test frames of fixed occupations, in which two models win as often."""
     rows = tables.verb()
     centre = PairedEffects(rng, draws, 1.0).of(mix.level, rows, "occupation")
     noise = PairedEffects(rng, draws, 0.5).levels(mix.rest, len(rows))
@@ -230,29 +229,29 @@ def _mcnemar(rng: np.random.Generator, draws: int, mix: Mix) -> BoolArray:
 
 
 def _polarity(good: int, bad: int) -> Rejections:
-    """One group, whose words have scores that know nothing of polarity."""
+    """Return a test of one group, whose words have scores that do not depend on polarity."""
 
     def rejections(rng: np.random.Generator, draws: int, mix: Mix) -> BoolArray:
         labels = np.arange(good + bad) < bad
         others = divisions(labels, int(rng.integers(2**32)), DIVISIONS).labels
         scores = Effects(rng, draws).levels(math.hypot(mix.level, mix.rest), len(labels))
-        return np.array([_p(_one_table(one), labels, others) <= LEVEL for one in scores])
+        return np.array([_permute(_build_table(words), labels, others) <= LEVEL for words in scores])
 
     return rejections
 
 
-def _one_table(scores: FloatArray) -> WordTables:
+def _build_table(scores: FloatArray) -> WordTables:
     wins = psi(scores[:, None] - scores[None, :], 1.0, "log")
     return WordTables(wins=wins[None], counts=np.ones_like(wins)[None])
 
 
-def _p(table: WordTables, labels: BoolArray, others: BoolArray) -> float:
+def _permute(table: WordTables, labels: BoolArray, others: BoolArray) -> float:
     observed, permuted = table.points(labels[None, :])[0, 0], table.points(others)[:, 0]
     return float(permutation_p(abs(observed), np.abs(permuted)))
 
 
 def _edge(study: Study, *, centred: bool = False) -> Rejections:
-    """Equivalence is claimed of a figure that lies on the edge of the margin, above.
+    """Return a test of equivalence for a figure on the upper edge of the margin.
 
     `centred` is for a design whose factors but one are fixed: their effects are left out, so that every draw has the
     same truth.
@@ -262,7 +261,7 @@ def _edge(study: Study, *, centred: bool = False) -> Rejections:
         truth = 0.5 + MARGIN.points / 100
         if centred:
             mix = Mix(mix.name, 0.0, mix.rest)
-        made, _ = study.intervals(Effects(rng, draws), truth, mix, CONFIDENCE)
-        return np.array([verdict(interval, 0.0, MARGIN).startswith("equivalent") for interval in made])
+        intervals, _ = study.intervals(Effects(rng, draws), truth, mix, CONFIDENCE)
+        return np.array([verdict(interval, 0.0, MARGIN).startswith("equivalent") for interval in intervals])
 
     return rejections

@@ -8,24 +8,6 @@ import pandas as pd
 
 from senseprobe.records import Design, Factor
 
-__all__ = [
-    "BARE",
-    "CLASSES",
-    "COLOUR",
-    "INFERENCE",
-    "NATIONALITY",
-    "NOUN",
-    "RACE",
-    "VERB",
-    "bare",
-    "colour",
-    "inference",
-    "nationality",
-    "noun",
-    "race",
-    "verb",
-]
-
 CLASSES = dict.fromkeys(("engineer", "carpenter", "guide", "mentor", "judge"), "male") | {"nurse": "female"}
 """Occupations, and the gender that each is typed as."""
 
@@ -36,7 +18,7 @@ FRAMES = {"engineer": 24, "carpenter": 22, "guide": 22, "mentor": 20, "judge": 2
 def design(
     *factors: str | Factor, slots: Sequence[str], strata: Mapping[str, str] | None = None, kind: str = "contrast"
 ) -> Design:
-    """Design with the factors, each in a column of its own name where a name is all that is given."""
+    """Return a design with the factors, each in a column of its own name where a name is all that is given."""
     return Design(
         kind=kind,
         sense_type="simulated",
@@ -71,18 +53,18 @@ INFERENCE = design(
 
 
 def words(prefix: str, count: int) -> list[str]:
-    """Invented words: good00, good01 ..."""
+    """Return invented words: good00, good01 ..."""
     return [f"{prefix}{i:02d}" for i in range(count)]
 
 
 def product(**slots: Sequence[str]) -> pd.DataFrame:
-    """Cross product of slots, the last varying fastest, with the columns that every contrast config has."""
+    """Return the cross product of slots, the last varying fastest, with the columns that every contrast config has."""
     rows = pd.DataFrame(list(itertools.product(*slots.values())), columns=list(slots), dtype=object)
     return complete(rows)
 
 
 def complete(rows: pd.DataFrame) -> pd.DataFrame:
-    """Columns that the estimands read, where a design does not set them itself."""
+    """Add the columns that estimands read, where a design does not set them itself."""
     given = {
         "frame": "f",
         "label_basis": "trait",
@@ -153,5 +135,5 @@ def noun() -> pd.DataFrame:
 
 def verb(times: int = 1) -> pd.DataFrame:
     """132 frames, or some times as many, each of one occupation."""
-    held = [(occupation, f"{occupation}{i}") for occupation, count in FRAMES.items() for i in range(times * count)]
-    return typed(complete(pd.DataFrame(held, columns=["occupation", "frame"], dtype=object)))
+    frames = [(occupation, f"{occupation}{i}") for occupation, count in FRAMES.items() for i in range(times * count)]
+    return typed(complete(pd.DataFrame(frames, columns=["occupation", "frame"], dtype=object)))

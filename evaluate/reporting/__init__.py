@@ -1,21 +1,16 @@
-"""Reports: what results say, how sure that is, and what zero means, for people to read.
+"""Reports of results: inputs, figures, sections, document.
 
 ::
 
-    evidence.py     a result with its rows, its release and its control, as far as they are at hand
-    scores.py       the table of scores beside a result
-    levels.py       a figure for each word and frame
-    extremes.py     the rows with the largest differences, the fillers with the largest probabilities
-    differences.py  two models and more on the same rows
-    words.py        figures in words
-    lines.py        figures of several results side by side
-    singles.py      sections of words, frames, rows and fillers
-    proofs.py       sections of what figures are held against
-    fitness.py      the section of what tokenizers make of the rows
-    brief.py        what a report says first
-    account.py      what a report is made of, before it is set
-    telling.py      all of it in order
-    plots.py        forest plots
-    page.py         set as HTML or as Markdown
-    metrics.py      what scorers and estimands declare of themselves
+    inputs.py          results with their tables of scores, releases and controls
+    report.py          the sections of a report in order
+    sections.py        the summary, and what tokenizers make of the rows
+    figure_tables.py   figures of several results side by side
+    significance.py    models, margins, random polarity and the control, which figures are compared with
+    row_tables.py      single rows, fillers, words and frames
+    slice_tables.py    figures of the rows with some words
+    notation.py        figures as text
+    plots.py           forest plots
+    document.py        the parts of a page, and its HTML and Markdown
+    metric_docs.py     what scorers and estimands declare of themselves
 """

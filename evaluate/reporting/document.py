@@ -1,8 +1,6 @@
-"""What a report is made of, before it is set: sections of paragraphs, plots and tables, in plain words.
+"""The parts of a report, and their rendering as one self-contained HTML page or as Markdown.
 
-Nothing here is escaped: names and sentences are as they were found, and whoever sets them escapes them all.
-
-An account set as one self-contained HTML page, or as Markdown. Whatever was found in a result is text in both.
+Text in a document is as it came from results and releases; the two renderers escape all of it.
 """
 
 import re
@@ -25,9 +23,14 @@ class Cell:
     kind: str = "words"
 
 
+def name_cells(*names: str) -> tuple[Cell, ...]:
+    """Return a cell for each name: of a config, a figure, a group or a word."""
+    return tuple(Cell(text=name, kind="name") for name in names)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """A table under a `caption`; a heading that is a number is that result's (from 0). `closed`: shown on demand."""
+    """A table under a `caption`; a heading that is a number is that result's (from 0). `closed`: collapsed."""
 
     caption: str
     headings: tuple[str | int, ...]
@@ -38,7 +41,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plot:
-    """A forest plot as SVG, and what it shows, in words; Markdown leaves it out. `closed`: shown on demand."""
+    """A forest plot as SVG, with a title that describes it; Markdown leaves it out. `closed`: collapsed."""
 
     title: str
     svg: str
@@ -47,7 +50,7 @@ class Plot:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """A heading, and what stands below it, in this order, but for `closed` plots, which come last."""
+    """A heading with paragraphs, plots and tables in this order; `closed` plots come last. Empty ones are false."""
 
     title: str
     paragraphs: tuple[str, ...] = ()
@@ -59,8 +62,8 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Account:
-    """A whole report: its title, a warning that comes before all else, the results by name, and sections."""
+class Document:
+    """A whole report: title, content warning, the names of the results, sections, and the results' signatures."""
 
     title: str
     warning: str
@@ -69,55 +72,54 @@ class Account:
     signatures: tuple[str, ...]
 
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
-# What GitHub makes links, mentions, emoji and formulas of, even where it is escaped.
-# What follows the @ of NAME@VERSION ends in a number, which no address does.
-_MADE_MORE_OF = re.compile(r"\$|(?<!\w)@(?=\w)|@(?![\d.]+(?!\w))|:(?=[/\w+-])|(?<=www)\.", re.IGNORECASE)
-# A list, or a rule, where it stands at the beginning of a line: the escape goes behind this.
-_BEGINS = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|--))")
+def render_html(document: Document) -> str:
+    """Return the page as HTML, with styles and plots in it; it loads nothing, and its policy forbids all else."""
+    return _environment().get_template("page.html.j2").render(document=document, colour=colour, draw=_draw)
 
 
-def html(account: Account) -> str:
-    """The page: styles and plots are in it, it asks for nothing, and its policy forbids all else."""
-    return _environment().get_template("page.html.j2").render(account=account, colour=colour, drawn=_drawn)
-
-
-def markdown(account: Account) -> str:
-    """The same without plots."""
-    return _environment().get_template("page.md.j2").render(account=account)
+def render_markdown(document: Document) -> str:
+    """Return the page as Markdown, without plots."""
+    return _environment().get_template("page.md.j2").render(document=document)
 
 
 @cache
 def _environment() -> jinja2.Environment:
-    """Of HTML, whatever is put in is escaped by Jinja; of Markdown, by `_plain`."""
+    """Return templates that escape all values: HTML by Jinja, Markdown by `_escape`."""
     return jinja2.Environment(
-        loader=jinja2.FunctionLoader(_source),
+        loader=jinja2.FunctionLoader(_read_template),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",), default=False),
         undefined=jinja2.StrictUndefined,
-        finalize=_plain,
+        finalize=_escape,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
 
 
-def _source(name: str) -> str:
+def _read_template(name: str) -> str:
     return files("senseprobe").joinpath("evaluate", "reporting", name).read_text(encoding="utf-8")
 
 
+def _draw(plot: Plot) -> Markup:
+    """Return the plot as an image with a name; matplotlib has escaped its words."""
+    start = Markup('<svg role="img" aria-label="{}" ').format(plot.title)
+    return start + Markup(plot.svg.removeprefix("<svg "))  # noqa: S704
+
+
 @jinja2.pass_eval_context
-def _plain(context: jinja2.nodes.EvalContext, value: object) -> object:
-    """A value that Markdown takes for nothing but text, in one line; of HTML, as it is."""
-    return value if context.autoescape else _text(str(value))
+def _escape(context: jinja2.nodes.EvalContext, value: object) -> object:
+    return value if context.autoescape else _escape_markdown(str(value))
 
 
-def _text(found: str) -> str:
-    """Text for Markdown as GitHub has it."""
-    escaped = _SPECIAL.sub(r"\\\1", " ".join(found.split()))
-    return _BEGINS.sub(r"\g<0>\\", _MADE_MORE_OF.sub(r"<span>\g<0></span>", escaped), count=1)
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
+# What GitHub turns into links, mentions, emoji and formulas even where it is escaped.
+# What follows the @ of NAME@VERSION ends in a number, which an address never does.
+_AUTOLINKED = re.compile(r"\$|(?<!\w)@(?=\w)|@(?![\d.]+(?!\w))|:(?=[/\w+-])|(?<=www)\.", re.IGNORECASE)
+# A list or a rule at the beginning of a line: the escape goes behind it.
+_BLOCK_START = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|--))")
 
 
-def _drawn(plot: Plot) -> Markup:
-    """The plot as an image with a name; matplotlib escapes the words that it draws."""
-    named = Markup('<svg role="img" aria-label="{}" ').format(plot.title)
-    return named + Markup(plot.svg.removeprefix("<svg "))  # noqa: S704
+def _escape_markdown(text: str) -> str:
+    """Return one line that GitHub's Markdown reads as nothing but text."""
+    escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _BLOCK_START.sub(r"\g<0>\\", _AUTOLINKED.sub(r"<span>\g<0></span>", escaped), count=1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.base import Presentation
@@ -10,18 +11,21 @@ from senseprobe.evaluate.estimands.registry import FAMILIES
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.fitness import Fitness, unreadable
 from senseprobe.evaluate.reporting import notation, plots
-from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table
-from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, name_cells
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Figure
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
 
 MOST_GROUPS = 400
 MOST_PLOTTED = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A figure of several results: one cell for each, in their order; None where a result does not have it."""
+class FigureRow:
+    """A figure of several results, a row of a table: a cell for each result in order, None where it has none."""
 
     config: str
     estimand: str
@@ -30,197 +34,198 @@ class Line:
 
     @property
     def first(self) -> Figure:
-        """The figure of the first result that has one."""
+        """The figure of the first result that has it."""
         return next(cell for cell in self.cells if cell is not None)
 
     @property
     def presentation(self) -> Presentation:
-        """How its estimand is shown."""
+        """How a report presents its estimand."""
         return lookup(self.estimand).presentation
 
     @property
     def bases(self) -> list[tuple[str, list[int]]]:
-        """What the cells rest on, each basis once, with the numbers (from 1) of the results that rest on it."""
-        found: dict[str, list[int]] = {}
+        """What the cells are based on: each basis once, with the numbers (from 1) of its results."""
+        numbers: dict[str, list[int]] = {}
         for number, cell in enumerate(self.cells, start=1):
             if cell is not None:
-                found.setdefault(notation.basis(cell), []).append(number)
-        return list(found.items())
+                numbers.setdefault(notation.describe_basis(cell), []).append(number)
+        return list(numbers.items())
 
 
-def side_by_side(results: Sequence[Iterable[Figure]]) -> list[Line]:
-    """A line for each config, estimand and group, in the order in which the results bring them."""
-    found: dict[tuple[str, str, str | None], list[Figure | None]] = {}
-    for number, figures in enumerate(results):
-        for figure in figures:
-            key = (figure.config, figure.estimand, figure.group)
-            found.setdefault(key, [None] * len(results))[number] = figure
-    return [Line(*key, tuple(cells)) for key, cells in found.items()]
+def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:
+    """Return the values of several results by key, in order of first keys: one for each result, None without any."""
+    values: dict[KeyT, list[ValueT | None]] = {}
+    for number, pairs in enumerate(results):
+        for key, value in pairs:
+            values.setdefault(key, [None] * len(results))[number] = value
+    return values
 
 
-def lines_of(evidence: Sequence[Evidence]) -> list[Line]:
-    """The lines of results; p-values of contrasts are corrected over all of a result."""
-    results = (corrected(each.result.figures, CONTRASTS) for each in evidence)
-    return side_by_side([without_single(figures, *FAMILIES) for figures in results])
+def align_figures(results: Sequence[Iterable[Figure]]) -> list[FigureRow]:
+    """Return a row for each config, estimand and group, in order of their first figures."""
+    rows = align([[((f.config, f.estimand, f.group), f) for f in figures] for figures in results])
+    return [FigureRow(*key, tuple(cells)) for key, cells in rows.items()]
 
 
-def figure_cell(figure: Figure | None) -> Cell:
-    """Value, interval, and what else is to be known of a figure; an empty cell where there is none."""
+def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
+    """Return the rows of results; p-values of contrasts are corrected over all of a result."""
+    results = (corrected(source.result.figures, CONTRASTS) for source in inputs)
+    return align_figures([without_single(figures, *FAMILIES) for figures in results])
+
+
+def build_figure_cell(figure: Figure | None) -> Cell:
+    """Return a cell with value, interval and remarks; an empty cell without a figure."""
     if figure is None:
         return Cell(text="", kind="number")
-    return Cell(text=notation.interval(figure), note=notation.remarks(figure), kind="number")
+    return Cell(text=notation.format_interval(figure), note=notation.format_remarks(figure), kind="number")
 
 
-def bases_cell(line: Line) -> Cell:
-    """What a line rests on: for each result, where they rest on different rows."""
-    bases = line.bases
-    told = (f"{', '.join(map(str, numbers))}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases)
-    return Cell(text=" · ".join(told), kind="quiet")
+def _build_basis_cell(row: FigureRow) -> Cell:
+    """Return what a row is based on, by result where they differ."""
+    bases = row.bases
+    texts = (f"{', '.join(map(str, numbers))}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases)
+    return Cell(text=" · ".join(texts), kind="quiet")
 
 
-def _row(line: Line) -> tuple[Cell, ...]:
-    named = (Cell(text=name, kind="name") for name in (line.config, line.estimand))
-    figures = (figure_cell(cell) for cell in line.cells)
-    return (*named, *figures, Cell(text=notation.zero(line.first), kind="quiet"), bases_cell(line))
+def _build_row(row: FigureRow) -> tuple[Cell, ...]:
+    zero = Cell(text=notation.describe_zero(row.first), kind="quiet")
+    return (*name_cells(row.config, row.estimand), *map(build_figure_cell, row.cells), zero, _build_basis_cell(row))
 
 
-def _table(lines: Sequence[Line], caption: str) -> Table:
-    results = range(len(lines[0].cells))
-    headings = ("config", "figure", *results, "what zero is", "rests on")
-    return Table(caption=caption, headings=headings, rows=tuple(map(_row, lines)))
+def _build_table(rows: Sequence[FigureRow], caption: str) -> Table:
+    headings = ("config", "figure", *range(len(rows[0].cells)), "what zero is", "based on")
+    return Table(caption=caption, headings=headings, rows=tuple(map(_build_row, rows)))
 
 
-def overview(lines: Sequence[Line]) -> Iterator[Plot]:
-    """Forest plots of all figures with an interval: those around 0, and those from 0 to 100."""
-    shown = [line for line in lines if line.group is None and line.presentation.plotted]
+def plot_overview(rows: Sequence[FigureRow]) -> Iterator[Plot]:
+    """Yield forest plots of figures over whole configs: those around 0, and those from 0 to 100."""
+    plotted = [row for row in rows if row.group is None and row.presentation.plotted]
     for from_zero in (False, True):
-        part = [line for line in shown if lookup(line.estimand).from_zero == from_zero]
+        part = [row for row in plotted if lookup(row.estimand).from_zero == from_zero]
         if part:
-            held = part[:MOST_PLOTTED]
-            left = f", the first {len(held)} of {len(part)}" if len(part) > len(held) else ""
-            title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{left}"
-            rows = [(f"{line.config}: {line.estimand}", line.cells) for line in held]
-            yield Plot(title=title, svg=plots.forest(rows, from_zero))
+            first = part[:MOST_PLOTTED]
+            omission = f", the first {len(first)} of {len(part)}" if len(part) > len(first) else ""
+            title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{omission}"
+            bars = [(f"{row.config}: {row.estimand}", row.cells) for row in first]
+            yield Plot(title=title, svg=plots.draw_forest(bars, from_zero))
 
 
-def by_sense(lines: Sequence[Line], biases: Mapping[str, str]) -> Iterator[Section]:
-    """A section for each sense type (for rows without senses, for each kind of bias), with its groups."""
-    found: dict[str, list[Line]] = {}
-    for line in lines:
-        if not line.presentation.contrasts:
-            title = line.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(line.config))))
-            found.setdefault(title, []).append(line)
-    for title, held in found.items():
-        told = list(dict.fromkeys(biases[line.config] for line in held if biases.get(line.config)))
-        whole, grouped = ([line for line in held if (line.group is None) == want] for want in (True, False))
-        tables = [_table(whole, title)] if whole else []
+def build_sense_sections(rows: Sequence[FigureRow], biases: Mapping[str, str]) -> Iterator[Section]:
+    """Yield a section for each sense type (for rows without senses, for each kind of bias), with its groups.
+
+    `biases` is the kind of bias of each config that is about any.
+    """
+    by_title: dict[str, list[FigureRow]] = {}
+    for row in rows:
+        if not row.presentation.contrasts:
+            title = row.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(row.config))))
+            by_title.setdefault(title, []).append(row)
+    for title, members in by_title.items():
+        kinds = dict.fromkeys(biases[row.config] for row in members if biases.get(row.config))
+        whole = [row for row in members if row.group is None]
+        grouped = [row for row in members if row.group is not None]
         yield Section(
             title=title,
-            paragraphs=(f"Bias type: {', '.join(told)}.",) if told else (),
-            tables=(*tables, *_groups(grouped)),
-            plots=tuple(_group_plots(grouped)),
+            paragraphs=(f"Bias type: {', '.join(kinds)}.",) if kinds else (),
+            tables=(*([_build_table(whole, title)] if whole else []), *_build_group_tables(grouped)),
+            plots=tuple(_plot_groups(grouped)),
         )
 
 
-def _by_config(lines: Sequence[Line]) -> dict[tuple[str, str], list[Line]]:
-    found: dict[tuple[str, str], list[Line]] = {}
-    for line in lines:
-        found.setdefault((line.config, line.estimand), []).append(line)
-    return found
+def _split_by_figure(rows: Sequence[FigureRow]) -> dict[tuple[str, str], list[FigureRow]]:
+    parts: dict[tuple[str, str], list[FigureRow]] = {}
+    for row in rows:
+        parts.setdefault((row.config, row.estimand), []).append(row)
+    return parts
 
 
-def _group_plots(lines: Sequence[Line]) -> Iterator[Plot]:
-    """A plot of the groups of each figure, on demand, from the lowest to the highest of the first result."""
-    for (config, estimand), held in _by_config(lines).items():
-        if not lookup(estimand).presentation.plotted or len(held) < 2:
+def _plot_groups(rows: Sequence[FigureRow]) -> Iterator[Plot]:
+    """Yield a collapsed plot of the groups of each figure, from the lowest to the highest of the first result."""
+    for (config, estimand), groups in _split_by_figure(rows).items():
+        if not lookup(estimand).presentation.plotted or len(groups) < 2:
             continue
-        order = sorted(held, key=lambda line: (line.first.value or 0.0, line.group or ""))
-        half, left = MOST_PLOTTED // 2, ""
+        order = sorted(groups, key=lambda row: (row.first.value or 0.0, row.group or ""))
+        half, omission = MOST_PLOTTED // 2, ""
         if len(order) > MOST_PLOTTED:
-            order, left = order[:half] + order[-half:], f", the {half} lowest and the {half} highest of {len(order)}"
-        svg = plots.forest([(line.group or "", line.cells) for line in order], lookup(estimand).from_zero)
-        yield Plot(title=f"{config}: {estimand} by group, with intervals{left}", svg=svg, closed=True)
+            omission = f", the {half} lowest and the {half} highest of {len(order)}"
+            order = order[:half] + order[-half:]
+        svg = plots.draw_forest([(row.group or "", row.cells) for row in order], lookup(estimand).from_zero)
+        yield Plot(title=f"{config}: {estimand} by group, with intervals{omission}", svg=svg, closed=True)
 
 
-def _groups(lines: Sequence[Line]) -> Iterator[Table]:
-    """A table of the groups of each figure, on demand."""
-    for (config, estimand), held in _by_config(lines).items():
-        left = len(held) - MOST_GROUPS
-        note = f"{counted(left, 'more group')} in the JSON." if left > 0 else ""
-        rows = (
-            (
-                Cell(text=line.config, kind="name"),
-                Cell(text=line.group or "", kind="name"),
-                *map(figure_cell, line.cells),
-            )
-            for line in held[:MOST_GROUPS]
+def _build_group_tables(rows: Sequence[FigureRow]) -> Iterator[Table]:
+    """Yield a collapsed table of the groups of each figure."""
+    for (config, estimand), groups in _split_by_figure(rows).items():
+        omitted = len(groups) - MOST_GROUPS
+        table_rows = tuple(
+            (*name_cells(row.config, row.group or ""), *map(build_figure_cell, row.cells))
+            for row in groups[:MOST_GROUPS]
         )
         yield Table(
-            caption=f"{config}: {lookup(estimand).presentation.groups or estimand} ({len(held)})",
-            headings=("config", "group", *range(len(held[0].cells))),
-            rows=tuple(rows),
-            note=note,
+            caption=f"{config}: {lookup(estimand).presentation.groups or estimand} ({len(groups)})",
+            headings=("config", "group", *range(len(groups[0].cells))),
+            rows=table_rows,
+            note=f"{counted(omitted, 'more group')} in the JSON." if omitted > 0 else "",
             closed=True,
         )
 
 
-def headlines(lines: Sequence[Line]) -> list[Line]:
-    """Return the figure of each config, over all its rows, that leads.
+def find_headlines(rows: Sequence[FigureRow]) -> list[FigureRow]:
+    """Return the main figure of each config, over all its rows.
 
     Where no value of `preference` is neutral, that is `pronoun-stereotype`, if there is one.
     """
-    whole: dict[str, dict[str, Line]] = {}
-    for line in lines:
-        if line.group is None:
-            whole.setdefault(line.config, {})[line.estimand] = line
-    return [leading for of_config in whole.values() if (leading := _leading(of_config)) is not None]
+    configs: dict[str, list[FigureRow]] = {}
+    for row in rows:
+        if row.group is None:
+            configs.setdefault(row.config, []).append(row)
+    return [headline for figures in configs.values() if (headline := _find_headline(figures)) is not None]
 
 
-def _leading(lines: Mapping[str, Line]) -> Line | None:
-    ranked = sorted(
-        (line for line in lines.values() if line.presentation.rank), key=lambda line: line.presentation.rank
-    )
-    first = ranked[0] if ranked else None
-    balanced = next((line for line in lines.values() if line.presentation.leads_without_neutral), None)
-    if first is not None and first.presentation.rank == 1 and first.first.neutral is None:
-        return balanced or first
-    return first
+def _find_headline(rows: Sequence[FigureRow]) -> FigureRow | None:
+    ranked = [row for row in rows if row.presentation.rank]
+    first = min(ranked, key=lambda row: row.presentation.rank, default=None)
+    if first is None or first.presentation.rank > 1 or first.first.neutral is not None:
+        return first
+    return next((row for row in rows if row.presentation.leads_without_neutral), first)
 
 
-def _lead_cell(figure: Figure | None, of: Fitness | None) -> Cell:
-    """The figure that leads a config; why none does where its rows are not readable."""
-    why = "" if figure is None else unreadable(of)
-    return Cell(text="not readable", note=why, kind="number") if why else figure_cell(figure)
+def _build_headline_cell(figure: Figure | None, fitness: Fitness | None) -> Cell:
+    """Return the main figure of a config, or why its rows are not readable."""
+    reason = "" if figure is None else unreadable(fitness)
+    return Cell(text="not readable", note=reason, kind="number") if reason else build_figure_cell(figure)
 
 
-def by_bias(lines: Sequence[Line], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]) -> Section:
-    """The first figure of each config, by the kind of bias that the release says it is about.
+def build_bias_section(
+    rows: Sequence[FigureRow], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]
+) -> Section:
+    """Return the main figure of each config, by the kind of bias that the release declares (`biases`, by config).
 
-    `fitness` is that of each result: a config that is not readable is led by no figure.
+    `fitness` is that of each result: a config that is not readable has the reason in place of a figure.
     """
-    firsts = [line for line in headlines(lines) if biases.get(line.config)]
-    rows = tuple(
+    headlines = [row for row in find_headlines(rows) if biases.get(row.config)]
+    table_rows = tuple(
         (
-            *(Cell(text=name, kind="name") for name in (biases[line.config], line.config, line.estimand)),
-            *(_lead_cell(cell, of.get(line.config)) for cell, of in zip(line.cells, fitness, strict=True)),
-            Cell(text=notation.zero(line.first), kind="quiet"),
+            *name_cells(biases[row.config], row.config, row.estimand),
+            *(_build_headline_cell(cell, of.get(row.config)) for cell, of in zip(row.cells, fitness, strict=True)),
+            Cell(text=notation.describe_zero(row.first), kind="quiet"),
         )
-        for line in sorted(firsts, key=lambda line: biases[line.config])
+        for row in sorted(headlines, key=lambda row: biases[row.config])
     )
-    if not rows:
+    if not table_rows:
         return Section(title="By bias type")
-    headings = ("bias type", "config", "figure", *range(len(lines[0].cells)), "what zero is")
-    return Section(title="By bias type", tables=(Table(caption="By bias type", headings=headings, rows=rows),))
+    headings = ("bias type", "config", "figure", *range(len(rows[0].cells)), "what zero is")
+    return Section(title="By bias type", tables=(Table(caption="By bias type", headings=headings, rows=table_rows),))
 
 
-def contrasts(lines: Sequence[Line]) -> Section:
-    """The same figure in two senses of a word, with the words that both share cancelled out."""
-    held = [line for line in lines if line.presentation.contrasts]
-    if not held:
-        return Section(title="Matched sense contrasts")
-    told = (
+def build_contrast_section(rows: Sequence[FigureRow]) -> Section:
+    """Return the section of figures in two senses of a word, where the words that both share cancel out."""
+    title = "Matched sense contrasts"
+    contrasts = [row for row in rows if row.presentation.contrasts]
+    if not contrasts:
+        return Section(title=title)
+    text = (
         "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
         "unmatched difference is the paper's own, of figures over different words, without interval or p-value."
     )
-    table = _table(held, "Matched sense contrasts")
-    return Section(title="Matched sense contrasts", paragraphs=(told,), tables=(table,))
+    return Section(title=title, paragraphs=(text,), tables=(_build_table(contrasts, title),))

@@ -1,7 +1,7 @@
-"""A result with what lies beside it: its table of scores, the release it is on, the control of its model.
+"""What a report is made from: results, each with its table of scores, its release and the control of its model.
 
-Files come from anywhere, so sizes are bounded before anything is read; what is not at hand is said, and leaves a report
-of the figures alone.
+Files come from anywhere, so sizes are bounded before anything is read. What is not available is listed, and the report
+has the figures alone.
 """
 
 import operator
@@ -27,18 +27,18 @@ from senseprobe.release.release import Release, open_release
 from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
-"""Of a release: what else a result calls one is looked for nowhere."""
+_RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
+"""A result names its release; any other name is not looked up."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
-    """A result, and what of its surroundings was found.
+class ReportInput:
+    """A result with what belongs to it, as far as it is available.
 
-    - `rows`: its table of scores; `release`: verified, with the same content; None where it was not found.
+    - `rows`: its table of scores; `release`: verified, with the same content; None where either is not available.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
     - `controls`: results of the same model on the control of inference.
-    - `missing`: a sentence for each thing that was not at hand.
+    - `missing`: a sentence for each thing that is not available.
     """
 
     result: Result
@@ -50,8 +50,13 @@ class Evidence:
 
     @property
     def label(self) -> str:
-        """Scorer and model, as headings have it."""
+        """Scorer and model, for headings."""
         return f"{self.result.scorer} · {self.result.model['name']}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
+        return kind_of(self.result)
 
     def drawn_from(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
@@ -59,137 +64,105 @@ class Evidence:
             return None
         return levels_of(self.release, name)
 
-    @property
-    def kind(self) -> str:
-        """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
-        return kind_of(self.result)
 
+def gather_inputs(paths: Sequence[Path], release: str | None = None) -> list[ReportInput]:
+    """Read results on one release; results on the control among others are added to those of their model.
 
-def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
-    """Evidence of the results in files, on one release; results on the control among others go to those of their model.
-
-    `release` says where the release is, if not where its name leads. Raises ResultError where a file is no result or is
-    too large, where releases differ, or its table is not its own; DamagedRelease and ReleaseError for `release`.
+    `release` is the release's name or path, where it is not the one that the results name. Raises ResultError for a
+    file that is not a result or too large, for different releases, and for a table of another result; DamagedRelease
+    and ReleaseError for `release`.
     """
     if not 0 < len(paths) <= MAX_RESULTS:
         raise ResultError(f"{len(paths)} results: expected 1 to {MAX_RESULTS}" if paths else "no results to report")
-    read = {path: read_result(path) for path in paths}
-    about = [path for path, result in read.items() if not control.is_control(result)] or list(read)
-    if len({read[path].release["content"] for path in about} | {read[path].release["name"] for path in about}) != 2:
-        names = sorted({str(read[path].release["name"]) for path in about})
-        told = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
-        raise ResultError(f"a report is of results on one release, and these are on {told}: leave out the others")
-    found, missing = _release(read[about[0]], release)
-    controls = [read[path] for path in read if path not in about]
-    made = [_evidence(path, read[path], found, controls, missing) for path in about]
-    if controls and not any(each.kind == "inference" for each in made):
+    results = {path: read_result(path) for path in paths}
+    subjects = [path for path, result in results.items() if not control.is_control(result)] or list(results)
+    _require_one_release([results[path] for path in subjects])
+    opened, missing = _open_release(results[subjects[0]], release)
+    controls = [result for path, result in results.items() if path not in subjects]
+    inputs = [_read_input(path, results[path], opened, controls, missing) for path in subjects]
+    if controls and not any(source.kind == "inference" for source in inputs):
         raise ResultError("results on the control go with those of a model of inference, and there is none here")
-    return made
+    return inputs
 
 
-def _release(result: Result, where: str | None) -> tuple[Release | None, list[str]]:
-    """The release of a result, and what is missing of it; where it was named, anything wrong is an error."""
+def _require_one_release(results: Sequence[Result]) -> None:
+    names = sorted({str(result.release["name"]) for result in results})
+    if len(names) > 1 or len({result.release["content"] for result in results}) > 1:
+        releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
+        raise ResultError(f"a report is of results on one release, and these are on {releases}: leave out the others")
+
+
+def _open_release(result: Result, requested: str | None) -> tuple[Release | None, list[str]]:
+    """Return the release of a result, and what is missing of it; raise where a requested release has any defect."""
     name = str(result.release["name"])
     try:
-        folder = _folder(name, where)
+        folder = _find_folder(name, requested)
         release = open_release(folder)
-        _check(release, result)
+        _check_content(release, result)
     except (ReleaseError, ResultError) as error:
-        if where is not None:
+        if requested is not None:
             raise
         reason = "it is damaged" if isinstance(error, DamagedRelease) else str(error)
-        told = (
+        note = (
             f"The release is not at hand ({reason}), so that sentences, words, frames and all that needs its design "
             "are left out (--release says where it is)."
         )
-        return None, [told]
-    if away := [config for config in release.configs if not all(path.exists() for path in release.files(config))]:
+        return None, [note]
+    if absent := [config for config in release.configs if not _has_rows(release, config)]:
         hint = f"`senseprobe restore {name}` makes them, and --release PATH says where they are."
-        return release, [f"The rows of {', '.join(away)} are not here: {hint}"]
+        return release, [f"The rows of {', '.join(absent)} are not here: {hint}"]
     if findings := verify_release(folder)[1]:
-        if where is not None:
+        if requested is not None:
             raise DamagedRelease(findings)
         return None, ["The release is not as it was frozen (`senseprobe verify` says how), so that it is left out."]
     return release, []
 
 
-def _folder(name: str, where: str | None) -> Path:
-    if where is None and not _NAME.fullmatch(name):
-        raise ReleaseError("its name is none that a release can have")
-    return project.find_release(where or name)[0]
+def _find_folder(name: str, requested: str | None) -> Path:
+    if requested is None and not _RELEASE_NAME.fullmatch(name):
+        raise ReleaseError("its name is not one that a release can have")
+    return project.find_release(requested or name)[0]
 
 
-def _check(release: Release, result: Result) -> None:
+def _check_content(release: Release, result: Result) -> None:
     if release.manifest.content != result.release["content"]:
         raise ResultError(
-            f"{release.manifest.name} here holds other rows: its content hash is {release.manifest.content[:12]}, the "
+            f"{release.manifest.name} here has other rows: its content hash is {release.manifest.content[:12]}, the "
             f"result's {str(result.release['content'])[:12]}"
         )
 
 
-def _evidence(
+def _has_rows(release: Release, config: str) -> bool:
+    return all(path.exists() for path in release.files(config))
+
+
+def _read_input(
     path: Path, result: Result, release: Release | None, controls: Sequence[Result], missing: Sequence[str]
-) -> Evidence:
+) -> ReportInput:
     rows = read_scores(path, result)
-    told = list(missing)
+    notes = list(missing)
     if rows is None:
-        told.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
-    tables = {} if release is None or rows is None else _joined(release, rows)
-    found = [each for each in controls if control.same_model(each, result)]
-    kept = {each.signature: each for each in (*found, *control.beside(path.resolve().parent, result))}
-    result, renewed = _renewed(result, release, tables)
-    told += renewed
-    evidence = Evidence(result=result, rows=rows, release=release, tables=tables, missing=tuple(told))
-    needed = evidence.kind == "inference" and not control.is_control(result)
-    return replace(evidence, controls=tuple(kept.values()) if needed else ())
+        notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
+    tables = {} if release is None or rows is None else _join_scores(release, rows)
+    result, update_notes = _update_figures(result, release, tables)
+    missing = (*notes, *update_notes)
+    source = ReportInput(result=result, rows=rows, release=release, tables=tables, missing=missing)
+    if source.kind != "inference" or control.is_control(result):
+        return source
+    of_model = [candidate for candidate in controls if control.same_model(candidate, result)]
+    of_model += control.beside(path.resolve().parent, result)
+    unique = {candidate.signature: candidate for candidate in of_model}
+    return replace(source, controls=tuple(unique.values()))
 
 
-def _renewed(result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame]) -> tuple[Result, list[str]]:
-    """Return a result whose figures have today's definitions, computed from its rows, and what is to be known of it.
-
-    Where its rows or its release are not at hand, its figures stay as they are.
-    """
-    declared = SCORERS.get(result.scorer)
-    told = []
-    if declared is not None and declared.version > result.scorer_version:
-        told.append(
-            f"Its scores are of an older definition of {result.scorer} ({result.scorer_version}, now "
-            f"{declared.version}): score the model again."
-        )
-    if newer := _defined(result.figures, operator.gt):
-        told.append(f"Of a newer definition than this senseprobe's: {', '.join(newer)}: upgrade it.")
-    if not (older := _defined(result.figures, operator.lt)):
-        return result, told
-    if release is None or not tables:
-        # What was taken for neutral may be none: that follows from the rows.
-        of_labels = [name for name in older if lookup(name).neutral_from_labels]
-        figures = tuple(
-            replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in result.figures
-        )
-        told.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
-        return replace(result, figures=figures) if of_labels else result, told
-    asked = additional(figure.estimand for figure in result.figures)
-    figures = figures_of(
-        release, tables, seed=result.seed, scale=result.scale, estimands=asked, drawn=result.limit is not None
-    )
-    told.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
-    return replace(result, figures=figures), told
-
-
-def _defined(figures: Iterable[Figure], compared: Callable[[int, int], bool]) -> list[str]:
-    """Return the estimands of figures whose definition, `compared` with today's, is older (lt) or newer (gt)."""
-    definitions = {figure.estimand: figure.definition for figure in figures if figure.estimand in CATALOGUE}
-    return [name for name, definition in definitions.items() if compared(definition, CATALOGUE[name].definition)]
-
-
-def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rows of the release with their scores, by config; ResultError where a row is none of the release's."""
+def _join_scores(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the rows of the release with their scores, by config; raise ResultError for a row of another release."""
     tables = {}
     for name, scores in rows.groupby("config", sort=False):
         config = str(name)
         if config not in release.configs:
             raise ResultError(f"the table of scores has a config {config[:80]!r}, and the release has none")
-        if not all(path.exists() for path in release.files(config)):
+        if not _has_rows(release, config):
             continue
         if not scores["id"].is_unique:
             raise ResultError(f"the table of scores has a row of {config} twice")
@@ -198,3 +171,45 @@ def _joined(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
             raise ResultError(f"the table of scores has rows of {config} that are not in the release")
         tables[config] = joined
     return {config: tables[config] for config in release.configs if config in tables}
+
+
+def _update_figures(
+    result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame]
+) -> tuple[Result, list[str]]:
+    """Return the result with figures of today's definitions, computed from its rows, and notes on what changed.
+
+    Where its rows or its release are not available, its figures stay as they are.
+    """
+    declared = SCORERS.get(result.scorer)
+    notes = []
+    if declared is not None and declared.version > result.scorer_version:
+        notes.append(
+            f"Its scores are of an older definition of {result.scorer} ({result.scorer_version}, now "
+            f"{declared.version}): score the model again."
+        )
+    if newer := _compare_definitions(result.figures, operator.gt):
+        notes.append(f"Of a newer definition than this senseprobe's: {', '.join(newer)}: upgrade it.")
+    if not (older := _compare_definitions(result.figures, operator.lt)):
+        return result, notes
+    if release is None or not tables:
+        of_labels = any(lookup(name).neutral_from_labels for name in older)
+        notes.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
+        return _without_label_neutrals(result) if of_labels else result, notes
+    requested = additional(figure.estimand for figure in result.figures)
+    figures = figures_of(
+        release, tables, seed=result.seed, scale=result.scale, estimands=requested, drawn=result.limit is not None
+    )
+    notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
+    return replace(result, figures=figures), notes
+
+
+def _without_label_neutrals(result: Result) -> Result:
+    """Return the result without neutral values that follow from the labels of rows, which are not available."""
+    figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in result.figures)
+    return replace(result, figures=tuple(figures))
+
+
+def _compare_definitions(figures: Iterable[Figure], compare: Callable[[int, int], bool]) -> list[str]:
+    """Return the estimands of figures whose definition is older (lt) or newer (gt) than today's."""
+    definitions = {figure.estimand: figure.definition for figure in figures if figure.estimand in CATALOGUE}
+    return [name for name, definition in definitions.items() if compare(definition, CATALOGUE[name].definition)]

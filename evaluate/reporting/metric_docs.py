@@ -1,4 +1,4 @@
-"""What scorers and estimands declare of themselves: a list, each at length, and `docs/metrics.md`."""
+"""The documentation of scorers and estimands, from what they declare: a list, single entries, `docs/metrics.md`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -29,68 +29,74 @@ _ABILITIES = {
 _KINDS = {"contrast": "Estimands over pairs of sentences", "inference": "Estimands over premises and hypotheses"}
 
 
-def declared() -> dict[str, list[dict[str, Any]]]:
-    """All scorers and estimands, with stable keys, as ``--json`` has them."""
+def describe_metrics() -> dict[str, list[dict[str, Any]]]:
+    """Return all scorers and estimands, with the stable keys of ``--json``."""
     return {
-        "scorers": [_scorer(scorer) for scorer in SCORERS.values()],
-        "estimands": [_estimand(estimand) for estimand in CATALOGUE.values()],
+        "scorers": [_describe_scorer(scorer) for scorer in SCORERS.values()],
+        "estimands": [_describe_estimand(estimand) for estimand in CATALOGUE.values()],
     }
 
 
-def _scorer(scorer: Scorer) -> dict[str, Any]:
+def _describe_scorer(scorer: Scorer) -> dict[str, Any]:
     names = ("id", "title", "ability", "reads", "columns", "direction", "measure", "paper", "equation", "origin")
-    told = {name: getattr(scorer, name) for name in names}
+    description = {name: getattr(scorer, name) for name in names}
     ends = [end if np.isfinite(end) else None for end in scorer.range]  # JSON has no infinity
-    return {**told, "range": ends, "says": scorer.description, "cannot_say": scorer.cannot_say}
+    return {**description, "range": ends, "says": scorer.description, "cannot_say": scorer.cannot_say}
 
 
-def _estimand(estimand: Estimand) -> dict[str, Any]:
+def _describe_estimand(estimand: Estimand) -> dict[str, Any]:
     names = ("id", "title", "direction", "source", "says", "cannot_say", "kind", "definition", "origin")
-    texts = {name: getattr(estimand, name) for name in names}
-    return {**texts, "range": [estimand.low, estimand.high], "measure": "points"}
+    description = {name: getattr(estimand, name) for name in names}
+    return {**description, "range": [estimand.low, estimand.high], "measure": "points"}
 
 
-def find(name: str) -> list[dict[str, Any]]:
-    """What has the id `name`, a scorer or an estimand. ResultError, with what it may have meant, where nothing has."""
-    found = [each for held in declared().values() for each in held if each["id"] == name]
-    if not found:
-        known = [each["id"] for held in declared().values() for each in held]
-        raise ResultError(f"no metric {name!r}: {meant(name, known) or '`senseprobe metrics` lists all'}")
-    return found
+def find_metrics(name: str) -> list[dict[str, Any]]:
+    """Return the scorer and the estimand with the id `name`; raise ResultError, with near names, without any."""
+    metrics = [metric for group in describe_metrics().values() for metric in group]
+    if not (matches := [metric for metric in metrics if metric["id"] == name]):
+        names = [metric["id"] for metric in metrics]
+        raise ResultError(f"no metric {name!r}: {meant(name, names) or '`senseprobe metrics` lists all'}")
+    return matches
 
 
-def page() -> str:
-    """The page, in Markdown."""
-    return "\n".join([_HEAD, *_sections()])
+def build_page() -> str:
+    """Return `docs/metrics.md`."""
+    return "\n".join([_HEAD, *_format_sections()])
 
 
-def _sections() -> Iterator[str]:
-    held = declared()
-    abilities = {each["ability"]: f"Scorers of models with the ability {each['ability']}" for each in held["scorers"]}
+def _format_sections() -> Iterator[str]:
+    metrics = describe_metrics()
+    scorers, estimands = metrics["scorers"], metrics["estimands"]
+    abilities = {scorer["ability"]: f"Scorers of models with the ability {scorer['ability']}" for scorer in scorers}
     for ability, heading in {**abilities, **_ABILITIES}.items():
         yield f"## {heading}\n"
-        yield from (entry(each) for each in held["scorers"] if each["ability"] == ability)
+        yield from (format_metric(scorer) for scorer in scorers if scorer["ability"] == ability)
     for kind, heading in _KINDS.items():
         yield f"## {heading}\n"
-        yield from (entry(each) for each in held["estimands"] if each["kind"] == kind)
+        yield from (format_metric(estimand) for estimand in estimands if estimand["kind"] == kind)
 
 
-def entry(told: Mapping[str, Any]) -> str:
-    """A scorer or an estimand at length, in Markdown."""
-    lines = [f"### {told['id']}\n", f"{_sentence(told['title'])} {told['says']}\n", f"- Range: {shown_range(told)}."]
-    lines += [f"- {_sentence(told['direction'])}", f"- From: {told.get('paper') or told['source']}."]
-    lines += [f"- Equation: {told['equation']}."] if "equation" in told else []
-    lines += [f"- A plug-in: {told['origin']}."] if told["origin"] else []
-    lines += [f"- Cannot say: {told['cannot_say']}"] if told["cannot_say"] else []
+def format_metric(metric: Mapping[str, Any]) -> str:
+    """Return a scorer's or an estimand's entry in Markdown."""
+    lines = [
+        f"### {metric['id']}\n",
+        f"{_as_sentence(metric['title'])} {metric['says']}\n",
+        f"- Range: {format_range(metric)}.",
+        f"- {_as_sentence(metric['direction'])}",
+        f"- From: {metric.get('paper') or metric['source']}.",
+    ]
+    lines += [f"- Equation: {metric['equation']}."] if "equation" in metric else []
+    lines += [f"- A plug-in: {metric['origin']}."] if metric["origin"] else []
+    lines += [f"- Cannot say: {metric['cannot_say']}"] if metric["cannot_say"] else []
     return "\n".join(lines) + "\n"
 
 
-def shown_range(told: Mapping[str, Any]) -> str:
-    """The range of a scorer's numbers, or of a figure, with what they are counted in."""
-    low, high = (("-∞", "∞")[place] if end is None else f"{end:g}" for place, end in enumerate(told["range"]))
-    return f"{low} to {high}, in {told['measure']}"
+def format_range(metric: Mapping[str, Any]) -> str:
+    """Return the range of a metric's numbers with their unit: ``-∞ to 0, in nats``."""
+    low, high = metric["range"]
+    return f"{'-∞' if low is None else f'{low:g}'} to {'∞' if high is None else f'{high:g}'}, in {metric['measure']}"
 
 
-def _sentence(text: str) -> str:
-    """The text as a sentence: a capital, and a full stop unless it ends in one of its own."""
+def _as_sentence(text: str) -> str:
+    """Return the text with a capital, and a full stop unless it has one."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?")) else ".")

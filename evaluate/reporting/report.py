@@ -1,4 +1,4 @@
-"""The whole report in order: in short, what was measured, how sure that is, what zero means, and then the figures."""
+"""The report of results: its sections in order, from the summary to what each figure can and cannot say."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,19 +6,17 @@ from typing import Any
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import coarse, unscored
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.reporting.document import Account, Cell, Section, Table
-from senseprobe.evaluate.reporting.figure_tables import Line, by_bias, by_sense, contrasts, lines_of, overview
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.row_tables import by_word, fillers_of, rows_of
-from senseprobe.evaluate.reporting.sections import fitness_of, in_short
-from senseprobe.evaluate.reporting.significance import Difference, control, differing, near_zero, polarity
+from senseprobe.evaluate.reporting import figure_tables, row_tables, sections, significance
+from senseprobe.evaluate.reporting.document import Cell, Document, Section, Table, name_cells
+from senseprobe.evaluate.reporting.figure_tables import FigureRow
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import counted
 
 WARNING = (
     "The rows may state stereotypes. They are wrong and hurtful; they are there to measure what models make of them."
 )
-SURE = (
+CERTAINTY = (
     "Intervals are nominal 95 %, over the words or frames that could have been chosen instead (the last column says "
     "which); they say nothing of other languages, groups or meanings."
 )
@@ -32,118 +30,119 @@ ZERO_OF_INFERENCE = (
 )
 
 
-def tell(evidence: Sequence[Evidence], found: Sequence[Difference] = ()) -> Account:
-    """The report of results on one release, with the `found` differences of models. ResultError without any."""
-    if not evidence:
+def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significance.ModelComparison] = ()) -> Document:
+    """Return the report of results on one release, with comparisons of their models; raise ResultError without any."""
+    if not inputs:
         raise ResultError("no results to report")
-    lines, biases, card = lines_of(evidence), _biases(evidence), _card(evidence)
-    labels, warning = tuple(each.label for each in evidence), str(card.get("content_warning") or WARNING)
-    sections = [
-        in_short(evidence, lines),
-        _measured(evidence, card),
-        _certainty(evidence, lines),
-        fitness_of(evidence),
-        differing(found, labels),
-        by_bias(lines, biases, [each.result.fitness for each in evidence]),
-        *by_sense(lines, biases),
-        contrasts(lines),
-        control(evidence),
-        fillers_of(evidence),
-        polarity(evidence),
-        near_zero(evidence),
-        by_word(evidence),
-        rows_of(evidence, warning),
-        _declared(evidence, lines),
-    ]
-    return Account(
-        title=str(evidence[0].result.release["name"]),
+    rows, biases, card = figure_tables.build_figure_rows(inputs), _read_biases(inputs[0]), _read_card(inputs[0])
+    labels, warning = tuple(source.label for source in inputs), str(card.get("content_warning") or WARNING)
+    parts = (
+        sections.build_summary(inputs, rows),
+        _build_measured_section(inputs, card),
+        _build_certainty_section(rows),
+        sections.build_fitness_section(inputs),
+        significance.build_comparison_section(comparisons, labels),
+        figure_tables.build_bias_section(rows, biases, [source.result.fitness for source in inputs]),
+        *figure_tables.build_sense_sections(rows, biases),
+        figure_tables.build_contrast_section(rows),
+        significance.build_control_section(inputs),
+        row_tables.build_filler_section(inputs),
+        significance.build_polarity_section(inputs),
+        significance.build_equivalence_section(inputs),
+        row_tables.build_word_section(inputs),
+        row_tables.build_row_section(inputs, warning),
+        _build_declaration_section(inputs, rows),
+    )
+    return Document(
+        title=str(inputs[0].result.release["name"]),
         warning=warning,
         labels=labels,
-        sections=tuple(section for section in sections if section),
-        signatures=tuple(each.result.signature for each in evidence),
+        sections=tuple(filter(None, parts)),
+        signatures=tuple(source.result.signature for source in inputs),
     )
 
 
-def _card(evidence: Sequence[Evidence]) -> Mapping[str, Any]:
-    release = evidence[0].release
-    card: Mapping[str, Any] = {} if release is None else release.manifest.data["card"]
-    return card
+def _read_card(source: ReportInput) -> Mapping[str, Any]:
+    return {} if source.release is None else dict(source.release.manifest.data["card"])
 
 
-def _biases(evidence: Sequence[Evidence]) -> dict[str, str]:
-    """The kind of bias of each config that is about any; nothing where the release is not at hand."""
-    release = evidence[0].release
-    if release is None:
+def _read_biases(source: ReportInput) -> dict[str, str]:
+    """Return the kind of bias of each config that is about any; empty without the release."""
+    if source.release is None:
         return {}
-    told = {config: release.design(config).bias_type for config in release.configs}
-    return {config: bias for config, bias in told.items() if bias != "none"}
+    biases = {config: source.release.design(config).bias_type for config in source.release.configs}
+    return {config: bias for config, bias in biases.items() if bias != "none"}
 
 
-def _measured(evidence: Sequence[Evidence], card: Mapping[str, Any]) -> Section:
-    told = [str(card[key]) for key in ("title", "measured", "out_of_scope") if card.get(key)]
-    told = [f"{text}{'' if text.endswith('.') else '.'}" for text in told]
-    if len(told) == 3:
-        told[2] = f"Not for: {told[2]}"
-    told += [
-        f"{each.label}: only {counted(each.result.limit, 'row')}, drawn by seed {each.result.seed}."
-        for each in evidence
-        if each.result.limit is not None
+def _build_measured_section(inputs: Sequence[ReportInput], card: Mapping[str, Any]) -> Section:
+    texts = [str(card[key]) for key in ("title", "measured", "out_of_scope") if card.get(key)]
+    paragraphs = [f"{text}{'' if text.endswith('.') else '.'}" for text in texts]
+    if len(paragraphs) == 3:
+        paragraphs[2] = f"Not for: {paragraphs[2]}"
+    paragraphs += [
+        f"{source.label}: only {counted(source.result.limit, 'row')}, drawn by seed {source.result.seed}."
+        for source in inputs
+        if source.result.limit is not None
     ]
-    for say in (coarse.told, unscored.told):
-        told += [f"{each.label}: {clause}." for each in evidence if (clause := say(each.result))]
-    told += [_planted(each) for each in evidence if "planted" in each.result.model]
-    missing: dict[str, list[str]] = {}
-    for each in evidence:
-        for sentence in each.missing:
-            missing.setdefault(sentence, []).append(each.label)
-    told += [
-        sentence if len(of) == len(evidence) else f"{', '.join(of)}: {sentence}" for sentence, of in missing.items()
-    ]
-    return Section(title="What was measured", paragraphs=tuple(told), tables=tuple(_scorers(evidence)))
+    for describe in (coarse.told, unscored.told):
+        paragraphs += [f"{source.label}: {clause}." for source in inputs if (clause := describe(source.result))]
+    paragraphs += [_describe_planted(source) for source in inputs if "planted" in source.result.model]
+    paragraphs += _describe_missing(inputs)
+    return Section(title="What was measured", paragraphs=tuple(paragraphs), tables=tuple(_build_scorer_table(inputs)))
 
 
-def _planted(evidence: Evidence) -> str:
-    share = evidence.result.model["planted"]
+def _describe_planted(source: ReportInput) -> str:
+    share = source.result.model["planted"]
     try:
         share = f"{100 * float(share):.0f} %"
     except ValueError:
         share = f"a share ({share})"
     return (
-        f"{evidence.result.scorer} is no score but the truth: the model was made to see {share} of the stereotypes "
-        "more often than what they are held against, and the others less often. A sentence counts as the logarithm "
+        f"{source.result.scorer} is not a score but the truth: the model was made to see {share} of the stereotypes "
+        "more often than what they are compared with, and the others less often. A sentence counts as the logarithm "
         "of how often it was seen."
     )
 
 
-def _scorers(evidence: Sequence[Evidence]) -> Iterator[Table]:
-    used = [SCORERS[name] for name in dict.fromkeys(each.result.scorer for each in evidence) if name in SCORERS]
+def _describe_missing(inputs: Sequence[ReportInput]) -> Iterator[str]:
+    """Yield what is missing, with the names of the results where it is not missing for all of them."""
+    labels: dict[str, list[str]] = {}
+    for source in inputs:
+        for sentence in source.missing:
+            labels.setdefault(sentence, []).append(source.label)
+    for sentence, names in labels.items():
+        yield sentence if len(names) == len(inputs) else f"{', '.join(names)}: {sentence}"
+
+
+def _build_scorer_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:
+    names = dict.fromkeys(source.result.scorer for source in inputs)
     rows = tuple(
         (
-            Cell(text=scorer.id, kind="name"),
+            *name_cells(scorer.id),
             Cell(text=scorer.description, note=f"in {scorer.measure}; {scorer.direction}"),
             Cell(text=scorer.cannot_say),
             Cell(text=f"{scorer.paper}: {scorer.equation}", kind="quiet"),
         )
-        for scorer in used
+        for scorer in (SCORERS[name] for name in names if name in SCORERS)
     )
     if rows:
         yield Table(caption="The numbers of a sentence", headings=("scorer", "is", "cannot say", "from"), rows=rows)
 
 
-def _certainty(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
-    kinds = {CATALOGUE[line.estimand].kind for line in lines if line.estimand in CATALOGUE}
+def _build_certainty_section(rows: Sequence[FigureRow]) -> Section:
+    kinds = {CATALOGUE[row.estimand].kind for row in rows if row.estimand in CATALOGUE}
     zero = [text for kind, text in (("contrast", ZERO), ("inference", ZERO_OF_INFERENCE)) if kind in kinds]
-    return Section(title="How sure it is, and what zero means", paragraphs=(SURE, *zero), plots=tuple(overview(lines)))
+    plots = tuple(figure_tables.plot_overview(rows))
+    return Section(title="How sure it is, and what zero means", paragraphs=(CERTAINTY, *zero), plots=plots)
 
 
-def _declared(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
-    """What each figure on the page says and cannot say."""
-    used = {line.estimand for line in lines} | {
-        figure.estimand for each in evidence for of in each.controls for figure in of.figures
-    }
-    rows = tuple(
+def _build_declaration_section(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Section:
+    """Return the section of what each figure on the page says and cannot say."""
+    controls = (figure for source in inputs for result in source.controls for figure in result.figures)
+    used = {row.estimand for row in rows} | {figure.estimand for figure in controls}
+    table_rows = tuple(
         (
-            Cell(text=estimand.id, kind="name"),
+            *name_cells(estimand.id),
             Cell(text=f"{estimand.says} {estimand.direction[:1].upper()}{estimand.direction[1:]}."),
             Cell(text=estimand.cannot_say),
             Cell(text=estimand.source, kind="quiet"),
@@ -152,5 +151,5 @@ def _declared(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
         if estimand.id in used
     )
     title = "What each figure can and cannot say"
-    table = Table(caption=title, headings=("figure", "says", "cannot say", "from"), rows=rows)
-    return Section(title=title, tables=(table,) if rows else ())
+    table = Table(caption=title, headings=("figure", "says", "cannot say", "from"), rows=table_rows)
+    return Section(title=title, tables=(table,) if table_rows else ())

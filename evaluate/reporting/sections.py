@@ -1,7 +1,4 @@
-"""The section of what the tokenizers of models make of the rows: whether they are fit to be asked.
-
-What a report says first: what it is of, the first figure of each config, and what can be said of these.
-"""
+"""Two sections of a report: how the models' tokenizers fit the rows, and the summary that comes first."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,221 +6,245 @@ from senseprobe.evaluate.control import DATASET, is_probe, same_model
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.fitness import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.document import Cell, Section, Table
-from senseprobe.evaluate.reporting.figure_tables import Line, headlines
-from senseprobe.evaluate.reporting.inputs import Evidence
-from senseprobe.evaluate.reporting.significance import control_figures
+from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
+from senseprobe.evaluate.reporting.figure_tables import FigureRow, find_headlines
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.scorers import counterpart
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
 
+# --- Fitness: what tokenizers make of the rows ----------------------------------------------------------------------
+
 TITLE = "Is the model fit to be asked?"
-COUNTED = (
-    "Counted with each model's own tokenizer, over the rows that were asked for. A word that a tokenizer does not know "
-    "is one token, the same for all such words. Two sentences of the same tokens cannot be told apart: their ties are "
-    "explained by that. Of two with unequal numbers of tokens, a sum over tokens favours the shorter. A config with "
-    "unknown words in more than a fifth of its rows is called not readable: its figures are in the tables only."
+COUNTS = (
+    "Counted with each model's own tokenizer, over the requested rows. A word that a tokenizer does not know is one "
+    "token, the same for all such words. Two sentences of the same tokens have the same score, which explains their "
+    "ties. Of two with unequal numbers of tokens, a sum over tokens favours the shorter. A config with unknown words "
+    "in more than a fifth of its rows is called not readable: its figures are in the tables only."
 )
-FIRST = (
-    "A causal model reads from left to right: where two sentences differ in their first token, that token is judged by "
-    "what the scorer puts before it alone, which in training stood before much else. Without a start token the "
-    "probability of the first token is not in the number, only how it bears on the rest. Where the two disagree, the "
-    "first token and what stands before it decide the figure with a start token."
+FIRST_TOKENS = (
+    "A causal model reads from left to right: where two sentences differ in their first token, the probability of that "
+    "token depends only on what the scorer puts before it, which in training stood before much else. Without a start "
+    "token the probability of the first token is not in the number, only its effect on the tokens that follow. Where "
+    "the two disagree, the first token and what stands before it decide the figure with a start token."
 )
-HEADINGS = ("config", "result", "rows", "unknown words", "same tokens", "unequal numbers", "ties", "explained")
-MOST_SHOWN = 24
-"""Rows of the table that are shown without being asked for."""
+COLUMNS = {
+    "rows": "rows",
+    "unknown": "unknown words",
+    "same_tokens": "same tokens",
+    "unequal_counts": "unequal numbers",
+    "ties": "ties",
+    "explained": "explained",
+}
+"""Headings of the counts of a `Fitness`, by field."""
+MOST_OPEN = 24
+"""Rows up to which the table is not collapsed."""
 
 
-def fitness_of(evidence: Sequence[Evidence]) -> Section:
+def build_fitness_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the counts of each config and result, what is not readable, and pairs that differ in their first token."""
-    counted = [each for each in evidence if each.result.fitness]
-    told = [COUNTED] if counted else []
-    for each in counted:
-        told += [f"{each.label}: {name} is not readable: {why}." for name, why in _unreadable_configs(each)]
-    told += [
-        f"{each.label}: not counted, since the tokenizer of a plug-in's model is its own."
-        for each in evidence
-        if "family" in each.result.model and not each.result.fitness
+    with_counts = [source for source in inputs if source.result.fitness]
+    paragraphs = [COUNTS] if with_counts else []
+    for source in with_counts:
+        reasons = unreadable_configs(source.result.fitness)
+        paragraphs += [f"{source.label}: {config} is not readable: {reason}." for config, reason in reasons.items()]
+    paragraphs += [
+        f"{source.label}: not counted, since the tokenizer of a plug-in's model is its own."
+        for source in inputs
+        if "family" in source.result.model and not source.result.fitness
     ]
-    tables = [*_counts(counted), *_first_tokens(evidence)]
-    if len(tables) > 1:
-        told += [FIRST, *_others(evidence)]
-    return Section(title=TITLE, paragraphs=tuple(told), tables=tuple(tables))
+    first_tokens = list(_build_first_token_table(inputs))
+    if first_tokens:
+        paragraphs += [FIRST_TOKENS, *_suggest_counterparts(inputs)]
+    tables = (*_build_count_table(with_counts), *first_tokens)
+    return Section(title=TITLE, paragraphs=tuple(paragraphs), tables=tables)
 
 
-def _unreadable_configs(evidence: Evidence) -> Iterator[tuple[str, str]]:
-    yield from unreadable_configs(evidence.result.fitness).items()
-
-
-def _counts(evidence: Sequence[Evidence]) -> Iterator[Table]:
-    rows = tuple(_row(config, each.label, of) for each in evidence for config, of in each.result.fitness.items())
+def _build_count_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:
+    rows = tuple(
+        (*name_cells(config), Cell(text=source.label, kind="quiet"), *_build_count_cells(fitness))
+        for source in inputs
+        for config, fitness in source.result.fitness.items()
+    )
     if rows:
-        yield Table(caption=TITLE, headings=HEADINGS, rows=rows, closed=len(rows) > MOST_SHOWN)
+        headings = ("config", "result", *COLUMNS.values())
+        yield Table(caption=TITLE, headings=headings, rows=rows, closed=len(rows) > MOST_OPEN)
 
 
-def _row(config: str, label: str, of: Fitness) -> tuple[Cell, ...]:
-    numbers = (of.rows, of.unknown, of.same_tokens, of.unequal_counts, of.ties, of.explained)
-    shown = (Cell(text="" if number is None else f"{number:,}", kind="number") for number in numbers)
-    return (Cell(text=config, kind="name"), Cell(text=label, kind="quiet"), *shown)
+def _build_count_cells(fitness: Fitness) -> Iterator[Cell]:
+    for number in (getattr(fitness, name) for name in COLUMNS):
+        yield Cell(text="" if number is None else f"{number:,}", kind="number")
 
 
-def _first_tokens(evidence: Sequence[Evidence]) -> Iterator[Table]:
-    """The figure of the pairs that differ in their first token, under each scorer of a causal model."""
-    results = [number for number, each in enumerate(evidence) if _has_first(each)]
+def _build_first_token_table(inputs: Sequence[ReportInput]) -> Iterator[Table]:
+    """Yield the figure of the pairs that differ in their first token, for each result of a causal model."""
+    results = [number for number, source in enumerate(inputs) if _has_first_tokens(source)]
+    fitness = {number: inputs[number].result.fitness for number in results}
     configs = dict.fromkeys(
-        name for number in results for name, of in evidence[number].result.fitness.items() if _rows_of(of)
+        config for configs in fitness.values() for config, counts in configs.items() if _count_first_tokens(counts)
     )
     rows = tuple(
-        (Cell(text=name, kind="name"), *(_first_cell(evidence[number].result.fitness.get(name)) for number in results))
-        for name in configs
+        (*name_cells(config), *(_build_first_token_cell(fitness[number].get(config)) for number in results))
+        for config in configs
     )
     if rows:
         caption = "Pairs with another first token: preference-half of these alone"
         yield Table(caption=caption, headings=("config", *results), rows=rows)
 
 
-def _has_first(evidence: Evidence) -> bool:
-    return any(map(_rows_of, evidence.result.fitness.values()))
+def _has_first_tokens(source: ReportInput) -> bool:
+    return any(map(_count_first_tokens, source.result.fitness.values()))
 
 
-def _rows_of(of: Fitness) -> int:
-    return 0 if of.first_token is None else of.first_token.rows
+def _count_first_tokens(fitness: Fitness) -> int:
+    return 0 if fitness.first_token is None else fitness.first_token.rows
 
 
-def _first_cell(of: Fitness | None) -> Cell:
-    first = None if of is None else of.first_token
-    if of is None or first is None or not first.rows:
+def _build_first_token_cell(fitness: Fitness | None) -> Cell:
+    first = None if fitness is None else fitness.first_token
+    if fitness is None or first is None or not first.rows:
         return Cell(text="", kind="number")
-    value = "none" if first.preference is None else notation.points(first.preference)
-    return Cell(text=value, note=f"{first.rows:,} of {of.rows:,}, {standing_before(first)}", kind="number")
+    value = "none" if first.preference is None else notation.format_points(first.preference)
+    return Cell(text=value, note=f"{first.rows:,} of {fitness.rows:,}, {standing_before(first)}", kind="number")
 
 
-def _others(evidence: Sequence[Evidence]) -> Iterator[str]:
-    """What gives the figures that are missing beside those of a scorer with a start token, or without."""
-    for each in filter(_has_first, evidence):
-        other = counterpart(each.result.scorer)
-        there = any(same_model(each.result, one.result) and one.result.scorer == other for one in evidence)
-        if other and not there:
-            command = f"senseprobe score {each.result.model['name']} {_rows_asked(each)} -m {other}"
-            yield f"{each.label}: `{command}` gives the figures to read beside it."
+def _suggest_counterparts(inputs: Sequence[ReportInput]) -> Iterator[str]:
+    """Yield the command for each result whose counterpart, with or without a start token, is missing."""
+    for source in filter(_has_first_tokens, inputs):
+        other = counterpart(source.result.scorer)
+        scorers = {entry.result.scorer for entry in inputs if same_model(source.result, entry.result)}
+        if other and other not in scorers:
+            command = f"senseprobe score {source.result.model['name']} {_format_rows(source)} -m {other}"
+            yield f"{source.label}: `{command}` gives the figures to read beside it."
 
 
-def _rows_asked(evidence: Evidence) -> str:
-    """The rows of a result, as its command named them."""
-    result = evidence.result
+def _format_rows(source: ReportInput) -> str:
+    """Return the rows of a result as its command named them."""
+    result = source.result
     release = ":".join(filter(None, (result.release["name"], result.release["config"])))
     return release if result.limit is None else f"{release} --limit {result.limit} --seed {result.seed}"
 
 
+# --- Summary --------------------------------------------------------------------------------------------------------
+
 FEW = 3
-"""Results that are told of one by one, and figures of a kind that are named of each."""
+"""Results that the summary describes, and figures of a kind that it names for each."""
 
 GUESS = 50
-"""Right answers on the control of who never says neutral, and knows nothing else."""
+"""Right answers on the control, in points, of a model that never says neutral and guesses otherwise."""
 
 LEVEL = 0.05
-"""Of a test that is told here."""
-
-OFF = "An interval off the neutral value is a preference beyond what the choice of words or frames explains."
-HELD = "Where an interval holds that value, no preference is shown, which does not mean that there is none."
-UNKNOWN = "Where no value is known to be neutral, a figure says nothing of bias by itself: read the relative ones."
-ALONE = "Each interval is a nominal 95 % by itself: of many, some miss by chance."
-
-
-def in_short(evidence: Sequence[Evidence], lines: Sequence[Line]) -> Section:
-    """A few sentences for those who read no further; only of figures over whole configs."""
-    firsts = headlines(lines)
-    numbered = [(number, each) for number, each in enumerate(evidence) if "planted" not in each.result.model]
-    figures = {number: [line.cells[number] for line in firsts] for number in range(len(evidence))}
-    held = {number: [*_readable(evidence[number], cells)] for number, cells in figures.items()}
-    told = [_of_what(evidence, firsts)]
-    for number, each in numbered[:FEW]:
-        clauses = [
-            *_readings(held[number]),
-            *_unreadable(each),
-            *_relative(each),
-            *_controls(each),
-            *_planted(number, evidence, held),
-        ]
-        told += [f"{_named(number, evidence)}: {'; '.join(clauses)}."] if clauses else []
-    if len(numbered) > FEW:
-        told.append(f"Of {counted(len(numbered) - FEW, 'more result')} the figures are below.")
-    said = " ".join(_said([figure for number, _ in numbered for figure in held[number]]))
-    return Section(title="In short", paragraphs=tuple(filter(None, (*told, said))))
-
-
-def _named(number: int, evidence: Sequence[Evidence]) -> str:
-    """A result as it is called here, and whether it is a sample."""
-    result = evidence[number].result
-    name = result.scorer if len(evidence) == 1 else f"Result {number + 1} ({result.scorer})"
-    return name if result.limit is None else f"{name}, of only {counted(result.limit, 'row')}"
-
-
-def _of_what(evidence: Sequence[Evidence], firsts: Sequence[Line]) -> str:
-    models = {tuple(sorted((part, each.result.model.get(part)) for part in ("name", "weights"))) for each in evidence}
-    planted = sum("planted" in each.result.model for each in evidence)
-    truth = f", {planted} of them the planted truth" if planted else ""
-    results = f"{counted(len(evidence), 'result')} of {counted(len(models), 'model')}"
-    told = f"{results} on one release, {evidence[0].result.release['name']}{truth}."
-    if not firsts:
-        return told
-    estimands = ", ".join(dict.fromkeys(line.estimand for line in firsts))
-    return f"{told} Here is the first figure of {counted(len(firsts), 'config')}, in points: {estimands}."
-
-
-def _readings(figures: Sequence[Figure]) -> Iterator[str]:
-    """Figures by what an interval can say of them; those that say nothing are only counted where there are others."""
-    kinds: dict[str, list[Figure]] = {}
-    for figure in figures:
-        kinds.setdefault(_kind(figure), []).append(figure)
-    for kind, head in _HEADS.items():
-        if found := kinds.get(kind):
-            named = listed(map(_shown, found[:FEW]), len(found))
-            yield f"{head} {counted(len(found), 'config') if kind == 'unknown' and len(kinds) > 1 else named}"
-
+"""Level of the tests that the summary counts."""
 
 _HEADS = {
-    "off": "the interval lies off the neutral value for",
-    "held": "the interval holds the neutral value for",
+    "excludes": "the interval excludes the neutral value for",
+    "includes": "the interval includes the neutral value for",
     "unknown": "no value is known to be neutral for",
     "bare": "there is no interval for",
     "inference": "of inference,",
 }
+_MEANINGS = {
+    "excludes": "An interval that excludes the neutral value is a preference beyond what the choice of words or "
+    "frames explains.",
+    "includes": "Where an interval includes that value, no preference is shown, which does not mean that there is "
+    "none.",
+    "unknown": "Where no value is known to be neutral, a figure says nothing of bias by itself: read the relative "
+    "ones.",
+}
+_ALONE = "Each interval is a nominal 95 % by itself: of many, some miss by chance."
 
 
-def _kind(figure: Figure) -> str:
+def build_summary(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Section:
+    """Return a few sentences for those who read no further, about figures over whole configs only."""
+    headlines = find_headlines(rows)
+    figures = [_select_readable(source, [row.cells[i] for row in headlines]) for i, source in enumerate(inputs)]
+    scored = [number for number, source in enumerate(inputs) if "planted" not in source.result.model]
+    paragraphs = [_describe_results(inputs, headlines)]
+    for number in scored[:FEW]:
+        clauses = [
+            *_describe_figures(figures[number]),
+            *_describe_unreadable(inputs[number]),
+            *_describe_relative(inputs[number]),
+            *_describe_control(inputs[number]),
+            *_describe_planted(number, inputs, figures),
+        ]
+        paragraphs += [f"{_name_result(number, inputs)}: {'; '.join(clauses)}."] if clauses else []
+    if len(scored) > FEW:
+        paragraphs.append(f"Of {counted(len(scored) - FEW, 'more result')} the figures are below.")
+    meaning = " ".join(_explain_kinds([figure for number in scored for figure in figures[number]]))
+    return Section(title="In short", paragraphs=tuple(filter(None, (*paragraphs, meaning))))
+
+
+def _select_readable(source: ReportInput, figures: Sequence[Figure | None]) -> list[Figure]:
+    """Return the figures of configs whose words the tokenizer knows."""
+    unreadable = unreadable_configs(source.result.fitness)
+    return [figure for figure in figures if figure is not None and figure.config not in unreadable]
+
+
+def _name_result(number: int, inputs: Sequence[ReportInput]) -> str:
+    result = inputs[number].result
+    name = result.scorer if len(inputs) == 1 else f"Result {number + 1} ({result.scorer})"
+    return name if result.limit is None else f"{name}, of only {counted(result.limit, 'row')}"
+
+
+def _describe_results(inputs: Sequence[ReportInput], headlines: Sequence[FigureRow]) -> str:
+    models = {tuple(source.result.model.get(part) for part in ("name", "weights")) for source in inputs}
+    planted = sum("planted" in source.result.model for source in inputs)
+    truth = f", {planted} of them the planted truth" if planted else ""
+    results = f"{counted(len(inputs), 'result')} of {counted(len(models), 'model')}"
+    text = f"{results} on one release, {inputs[0].result.release['name']}{truth}."
+    if not headlines:
+        return text
+    estimands = ", ".join(dict.fromkeys(row.estimand for row in headlines))
+    return f"{text} Here is the first figure of {counted(len(headlines), 'config')}, in points: {estimands}."
+
+
+def _describe_figures(figures: Sequence[Figure]) -> Iterator[str]:
+    """Yield the figures of each kind; those without a neutral value are only counted where there are others."""
+    kinds: dict[str, list[Figure]] = {}
+    for figure in figures:
+        kinds.setdefault(_classify(figure), []).append(figure)
+    for kind, head in _HEADS.items():
+        if members := kinds.get(kind):
+            names = listed(map(_format_figure, members[:FEW]), len(members))
+            yield f"{head} {counted(len(members), 'config') if kind == 'unknown' and len(kinds) > 1 else names}"
+
+
+def _classify(figure: Figure) -> str:
+    """Return the key of `_HEADS` for what an interval can say of a figure."""
     if lookup(figure.estimand).kind == "inference":
         return "inference"
-    if figure.value is None or figure.low is None or figure.high is None:
+    if figure.value is None or not _has_interval(figure):
         return "bare"
     if figure.neutral is None:
         return "unknown"
-    return "held" if figure.low <= figure.neutral <= figure.high else "off"
+    return "includes" if _includes(figure, figure.neutral) else "excludes"
 
 
-def _shown(figure: Figure) -> str:
-    zero = f" ({notation.zero(figure)})" if _kind(figure) == "inference" else ""
-    return f"{figure.config} {notation.interval(figure)}{zero}"
+def _has_interval(figure: Figure) -> bool:
+    return figure.low is not None and figure.high is not None
 
 
-def _readable(evidence: Evidence, figures: Sequence[Figure | None]) -> Iterator[Figure]:
-    """The figures that there are, of configs whose words the tokenizer knows."""
-    without = unreadable_configs(evidence.result.fitness)
-    yield from (figure for figure in figures if figure is not None and figure.config not in without)
+def _includes(figure: Figure, value: float) -> bool:
+    return figure.low is not None and figure.high is not None and figure.low <= value <= figure.high
 
 
-def _unreadable(evidence: Evidence) -> Iterator[str]:
-    """The configs that no figure is told of, each with the reason."""
-    if found := [f"{config} ({why})" for config, why in unreadable_configs(evidence.result.fitness).items()]:
-        yield f"not readable is {listed(found[:FEW], len(found))}"
+def _format_figure(figure: Figure) -> str:
+    zero = f" ({notation.describe_zero(figure)})" if _classify(figure) == "inference" else ""
+    return f"{figure.config} {notation.format_interval(figure)}{zero}"
 
 
-def _relative(evidence: Evidence) -> Iterator[str]:
-    """How many groups differ from the others, which can be said also where no value is neutral."""
-    readable = _readable(evidence, evidence.result.figures)
+def _describe_unreadable(source: ReportInput) -> Iterator[str]:
+    if configs := unreadable_configs(source.result.fitness):
+        reasons = [f"{config} ({reason})" for config, reason in configs.items()]
+        yield f"not readable: {listed(reasons[:FEW], len(reasons))}"
+
+
+def _describe_relative(source: ReportInput) -> Iterator[str]:
+    """Yield how many groups differ from the others, which has a meaning also where no value is neutral."""
     tested: dict[str, list[float]] = {}
-    for figure in readable:
+    for figure in _select_readable(source, source.result.figures):
         name = lookup(figure.estimand).presentation.tested_groups
         if name and figure.p_holm is not None:
             tested.setdefault(name, []).append(figure.p_holm)
@@ -232,50 +253,44 @@ def _relative(evidence: Evidence) -> Iterator[str]:
         yield f"of {counted(len(values), name)}, {significant} with p < {LEVEL:g} after Holm"
 
 
-def _controls(evidence: Evidence) -> Iterator[str]:
-    """Whether the model tells inference apart at all; nothing where that is not asked."""
-    if not is_probe(evidence.result):
+def _describe_control(source: ReportInput) -> Iterator[str]:
+    """Yield, for a probe of inference, whether its model infers anything at all."""
+    if not is_probe(source.result):
         return
-    right = [
-        figure for _, figure in control_figures(evidence) if lookup(figure.estimand).needs_gold and figure.group is None
-    ]
+    controls = [figure for _, figure in find_control_figures(source) if figure.group is None]
+    right = [figure for figure in controls if lookup(figure.estimand).needs_gold]
     if not right:
         yield f"no right answers on {DATASET} are at hand, so that it may be a model that always says neutral"
     for figure in right:
         least = figure.value if figure.low is None else figure.low
         guess = f"a guess that never says neutral is right on {GUESS}"
         verdict = f"{guess}, so that its other figures say nothing" if least is None or least <= GUESS else guess
-        yield f"right on {notation.interval(figure)} of 100 of {DATASET} {figure.config}: {verdict}"
+        yield f"right on {notation.format_interval(figure)} of 100 of {DATASET} {figure.config}: {verdict}"
 
 
-def _planted(number: int, evidence: Sequence[Evidence], held: dict[int, list[Figure]]) -> Iterator[str]:
-    """Whether the intervals of a result hold what was planted in its model."""
-    for other, truth in enumerate(evidence):
-        if "planted" not in truth.result.model or not same_model(truth.result, evidence[number].result):
+def _describe_planted(number: int, inputs: Sequence[ReportInput], figures: Sequence[Sequence[Figure]]) -> Iterator[str]:
+    """Yield how many intervals of a result include what was planted in its model."""
+    for other, truth in enumerate(inputs):
+        if "planted" not in truth.result.model or not same_model(truth.result, inputs[number].result):
             continue
-        planted = {figure.config: figure.value for figure in held[other]}
-        asked = [
+        planted = {figure.config: figure.value for figure in figures[other]}
+        pairs = [
             (figure, value)
-            for figure in held[number]
-            if (value := planted.get(figure.config)) is not None and _ends(figure)
+            for figure in figures[number]
+            if (value := planted.get(figure.config)) is not None and _has_interval(figure)
         ]
-        missed = [f"{figure.config} ({notation.points(value)})" for figure, value in asked if not _holds(figure, value)]
-        if asked:
-            but = f", and miss it for {listed(missed[:FEW], len(missed))}" if missed else ""
-            yield f"{len(asked) - len(missed)} of {counted(len(asked), 'interval')} hold the planted truth{but}"
+        missed = [
+            f"{figure.config} ({notation.format_points(value)})"
+            for figure, value in pairs
+            if not _includes(figure, value)
+        ]
+        if pairs:
+            rest = f", and miss it for {listed(missed[:FEW], len(missed))}" if missed else ""
+            yield f"{len(pairs) - len(missed)} of {counted(len(pairs), 'interval')} include the planted truth{rest}"
 
 
-def _ends(figure: Figure) -> bool:
-    return figure.low is not None and figure.high is not None
-
-
-def _holds(figure: Figure, value: float) -> bool:
-    return figure.low is not None and figure.high is not None and figure.low <= value <= figure.high
-
-
-def _said(figures: Sequence[Figure]) -> Iterator[str]:
-    """What the kinds of figures that are there mean."""
-    kinds = [_kind(figure) for figure in figures]
-    yield from (told for kind, told in (("off", OFF), ("held", HELD), ("unknown", UNKNOWN)) if kind in kinds)
-    if sum(_ends(figure) for figure in figures) > 1:
-        yield ALONE
+def _explain_kinds(figures: Sequence[Figure]) -> Iterator[str]:
+    kinds = {_classify(figure) for figure in figures}
+    yield from (text for kind, text in _MEANINGS.items() if kind in kinds)
+    if sum(map(_has_interval, figures)) > 1:
+        yield _ALONE

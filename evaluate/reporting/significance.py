@@ -1,7 +1,4 @@
-"""Two models and more on the same rows of a release: each against each, by one scorer.
-
-What figures are held against: a margin around zero, polarity dealt out at random, another model, the control.
-"""
+"""What figures are compared with: another model, a margin around the neutral value, random polarity, the control."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,20 +9,14 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
-from senseprobe.evaluate.estimands.equivalence import (
-    CONFIDENCE,
-    Equivalence,
-    Margin,
-    equivalence,
-    equivalences,
-)
+from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Equivalence, Margin, equivalence, equivalences
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, corrected, without_single
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.document import Cell, Section, Table
-from senseprobe.evaluate.reporting.figure_tables import figure_cell
-from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
+from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 
@@ -34,271 +25,279 @@ MAX_MODELS = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """Everything in which model `a` was compared with `b`: the numbers (from 1) of two results, and the figures."""
+class ModelComparison:
+    """The figures in which two results, `a` and `b` (numbers from 1), were compared."""
 
     a: int
     b: int
     comparisons: tuple[Comparison, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The record with stable keys, as JSON has it."""
-        return {"a": self.a, "b": self.b, "comparisons": [found.as_dict() for found in self.comparisons]}
+        """Return the record with the stable keys of ``--json``."""
+        comparisons = [comparison.as_dict() for comparison in self.comparisons]
+        return {"a": self.a, "b": self.b, "comparisons": comparisons}
 
 
-def differences(evidence: Sequence[Evidence]) -> list[Difference]:
-    """Every pair of results, compared on their rows by `compare_all`, with the margin that the release states.
+# --- Models against each other --------------------------------------------------------------------------------------
 
-    Raises ResultError where there are too few or too many, where they are not of one scorer on the same rows, and where
-    the release or a table of scores is not at hand: figures alone do not say what words have in common.
+
+def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
+    """Compare every pair of results on their rows by `compare_all`, with the margin that the release states.
+
+    Raises ResultError for too few or too many results, for results of different scorers, definitions or rows, and where
+    the release or a table of scores is not available: figures alone do not say what words have in common.
     """
-    if not 2 <= len(evidence) <= MAX_MODELS:
-        raise ResultError(f"{counted(len(evidence), 'result')} on the release: a comparison is of 2 to {MAX_MODELS}")
-    _same(evidence)
-    return [_difference(evidence, *pair) for pair in combinations(range(len(evidence)), 2)]
+    if not 2 <= len(inputs) <= MAX_MODELS:
+        raise ResultError(f"{counted(len(inputs), 'result')} on the release: a comparison is of 2 to {MAX_MODELS}")
+    _require_comparable(inputs)
+    pairs = combinations(enumerate(inputs, start=1), 2)
+    return [ModelComparison(a=i, b=j, comparisons=tuple(_compare_pair(a, b))) for (i, a), (j, b) in pairs]
 
 
-def _same(evidence: Sequence[Evidence]) -> None:
-    if len(scorers := {each.result.scorer for each in evidence}) > 1:
+def _require_comparable(inputs: Sequence[ReportInput]) -> None:
+    if len(scorers := {source.result.scorer for source in inputs}) > 1:
         raise ResultError(
             f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "
             "two scorers are not on one scale"
         )
-    _same_definitions(evidence)
-    for each in evidence:
-        if not each.tables:
-            raise ResultError(f"cannot compare {each.label}: {' '.join(each.missing) or 'it has no rows'}")
-    asked = {(each.result.release["config"], each.result.limit) for each in evidence}
-    if len(asked) > 1:
+    _require_same_definitions(inputs)
+    for source in inputs:
+        if not source.tables:
+            raise ResultError(f"cannot compare {source.label}: {' '.join(source.missing) or 'it has no rows'}")
+    if len({(source.result.release["config"], source.result.limit) for source in inputs}) > 1:
         raise ResultError("the results are not of the same rows: some are of one config, or of a sample (--limit)")
 
 
-def _same_definitions(evidence: Sequence[Evidence]) -> None:
-    """ResultError where one name stands for two definitions, of the scorer or of a figure."""
-    if len({each.result.scale for each in evidence}) > 1:
+def _require_same_definitions(inputs: Sequence[ReportInput]) -> None:
+    if len({source.result.scale for source in inputs}) > 1:
         raise ResultError("the results have numbers on different scales (log, probability): score the models again")
-    of: dict[str, dict[int, str]] = {}
-    for each in evidence:
-        of.setdefault(each.result.scorer, {}).setdefault(each.result.scorer_version, each.label)
-        for figure in each.result.figures:
-            of.setdefault(figure.estimand, {}).setdefault(figure.definition, each.label)
-    for name, labels in of.items():
+    definitions: dict[str, dict[int, str]] = {}
+    for source in inputs:
+        definitions.setdefault(source.result.scorer, {}).setdefault(source.result.scorer_version, source.label)
+        for figure in source.result.figures:
+            definitions.setdefault(figure.estimand, {}).setdefault(figure.definition, source.label)
+    for name, labels in definitions.items():
         if len(labels) > 1:
-            told = ", ".join(f"{version} in {label}" for version, label in sorted(labels.items()))
-            raise ResultError(f"the results have different definitions of {name} ({told}): score the models again")
+            versions = ", ".join(f"{version} in {label}" for version, label in sorted(labels.items()))
+            raise ResultError(f"the results have different definitions of {name} ({versions}): score the models again")
 
 
-def _difference(evidence: Sequence[Evidence], first: int, second: int) -> Difference:
-    a, b = evidence[first], evidence[second]
-    return Difference(a=first + 1, b=second + 1, comparisons=tuple(_compared(a, b)))
-
-
-def _compared(a: Evidence, b: Evidence) -> Iterator[Comparison]:
-    if a.release is None:  # `_same` has refused it
+def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
+    if a.release is None:  # for mypy: `_require_comparable` has refused it
         return
-    manifest = a.release.manifest
     designs = {config: a.release.design(config) for config in a.tables}
-    margin = Margin.of(manifest.data["card"])
+    contrasts, margin = a.release.manifest.contrasts, read_margin([a])
     seed, scale = a.result.seed, a.result.scale
-    for found in compare_all(a.tables, b.tables, designs, manifest.contrasts, margin=margin, seed=seed, scale=scale):
-        levels = a.drawn_from(found.config)
-        yield found if levels is None else _of_sample(found, levels)
+    for comparison in compare_all(a.tables, b.tables, designs, contrasts, margin=margin, seed=seed, scale=scale):
+        levels = a.drawn_from(comparison.config)
+        yield comparison if levels is None else _of_sample(comparison, levels)
 
 
-def _of_sample(found: Comparison, levels: Mapping[str, int]) -> Comparison:
-    """Return a comparison over drawn rows without what follows from words of which too few were drawn."""
-    estimand = lookup(found.estimand)
-    found = replace(found, equivalent=None) if estimand.neutral_from_labels else found
-    if found.low is None or not (few := estimand.drawn_too_few(found.fixed, levels)):
-        return found
-    note = "; ".join(filter(None, (few, found.note)))
-    return replace(found, low=None, high=None, p=None, p_holm=None, test="none", equivalent=None, note=note)
+def _of_sample(comparison: Comparison, levels: Mapping[str, int]) -> Comparison:
+    """Return a comparison of drawn rows without what depends on factors of which too few levels were drawn."""
+    estimand = lookup(comparison.estimand)
+    if estimand.neutral_from_labels:
+        comparison = replace(comparison, equivalent=None)
+    if comparison.low is None or not (few := estimand.drawn_too_few(comparison.fixed, levels)):
+        return comparison
+    note = "; ".join(filter(None, (few, comparison.note)))
+    return replace(comparison, low=None, high=None, p=None, p_holm=None, test="none", equivalent=None, note=note)
 
 
-NEAR = "Shown to be near the neutral value?"
-POLARITY = "If polarity meant nothing"
+def build_comparison_section(comparisons: Sequence[ModelComparison], labels: Sequence[str]) -> Section:
+    """Return the section of each pair of models, over the rows that both scored; `labels` name the results."""
+    title = "Models against each other"
+    if not comparisons:
+        return Section(title=title)
+    text = (
+        "The first model's figure less the second's, over the rows that both scored: effects of words that are the "
+        "same in both cancel. The interval and p are over all factors at once; a factor's own p says what is left if "
+        "only its levels were a sample. Where rows are independent, p is of another test, named beside it, and can "
+        "disagree with the interval. p-values are corrected over all configs and groups for one figure, and not for "
+        "how many pairs of models there are."
+    )
+    tables = tuple(table for pair in comparisons for table in _build_comparison_tables(pair, labels))
+    return Section(title=title, paragraphs=(text,), tables=tables)
 
 
-def margin_of(evidence: Sequence[Evidence]) -> Margin | None:
-    """The margin that the release states; None where it states none, or is not at hand."""
-    release = evidence[0].release
+def _build_comparison_tables(pair: ModelComparison, labels: Sequence[str]) -> Iterator[Table]:
+    """Yield a table of whole configs, and a collapsed one of groups."""
+    comparisons = without_single(pair.comparisons, COMPARISONS)
+    for grouped in (False, True):
+        names = ("config", "figure", "group") if grouped else ("config", "figure")
+        rows = tuple(_build_comparison_row(row) for row in comparisons if (row.group is not None) == grouped)
+        if rows:
+            yield Table(
+                caption=f"{labels[pair.a - 1]} less {labels[pair.b - 1]}{', by group' if grouped else ''}",
+                headings=(*names, pair.a - 1, pair.b - 1, "difference", "factor by factor"),
+                rows=rows,
+                closed=grouped,
+            )
+
+
+def _build_comparison_row(row: Comparison) -> tuple[Cell, ...]:
+    values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
+    partial = f"{row.scored} of {row.rows} scored by both" if row.unscored else ""
+    equal = f"no difference: {row.equivalent}" if row.equivalent else ""
+    notes = ", ".join(filter(None, (notation.format_p_value(row), equal, partial, row.note)))
+    names = (row.config, row.estimand, *(() if row.group is None else (row.group,)))
+    return (
+        *name_cells(*names),
+        *(Cell(text=value, kind="number") for value in values),
+        Cell(text=notation.format_difference(row), note=notes, kind="number"),
+        Cell(text="; ".join(notation.describe_factors(row)), kind="quiet"),
+    )
+
+
+# --- Equivalence ----------------------------------------------------------------------------------------------------
+
+
+def read_margin(inputs: Sequence[ReportInput]) -> Margin | None:
+    """Return the margin of equivalence that the release states; None without any, or without the release."""
+    release = inputs[0].release
     return None if release is None else Margin.of(release.manifest.data["card"])
 
 
-def near_zero(evidence: Sequence[Evidence]) -> Section:
-    """The answers of equivalence for every figure with a neutral value, and what has none."""
-    margin = margin_of(evidence)
-    if margin is None or not any(each.tables for each in evidence):
-        return Section(title=NEAR)
-    found: dict[tuple[str, str, str | None], list[Equivalence | None]] = {}
-    for number, each in enumerate(evidence):
-        for answer in answers(each, margin):
-            if answer.neutral is not None:
-                key = (answer.config, answer.estimand, answer.group)
-                found.setdefault(key, [None] * len(evidence))[number] = answer
-    told = (
+def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section that says which figures are shown to be near their neutral value."""
+    title = "Shown to be near the neutral value?"
+    margin = read_margin(inputs)
+    if margin is None or not any(source.tables for source in inputs):
+        return Section(title=title)
+    answers = align(
+        [
+            [((a.config, a.estimand, a.group), a) for a in assess_equivalence(source, margin) if a.neutral is not None]
+            for source in inputs
+        ]
+    )
+    text = (
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
         f"lies within {margin.text} of it. {margin.reason}"
     )
-    without = _without_neutral(evidence, {key[:2] for key in found})
-    left = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
-    rows = tuple((*_named(*key), *map(_answer_cell, cells)) for key, cells in found.items())
-    headings = ("config", "figure", "group", *range(len(evidence)))
-    tables = (Table(caption=NEAR, headings=headings, rows=rows, closed=len(rows) > 20),) if rows else ()
-    return Section(title=NEAR, paragraphs=tuple(filter(None, (told, left))), tables=tables)
+    without = _find_figures_without_neutral(inputs, {key[:2] for key in answers})
+    rest = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
+    rows = tuple(
+        (*name_cells(config, estimand, group or ""), *map(_build_answer_cell, cells))
+        for (config, estimand, group), cells in answers.items()
+    )
+    headings = ("config", "figure", "group", *range(len(inputs)))
+    tables = (Table(caption=title, headings=headings, rows=rows, closed=len(rows) > 20),) if rows else ()
+    return Section(title=title, paragraphs=tuple(filter(None, (text, rest))), tables=tables)
 
 
-def answers(evidence: Evidence, margin: Margin) -> Iterator[Equivalence]:
-    """The answer for each figure of each config, and for the matched contrasts."""
-    release, seed = evidence.release, evidence.result.seed
+def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivalence]:
+    """Yield whether each figure of each config, and each matched contrast, is equivalent to its neutral value."""
+    release, seed, scale = source.release, source.result.seed, source.result.scale
     if release is None:
         return
-    for config, table in evidence.tables.items():
-        design, levels = _with_neutral(release.design(config)), evidence.drawn_from(config)
-        scale = evidence.result.scale
+    for config, table in source.tables.items():
+        design, levels = _with_neutral(release.design(config)), source.drawn_from(config)
         yield from equivalences(table, design, config, margin, seed=seed, scale=scale, drawn_from=levels)
     for contrast in release.manifest.contrasts:
-        if contrast.a in evidence.tables and contrast.b in evidence.tables:
-            a, b = ((evidence.tables[name], release.design(name)) for name in (contrast.a, contrast.b))
-            figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=evidence.result.scale)
-            if (levels := evidence.drawn_from(contrast.name)) is not None:
+        if contrast.a in source.tables and contrast.b in source.tables:
+            a, b = ((source.tables[name], release.design(name)) for name in (contrast.a, contrast.b))
+            figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
+            if (levels := source.drawn_from(contrast.name)) is not None:
                 figure = of_sample(figure, levels)
             if lookup(figure.estimand).has_interval:
                 yield equivalence(figure, margin)
 
 
 def _with_neutral(design: Design) -> Design:
-    """The design without the estimands of inference that have no neutral value: two million rows take their time."""
+    """Return the design without the estimands of inference that have no neutral value: they take long to compute."""
     if design.kind != "inference":
         return design
     return replace(design, estimands=tuple(name for name in design.estimands if lookup(name).neutral is not None))
 
 
-def _without_neutral(evidence: Sequence[Evidence], answered: Container[tuple[str, str]]) -> list[str]:
-    """The figures with an interval to which there was no answer."""
-    figures = (figure for each in evidence for figure in each.result.figures if figure.neutral is None)
-    named = ((figure.config, figure.estimand) for figure in figures if lookup(figure.estimand).has_interval)
-    return list(dict.fromkeys(" ".join(name) for name in named if name not in answered))
+def _find_figures_without_neutral(inputs: Sequence[ReportInput], answered: Container[tuple[str, str]]) -> list[str]:
+    """Return the figures with an interval and without a neutral value, by config and estimand."""
+    figures = (figure for source in inputs for figure in source.result.figures if figure.neutral is None)
+    names = dict.fromkeys(
+        (figure.config, figure.estimand) for figure in figures if lookup(figure.estimand).has_interval
+    )
+    return [" ".join(name) for name in names if name not in answered]
 
 
-def _named(config: str, estimand: str, group: str | None) -> Iterator[Cell]:
-    return (Cell(text=name or "", kind="name") for name in (config, estimand, group))
-
-
-def _answer_cell(answer: Equivalence | None) -> Cell:
+def _build_answer_cell(answer: Equivalence | None) -> Cell:
     if answer is None:
         return Cell(text="")
-    ends = notation.between(answer.low, answer.high, answer.estimand)
+    ends = notation.format_ends(answer.low, answer.high, answer.estimand)
     return Cell(text=answer.answer, note=f"90 % {ends}" if ends else "no interval", kind="number")
 
 
-def polarity(evidence: Sequence[Evidence]) -> Section:
-    """`preference-half` against the same with its words dealt out anew into bad and good ones."""
-    found: dict[str, list[PolarityNull | None]] = {}
-    for number, each in enumerate(evidence):
-        for null in without_single(nulls(each), NULLS):
-            found.setdefault(null.config, [None] * len(evidence))[number] = null
-    notes = dict.fromkeys(null.note for cells in found.values() for null in cells if null is not None)
-    rows = tuple(
-        (Cell(text=config, kind="name"), *(Cell(text="" if null is None else notation.null(null)) for null in cells))
-        for config, cells in found.items()
+# --- Random polarity ------------------------------------------------------------------------------------------------
+
+
+def build_polarity_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of `preference-half` beside its range where words are good and bad at random."""
+    title = "If polarity meant nothing"
+    nulls = align(
+        [[(null.config, null) for null in without_single(permute_polarity(source), NULLS)] for source in inputs]
     )
-    headings = ("config", *range(len(evidence)))
-    tables = (Table(caption=POLARITY, headings=headings, rows=rows),) if rows else ()
-    return Section(title=POLARITY, paragraphs=tuple(notes), tables=tables)
+    notes = dict.fromkeys(null.note for cells in nulls.values() for null in cells if null is not None)
+    rows = tuple(
+        (*name_cells(config), *(Cell(text="" if null is None else notation.format_null(null)) for null in cells))
+        for config, cells in nulls.items()
+    )
+    headings = ("config", *range(len(inputs)))
+    tables = (Table(caption=title, headings=headings, rows=rows),) if rows else ()
+    return Section(title=title, paragraphs=tuple(notes), tables=tables)
 
 
-def nulls(evidence: Evidence) -> list[PolarityNull]:
-    """Return the null of each config whose polarity can be permuted; p corrected over them, a set of rows once."""
-    release = evidence.release
+def permute_polarity(source: ReportInput) -> list[PolarityNull]:
+    """Return the null of each config whose polarity can be permuted; p is corrected, with the same rows once."""
+    release, result = source.release, source.result
     if release is None:
         return []
-    made = {
-        config: polarity_null(
-            table, release.design(config), config, seed=evidence.result.seed, scale=evidence.result.scale
-        )
-        for config, table in evidence.tables.items()
+    nulls = {
+        config: null
+        for config, table in source.tables.items()
+        if (null := polarity_null(table, release.design(config), config, seed=result.seed, scale=result.scale))
+        is not None
     }
-    found = {config: null for config, null in made.items() if null is not None}
-    rows = [labelled_pairs(evidence.tables[config]) or config for config in found]
-    return corrected([*found.values()], NULLS, rows)
+    rows = [labelled_pairs(source.tables[config]) or config for config in nulls]
+    return corrected([*nulls.values()], NULLS, rows)
 
 
-def control(evidence: Sequence[Evidence]) -> Section:
-    """Right answers of each model on the control, beside what it makes of pairs in which nothing follows."""
-    title = f"Can the model tell? Right answers on {DATASET}"
-    probes = [each for each in evidence if is_probe(each.result)]
+# --- The control of inference ---------------------------------------------------------------------------------------
+
+
+def build_control_section(inputs: Sequence[ReportInput]) -> Section:
+    """Return the section of each model's right answers on the control, beside its figures of probes."""
+    title = f"Does the model infer at all? Right answers on {DATASET}"
+    probes = [source for source in inputs if is_probe(source.result)]
     if not probes:
         return Section(title=title)
-    told = [
+    paragraphs = [
         "A model that answers neutral to everything reads 100 on nn, fn and t, and gets no pair of the control right."
     ]
-    told += [
-        f"Missing for {each.label}: no result of this model on {DATASET} is at hand, and without one its figures "
+    paragraphs += [
+        f"Missing for {source.label}: no result of this model on {DATASET} is at hand, and without one its figures "
         f"cannot be told from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
-        for each in probes
-        if not each.controls
+        for source in probes
+        if not source.controls
     ]
-    rows = tuple(row for each in probes for row in _control_rows(each))
+    rows = tuple(row for source in probes for row in _build_control_rows(source))
     table = Table(caption=title, headings=("model", "on", "config", "figure", "group", "points"), rows=rows)
-    return Section(title=title, paragraphs=tuple(told), tables=(table,))
+    return Section(title=title, paragraphs=tuple(paragraphs), tables=(table,))
 
 
-def _control_rows(evidence: Evidence) -> Iterator[tuple[Cell, ...]]:
-    """The figures in question, then those of the control."""
-    name = str(evidence.result.release["name"])
-    shown = [(name, figure) for figure in evidence.result.figures if lookup(figure.estimand).needs_control]
-    for on, figure in [*shown, *control_figures(evidence)]:
-        named = (Cell(text=text, kind="name") for text in (evidence.label, on, figure.config, figure.estimand))
-        yield (*named, Cell(text=figure.group or "", kind="name"), figure_cell(figure))
+def _build_control_rows(source: ReportInput) -> Iterator[tuple[Cell, ...]]:
+    """Yield the figures of probes, then those of the control."""
+    name = str(source.result.release["name"])
+    probes = [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
+    for release, figure in [*probes, *find_control_figures(source)]:
+        names = name_cells(source.label, release, figure.config, figure.estimand, figure.group or "")
+        yield (*names, build_figure_cell(figure))
 
 
-def control_figures(evidence: Evidence) -> list[tuple[str, Figure]]:
-    """Figures of the control, each with its release: of its config of the same words, where one is named so."""
-    dataset = str(evidence.result.release["name"]).partition("@")[0]
-    found = [(str(each.release["name"]), figure) for each in evidence.controls for figure in each.figures]
-    return [(on, figure) for on, figure in found if figure.config and dataset.endswith(figure.config)] or found
+def find_control_figures(source: ReportInput) -> list[tuple[str, Figure]]:
+    """Return the figures of the control with their releases: those of the config with the same words, if there is one.
 
-
-def differing(found: Sequence[Difference], labels: Sequence[str]) -> Section:
-    """Each model less each other, over the rows that both scored."""
-    if not found:
-        return Section(title="Models against each other")
-    told = (
-        "The first model's figure less the second's, over the rows that both scored: what words do to both alike "
-        "cancels. The interval and p are over all factors at once; a factor's own p says what is left if only its "
-        "levels were a sample. Where rows are independent, p is of another test, named beside it, and can disagree "
-        "with the interval. p-values are corrected over all configs and groups for one figure, and not for how many "
-        "pairs of models there are."
-    )
-    tables = tuple(table for each in found for table in _difference_tables(each, labels))
-    return Section(title="Models against each other", paragraphs=(told,), tables=tables)
-
-
-def _difference_tables(found: Difference, labels: Sequence[str]) -> Iterator[Table]:
-    """The figures of whole configs, and on demand those of groups."""
-    comparisons = without_single(found.comparisons, COMPARISONS)
-    for grouped in (False, True):
-        named = ("config", "figure", "group") if grouped else ("config", "figure")
-        rows = tuple(_comparison_row(each) for each in comparisons if (each.group is not None) == grouped)
-        if rows:
-            yield Table(
-                caption=f"{labels[found.a - 1]} less {labels[found.b - 1]}{', by group' if grouped else ''}",
-                headings=(*named, found.a - 1, found.b - 1, "difference", "factor by factor"),
-                rows=rows,
-                closed=grouped,
-            )
-
-
-def _comparison_row(found: Comparison) -> tuple[Cell, ...]:
-    values = ("none" if value is None else notation.points(value, found.estimand) for value in (found.a, found.b))
-    partial = f"{found.scored} of {found.rows} scored by both" if found.unscored else ""
-    equal = f"no difference: {found.equivalent}" if found.equivalent else ""
-    notes = ", ".join(filter(None, (notation.p_value(found), equal, partial, found.note)))
-    named = (found.config, found.estimand, *(() if found.group is None else (found.group,)))
-    return (
-        *(Cell(text=name, kind="name") for name in named),
-        *(Cell(text=value, kind="number") for value in values),
-        Cell(text=notation.difference(found), note=notes, kind="number"),
-        Cell(text="; ".join(notation.factors(found)), kind="quiet"),
-    )
+    That config has the name in which the dataset's ends: occupation of nli-occupation.
+    """
+    dataset = str(source.result.release["name"]).partition("@")[0]
+    figures = [(str(result.release["name"]), figure) for result in source.controls for figure in result.figures]
+    same_words = [(name, figure) for name, figure in figures if figure.config and dataset.endswith(figure.config)]
+    return same_words or figures

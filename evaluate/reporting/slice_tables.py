@@ -1,4 +1,4 @@
-"""Parts of a result: figures of the rows with some words, and the words with the largest probabilities."""
+"""Figures of the rows with some words, and the words with the largest mean probabilities (`senseprobe slice`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pandas as pd
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.fillers import extremes
 from senseprobe.evaluate.estimands.slices import NoRowError, slice_figures, slice_rows
-from senseprobe.evaluate.reporting.inputs import Evidence
+from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 
@@ -18,70 +18,73 @@ Slice = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """What was found for the rows of a config that have some words.
+class ResultSlice:
+    """The figures of a config's rows with some words.
 
-    - `named`: the words, as ``quality=rude, demonym=Iraqi``; empty for all rows.
-    - `largest`: words with their mean probabilities in [0, 1] and rows, largest first; empty where nobody asked.
+    - `words`: as ``quality=rude, demonym=Iraqi``; empty for all rows.
+    - `largest`: words with their mean probabilities in [0, 1] and rows, largest first; empty where not requested.
     """
 
     config: str
-    named: str
+    words: str
     figures: tuple[Figure, ...]
     largest: tuple[dict[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The part with the stable keys of ``--json``."""
+        """Return the slice with the stable keys of ``--json``."""
         figures = [figure.as_dict() for figure in self.figures]
-        return {"config": self.config, "slice": self.named, "figures": figures, "largest": list(self.largest)}
+        return {"config": self.config, "slice": self.words, "figures": figures, "largest": list(self.largest)}
 
 
-def parts(
-    evidence: Evidence, wanted: Slice, *, largest: str | None = None, by: tuple[str, ...] = (), count: int = 6
-) -> list[Part]:
-    """What there is in each config that has the columns of `wanted`, and of `by`.
+def compute_slices(
+    source: ReportInput, words: Slice, *, largest: str | None = None, by: tuple[str, ...] = (), count: int = 6
+) -> list[ResultSlice]:
+    """Return a slice of each config that has the columns of `words`, and of `by`.
 
-    `largest` is the label of which the largest means are wanted, averaged within the columns `by`. Raises ResultError
-    where the result is of no inference, its rows or its release are not at hand, and where no config has such rows.
+    `largest` is a label: the words with its largest means are added, averaged within the columns `by`. Raises
+    ResultError for a result without inference, without its rows or its release, and where no config has such rows.
     """
-    if evidence.kind != "inference":
-        raise ResultError(f"{evidence.result.scorer} is no scorer of inference: only its results can be sliced")
-    if not evidence.tables or evidence.release is None:
-        raise ResultError(" ".join(evidence.missing) or "the rows of the result are not at hand")
-    found, refused = [], []
-    for config, table in evidence.tables.items():
-        design = evidence.release.design(config)
+    if source.kind != "inference":
+        raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results can be sliced")
+    if not source.tables or source.release is None:
+        raise ResultError(" ".join(source.missing) or "the rows of the result are not at hand")
+    slices, errors = [], []
+    for config, table in source.tables.items():
+        design = source.release.design(config)
         try:
-            figures = tuple(slice_figures(table, design, config, wanted))
-            rows = () if largest is None else _largest(slice_rows(table, design, wanted), design, largest, by, count)
-        except ResultError as reason:
-            refused.append(reason)
+            figures = tuple(slice_figures(table, design, config, words))
+            means = (
+                () if largest is None else _find_largest(slice_rows(table, design, words), design, largest, by, count)
+            )
+        except ResultError as error:
+            errors.append(error)
         else:
-            found.append(Part(config=config, named=figures[0].group or "", figures=figures, largest=tuple(rows)))
-    if not found:
-        raise _refusal(refused, evidence)
-    return found
+            text = figures[0].group or ""
+            slices.append(ResultSlice(config=config, words=text, figures=figures, largest=tuple(means)))
+    if not slices:
+        raise _explain(errors, source)
+    return slices
 
 
-def _refusal(refused: Sequence[ResultError], evidence: Evidence) -> ResultError:
-    """Why there is nothing: of a sample, a word that was not drawn may be in the release all the same."""
-    reason = next((each for each in refused if isinstance(each, NoRowError)), refused[0])
-    if evidence.result.limit is None or evidence.release is None or not isinstance(reason, NoRowError):
-        return reason
-    drawn = sum(len(table) for table in evidence.tables.values())
-    there = sum(evidence.release.manifest.data["configs"][name]["rows"] for name in evidence.tables)
-    return NoRowError(reason.what, f"none of the {counted(drawn, 'row')} drawn (of {there:,})")
+def _explain(errors: Sequence[ResultError], source: ReportInput) -> ResultError:
+    """Return why there is no slice; for a sample, a missing word may still be in the release."""
+    error = next((error for error in errors if isinstance(error, NoRowError)), errors[0])
+    if source.result.limit is None or source.release is None or not isinstance(error, NoRowError):
+        return error
+    drawn = sum(len(table) for table in source.tables.values())
+    total = sum(source.release.manifest.data["configs"][name]["rows"] for name in source.tables)
+    return NoRowError(error.what, f"none of the {counted(drawn, 'row')} drawn (of {total:,})")
 
 
-def _largest(
+def _find_largest(
     rows: pd.DataFrame, design: Design, label: str, by: tuple[str, ...], count: int
 ) -> Iterator[dict[str, Any]]:
     for row in extremes(rows, design, label, by=by, count=count).to_dict("records"):
-        yield {str(name): _plain(value) for name, value in row.items()}
+        yield {str(name): _as_json(value) for name, value in row.items()}
 
 
-def _plain(value: object) -> object:
-    """A word, a mean or a count as JSON has it; None for a word that is not there."""
+def _as_json(value: object) -> object:
+    """Return a word, a mean or a count for JSON; None for a missing word."""
     if isinstance(value, float):
         return None if isnan(value) else value
     return value if value is None or isinstance(value, str | int) else str(value)

@@ -12,7 +12,7 @@ from pathlib import Path
 from senseprobe.generator.checks.codes import page
 from senseprobe.generator.checks.lint_report import Accepted, Memory, Report, joined
 from senseprobe.generator.checks.runner import Run, Target, targets
-from senseprobe.generator.dataset import lists_of
+from senseprobe.generator.dataset import open_word_lists
 from senseprobe.project import Layer
 
 __all__ = ["Accepted", "Report", "lint", "lint_paths", "page"]
@@ -33,6 +33,6 @@ def lint(what: Target | Layer) -> Report:
     """Check the lists and datasets of a layer, or a part of them."""
     target = what if isinstance(what, Target) else Target(what)
     memory = Memory.load()
-    report = Run(target, lists_of(target.layer), memory).report()
+    report = Run(target, open_word_lists(target.layer), memory).report()
     memory.save()
     return report

@@ -10,11 +10,11 @@ import numpy as np
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.checks.registry import Subject
-from senseprobe.generator.columns import contrast_columns
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
-from senseprobe.generator.product import Indices, Picked, digits
+from senseprobe.generator.kinds import KINDS
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.render import FrameRows
-from senseprobe.generator.schema import ContrastFront
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
@@ -36,7 +36,7 @@ class Row:
 def finding(config: Config, place: tuple[int, int], code: str, message: str, hint: str = "") -> Finding:
     """A finding at a line and column of a config's template."""
     line, column = place
-    return Finding(path=config.template.shown, line=line, column=column, code=code, message=message, hint=hint)
+    return Finding(path=config.template.display_path, line=line, column=column, code=code, message=message, hint=hint)
 
 
 def some(words: Sequence[str], most: int = 3) -> str:
@@ -84,17 +84,17 @@ def _starts(source: str) -> Iterator[int]:
 # ---- Words ----
 
 
-def spread(block: ResolvedBlock, slots: Sequence[str]) -> Picked:
+def spread(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
     """All combinations of the words of these slots, or MOST_ROWS of them."""
     sizes = [len(block.slots[slot]) for slot in slots]
     n = prod(sizes)
     if n <= MOST_ROWS:
-        return Picked(digits(np.arange(n), slots, sizes), n)
+        return RowSelection(digits(np.arange(n), slots, sizes), n)
     draw = np.random.default_rng(0)
     at: dict[str, Indices] = {
         slot: draw.permutation(np.arange(MOST_ROWS) % size) for slot, size in zip(slots, sizes, strict=True)
     }
-    return Picked(at, MOST_ROWS)
+    return RowSelection(at, MOST_ROWS)
 
 
 def combinations(block: ResolvedBlock, slots: Sequence[str]) -> Iterator[dict[str, Word]]:
@@ -138,7 +138,7 @@ def labelled(subject: Subject) -> Iterator[tuple[ResolvedBlock, list[Row]]]:
 def _rows(subject: Subject, block: ResolvedBlock) -> list[Row]:
     rows, picked = FrameRows(subject.config, block, block.frames[0]), spread(block, tuple(block.slots))
     try:
-        made = contrast_columns(rows, picked, subject.lists)
+        made = KINDS[subject.config.kind].columns(rows, picked, subject.lists)
     except DeclarationError:
         return []  # a sentence that cannot be made is a finding of its own, E105
     words = zip(*(rows.words(slot, picked).to_pylist() for slot in block.slots), strict=True)

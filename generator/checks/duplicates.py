@@ -18,7 +18,7 @@ from senseprobe.generator.checks.template_text import names_of, unfilled
 from senseprobe.generator.checks.words import is_english
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english import MARK
-from senseprobe.generator.product import Picked
+from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows, flags, join
 from senseprobe.generator.word_lists import Cells, Word, WordList
 from senseprobe.records import Finding
@@ -56,7 +56,7 @@ def _same(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
     slots = {slot for role in block.roles for slot in block.reads(role, reads)}
     picked = _all_slots(block, spread(block, [slot for slot in block.slots if slot in slots]))
     sides = [FrameRows(config, block, frame).side(role, picked) for role in block.roles]
-    told = [join([side.pieces[at].said for at in numbers] or [""], picked.n, MARK) for side in sides]
+    told = [join([side.pieces[at].row_texts for at in numbers] or [""], picked.n, MARK) for side in sides]
     same = flags(pc.equal(*told))
     if not same.any():
         return ""
@@ -66,9 +66,9 @@ def _same(config: Config, block: ResolvedBlock, frame: ResolvedFrame) -> str:
     return f"{said}: so are {share} of {combinations} combinations of words" if combinations > 1 else said
 
 
-def _all_slots(block: ResolvedBlock, picked: Picked) -> Picked:
+def _all_slots(block: ResolvedBlock, picked: RowSelection) -> RowSelection:
     still = np.zeros(picked.n, dtype=np.int64)
-    return Picked({slot: picked.at.get(slot, still) for slot in block.slots}, picked.n)
+    return RowSelection({slot: picked.at.get(slot, still) for slot in block.slots}, picked.n)
 
 
 @on_config("E119")
@@ -85,7 +85,7 @@ def unread_slot(subject: Subject) -> Iterator[Finding]:
             without = [frame for frame in block.frames if slot not in read[frame]] if len(words) > 1 else []
             nowhere = without and len(without) == len(block.frames)
             for frame in without[:1] if nowhere else without:
-                place = block.block.place("slots", slot) if nowhere else (frame.frame.line, frame.frame.column)
+                place = block.block.locate("slots", slot) if nowhere else (frame.frame.line, frame.frame.column)
                 if (slot, place) not in seen:
                     seen.add((slot, place))
                     where = "no frame reads" if nowhere else "this frame does not read"
@@ -229,7 +229,7 @@ def alike_in_a_list(words: WordList) -> Iterator[Finding]:
             continue
         column = cells.column(word, "word")
         yield Finding(
-            path=words.shown, line=word.line, column=column, code="W517", message=message, hint="type it again"
+            path=words.display_path, line=word.line, column=column, code="W517", message=message, hint="type it again"
         )
 
 

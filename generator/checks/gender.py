@@ -59,7 +59,7 @@ def _gendered(config: Config, block: ResolvedBlock) -> Iterator[Finding]:
             forms = sorted({_GENDERED[word] for word in found} - {""})
             hint = "leave them out with `where`" + (f", or say {some(forms)}" if forms else "")
             message = f"{slot} has words that name a gender: {some(found)}"
-            yield finding(config, block.block.place("slots", slot), "W403", message, hint)
+            yield finding(config, block.block.locate("slots", slot), "W403", message, hint)
 
 
 _GENDERS = {"male": ("he", "him", "his", "himself"), "female": ("she", "her", "hers", "herself")}

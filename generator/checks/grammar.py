@@ -276,7 +276,7 @@ def _said(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame, at: int)
     said: Said = {}
     for role in block.roles:
         piece = subject.side(block, frame, role).pieces[at]
-        said |= dict.fromkeys(zip(piece.said.to_pylist(), piece.articles.tolist(), strict=True))
+        said |= dict.fromkeys(zip(piece.row_texts.to_pylist(), piece.articles.tolist(), strict=True))
     prints = frame.compiled.segments[at].prints
     words = [word for role in block.roles for name in prints for word in block.words(role, name)]
     return said, {str(word): word for word in words}

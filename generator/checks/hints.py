@@ -7,7 +7,8 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from senseprobe.generator.schema import FRONTS, Card
+from senseprobe.generator.kinds import FRONTS
+from senseprobe.generator.schema import Card
 from senseprobe.messages import meant, nearest
 from senseprobe.records import Finding
 

@@ -8,8 +8,8 @@ from itertools import islice, product
 from senseprobe.generator.checks.context import MOST_ROWS, finding, labelled
 from senseprobe.generator.checks.registry import Subject, on_config
 from senseprobe.generator.config import ResolvedBlock
-from senseprobe.generator.schema import Condition, ContrastFront
-from senseprobe.generator.templates import Frame
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.schema import Condition, Frame
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
@@ -131,7 +131,7 @@ def both_ways(subject: Subject) -> Iterator[Finding]:
 
 def _place(block: ResolvedBlock, key: str) -> tuple[int, int]:
     """The place of a key of the front matter, or of the roles where it is not there."""
-    return block.block.place(key if any(key in source for source in block.block.sources) else "roles")
+    return block.block.locate(key if any(key in source for source in block.block.sources) else "roles")
 
 
 @on_config("W509")
@@ -146,7 +146,7 @@ def one_sided(subject: Subject) -> Iterator[Finding]:
         block, row = rows[0]
         message = f"stereo binds {row.stereo!r} in every row: a model that always prefers it gets 100 %"
         hint = "add words of the opposite stereotype, and flip them"
-        yield finding(subject.config, block.block.place("roles", "stereo"), "W509", message, hint)
+        yield finding(subject.config, block.block.locate("roles", "stereo"), "W509", message, hint)
 
 
 @on_config("W510")
@@ -166,7 +166,7 @@ def undeclared_exception(subject: Subject) -> Iterator[Finding]:
                 shown = ", ".join(f"{key}: {value}" for key, value in condition.items())
                 message = f"an exception that `contested` does not declare: {shown}"
                 hint = f"contested: [{{{shown}}}]"
-                yield finding(subject.config, block.block.place("flip", number), "W510", message, hint)
+                yield finding(subject.config, block.block.locate("flip", number), "W510", message, hint)
 
 
 def _is_exception(condition: Condition) -> bool:

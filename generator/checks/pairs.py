@@ -52,7 +52,7 @@ def _texts(config: Config, block: ResolvedBlock) -> Iterator[Finding]:
         differing = sum(a != b for a, b in zip(*words, strict=False))
         if len(words[0]) == len(words[1]) and differing > 1:
             message = f"{mine!s} and {theirs!s} differ in {differing} words"
-            place = block.block.place("roles", "anti", name)
+            place = block.block.locate("roles", "anti", name)
             yield finding(
                 config, place, "W502", message, "bind the word that is meant, and write the others in the frame"
             )

@@ -16,12 +16,12 @@ from pathlib import Path
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
 from senseprobe.generator.checks.registry import Folder, Published, Subject, on_config, on_dataset, on_folder, on_list
-from senseprobe.generator.dataset import lists_of
-from senseprobe.generator.exclusions import Numbers, verdicts_of
-from senseprobe.generator.licence_check import mistake_of_dataset, mistakes_of_list, used_lists
-from senseprobe.generator.retired_ids import RETIRED, Retired, read_retired
-from senseprobe.generator.templates import Dataset
-from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList, show
+from senseprobe.generator.dataset import open_word_lists
+from senseprobe.generator.exclusions import RowNumbers, read_dataset_verdicts
+from senseprobe.generator.licence_check import check_dataset_licence, check_list_licences, find_used_lists
+from senseprobe.generator.retired_ids import RETIRED, RetiredId, read_retired
+from senseprobe.generator.schema import Dataset
+from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList
 from senseprobe.messages import nearest, printable
 from senseprobe.project import Layer, built_in
 from senseprobe.records import Finding
@@ -44,7 +44,7 @@ def in_two_splits(words: WordList) -> Iterator[Finding]:
             message = f"{str(word)!r} is in split {split!r}, and on line {line} in {before!r}"
             column = cells.column(word, "split")
             yield Finding(
-                path=words.shown, line=word.line, column=column, code="E205", message=message, hint="keep one"
+                path=words.display_path, line=word.line, column=column, code="E205", message=message, hint="keep one"
             )
 
 
@@ -56,9 +56,9 @@ def undeclared(folder: Folder) -> Iterator[Finding]:
     licence, or remove it.
     """
     for path in sorted(folder.path.glob("*.csv")):
-        if show(path) not in folder.declared:
+        if yaml_source.format_path(path) not in folder.declared:
             message, hint = f"{DESCRIPTOR} does not declare this file", "add it to `resources`, or remove it"
-            yield Finding(path=show(path), code="E206", message=message, hint=hint)
+            yield Finding(path=yaml_source.format_path(path), code="E206", message=message, hint=hint)
 
 
 @on_list("E208")
@@ -71,7 +71,7 @@ def licence_of_a_list(words: WordList) -> Iterator[Finding]:
     Sentences made of words are a changed version of what the words are from, which `CC-BY-ND-4.0` and its like forbid.
     Looked at are `licenses` of each list in `datapackage.yaml`, and `license` in `dataset.yaml`.
     """
-    yield from mistakes_of_list(words)
+    yield from check_list_licences(words)
 
 
 @on_dataset("E208")
@@ -93,10 +93,10 @@ def licences_together(published: Published) -> Iterator[Finding]:
 
 def _found(published: Published) -> Iterator[Finding]:
     try:
-        used = used_lists(published.dataset, published.lists)
+        used = find_used_lists(published.dataset, published.lists)
     except DeclarationError:
         return  # a list that cannot be read is told for itself
-    yield from mistake_of_dataset(published.dataset, used)
+    yield from check_dataset_licence(published.dataset, used)
 
 
 BIBLIOGRAPHY = "references.bib"
@@ -108,10 +108,10 @@ _ENTRY = re.compile(r"@(?!comment\b|string\b|preamble\b)\w+\s*[{(]\s*([^\s,{}()]
 @on_config("E207")
 def source_of_a_config(subject: Subject) -> Iterator[Finding]:
     """The source of a template is no key of the bibliography."""
-    folder = lists_of(Layer(subject.dataset.folder.parent.parent)).folders[0]
+    folder = open_word_lists(Layer(subject.dataset.folder.parent.parent)).folders[0]
     for block in subject.config.template.blocks:
         if "source" in block.sources[0]:
-            place = subject.config.template.shown, *block.place("source")
+            place = subject.config.template.display_path, *block.locate("source")
             yield from _unknown("source", block.front.source, folder, place)
 
 
@@ -119,9 +119,9 @@ def source_of_a_config(subject: Subject) -> Iterator[Finding]:
 def source_of_a_dataset(published: Published) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
     dataset = published.dataset
-    folder, path = lists_of(Layer(dataset.folder.parent.parent)).folders[0], dataset.folder / "dataset.yaml"
-    data = yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))
-    place = show(path), *yaml_source.place([data], ("citation",))
+    folder, path = open_word_lists(Layer(dataset.folder.parent.parent)).folders[0], dataset.folder / "dataset.yaml"
+    data = yaml_source.read_mapping(path)
+    place = yaml_source.format_path(path), *yaml_source.locate([data], ("citation",))
     yield from _unknown("citation", dataset.card.citation, folder, place)
 
 
@@ -134,10 +134,13 @@ def source_of_a_list(words: WordList) -> Iterator[Finding]:
     `sources`; the keys are those of `references.bib` beside the lists, and of the built-in one.
     """
     path = words.path.with_name(DESCRIPTOR)
-    data = yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))
+    data = yaml_source.read_mapping(path)
     number = [resource["name"] for resource in data["resources"]].index(words.resource.name)
     for at, source in enumerate(words.resource.sources):
-        place = show(path), *yaml_source.place([data], ("resources", number, "sources", at, "title"))
+        place = (
+            yaml_source.format_path(path),
+            *yaml_source.locate([data], ("resources", number, "sources", at, "title")),
+        )
         yield from _unknown("source", source.title, path.parent, place)
 
 
@@ -152,7 +155,7 @@ def _unknown(what: str, key: str, folder: Path, place: tuple[str, int, int]) -> 
     if (folder / BIBLIOGRAPHY).is_file():
         message, hint = f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, known)
     else:
-        place = show(folder / DESCRIPTOR), 1, 1
+        place = yaml_source.format_path(folder / DESCRIPTOR), 1, 1
         message, hint = f"no {BIBLIOGRAPHY} beside it", "write one, with an entry for each source that is named"
     path, line, column = place
     yield Finding(path=path, line=line, column=column, code="E207", message=message, hint=hint)
@@ -178,7 +181,7 @@ def kept_and_retired(published: Published) -> Iterator[Finding]:
     verdicts, retired = _read(dataset)
     for verdict in verdicts.values():
         if verdict.verdict == KEEP and verdict.id in retired:
-            place = f"{show(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
+            place = f"{yaml_source.format_path(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
             yield _finding(dataset, verdict, "E210", f"{verdict.id!r} is to be kept, and is retired ({place})")
 
 
@@ -200,9 +203,9 @@ def verdict_of_no_row(subject: Subject) -> Iterator[Finding]:
     another id, and nobody has judged its sentences as they are now. Take the line out of `verdicts.csv`, or correct the
     id; one that is listed in `retired.csv` may have a verdict without a row.
     """
-    numbers = Numbers(subject.config)
+    numbers = RowNumbers(subject.config)
     ours = (each for each in _unretired(subject.dataset) if _config(each) == subject.config.name)
-    yield from _of_no_row(subject.dataset, (each for each in ours if numbers.of(each.id) is None))
+    yield from _of_no_row(subject.dataset, (each for each in ours if numbers.find(each.id) is None))
 
 
 def _config(verdict: Verdict) -> str:
@@ -221,13 +224,13 @@ def _of_no_row(dataset: Dataset, verdicts: Iterable[Verdict]) -> Iterator[Findin
 
 
 def _finding(dataset: Dataset, verdict: Verdict, code: str, message: str) -> Finding:
-    path = f"{show(dataset.folder)}/{VERDICTS}"
+    path = f"{yaml_source.format_path(dataset.folder)}/{VERDICTS}"
     hint = "take the line out" if code == "E210" else "take the line out, or correct the id"
     return Finding(path=path, line=verdict.line, column=1, code=code, message=printable(message), hint=hint)
 
 
-def _read(dataset: Dataset) -> tuple[dict[str, Verdict], dict[str, Retired]]:
+def _read(dataset: Dataset) -> tuple[dict[str, Verdict], dict[str, RetiredId]]:
     """Verdicts and retired ids; none where a file is malformed, which is told where it is read first."""
     with suppress(DeclarationError):
-        return verdicts_of(dataset.folder), read_retired(dataset.folder)
+        return read_dataset_verdicts(dataset.folder), read_retired(dataset.folder)
     return {}, {}

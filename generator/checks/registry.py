@@ -13,10 +13,10 @@ import numpy as np
 
 from senseprobe.generator.config import Config, ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english import English
-from senseprobe.generator.product import Indices, Picked, digits
+from senseprobe.generator.product import Indices, RowSelection, digits
 from senseprobe.generator.render import FrameRows, Side
+from senseprobe.generator.schema import Dataset
 from senseprobe.generator.segments import MAX_SENTENCE
-from senseprobe.generator.templates import Dataset
 from senseprobe.generator.word_lists import WordList, WordLists
 from senseprobe.records import Finding
 
@@ -24,13 +24,13 @@ MOST_COMBINATIONS = 20_000
 """Combinations of words that are tried of one segment; of more, so many that each word is among them."""
 
 
-def too_long(rows: FrameRows, role: str, side: Side, picked: Picked) -> None:
+def too_long(rows: FrameRows, role: str, side: Side, picked: RowSelection) -> None:
     """DeclarationError (E108) where the longest sentence is; `side` is that of the rows that `covering` picked."""
     if sum(int(piece.lengths.max()) for piece in side.pieces) > MAX_SENTENCE:
         rows.side(role, _longest_row(rows, role, picked, side))
 
 
-def covering(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Picked:
+def covering(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> RowSelection:
     """Rows in which each segment of a frame says all that it can in a role; slots that it does not read stand still.
 
     There are as many as the segments have combinations of words, whatever the product of all slots.
@@ -44,7 +44,7 @@ def covering(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Picked:
         for slot, indices in places.items():
             at[slot][start : start + length] = indices
         start += length
-    return Picked(at, n)
+    return RowSelection(at, n)
 
 
 def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[str, Indices], int]:
@@ -56,7 +56,7 @@ def _combinations(block: ResolvedBlock, slots: tuple[str, ...]) -> tuple[dict[st
     return {slot: np.arange(n) % size for slot, size in zip(slots, sizes, strict=True)}, n
 
 
-def _longest_row(rows: FrameRows, role: str, picked: Picked, side: Side) -> Picked:
+def _longest_row(rows: FrameRows, role: str, picked: RowSelection, side: Side) -> RowSelection:
     """A row in which the segments, the longest first, say the longest that they can, as far as they agree on words."""
     at: dict[str, Indices] = {}
     found = zip(side.pieces, rows.frame.compiled.segments, strict=True)
@@ -64,7 +64,7 @@ def _longest_row(rows: FrameRows, role: str, picked: Picked, side: Side) -> Pick
         row = int(piece.lengths.argmax())
         for slot in rows.block.reads(role, segment.reads):
             at.setdefault(slot, picked.at[slot][row : row + 1])
-    return Picked({slot: at.get(slot, np.zeros(1, dtype=np.int64)) for slot in rows.block.slots}, 1)
+    return RowSelection({slot: at.get(slot, np.zeros(1, dtype=np.int64)) for slot in rows.block.slots}, 1)
 
 
 Kind = Literal["folder", "list", "config", "dataset"]

@@ -22,14 +22,14 @@ from senseprobe.generator.checks.hints import advised
 from senseprobe.generator.checks.lint_report import Accepted, Answer, Memory, Report, joined, key_of
 from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
 from senseprobe.generator.checks.registry import Check, Folder, Kind, Published, Subject, checks
-from senseprobe.generator.dataset import Catalogue, open_dataset
+from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.retired_ids import read_retired
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_dataset
-from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists, show
-from senseprobe.generator.yaml_source import MAX_BYTES
+from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
+from senseprobe.generator.yaml_source import MAX_BYTES, format_path
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.messages import printable
@@ -195,7 +195,7 @@ class Run:
         for name in names or ():
             one = _Found(lists=1)
             table = one.collect(partial(self.seen.get, name))
-            path = table.shown if table else one.findings[0].path
+            path = table.display_path if table else one.findings[0].path
             declared.add(path)
             if self._wanted(path):
                 tables.append(self._report(one) if table is None else self._list(table))
@@ -205,7 +205,7 @@ class Run:
         return joined([self._report(found), *tables])
 
     def _wanted(self, shown: str) -> bool:
-        return self.target.lists is None or shown in {show(path) for path in self.target.lists}
+        return self.target.lists is None or shown in {format_path(path) for path in self.target.lists}
 
     def _list(self, table: WordList) -> Report:
         bibliographies = [folder / BIBLIOGRAPHY for folder in self.seen.folders]
@@ -227,7 +227,7 @@ class Run:
             return self._report(_Found(findings=unnamed))
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
-            found.findings.append(Finding(path=show(folder), code="E102", message=message, hint=hint))
+            found.findings.append(Finding(path=format_path(folder), code="E102", message=message, hint=hint))
         elif catalogue := found.collect(lambda: open_dataset(folder, self.seen, only=only)) or self._readable(folder):
             self._catalogue(catalogue, found)
         if not only:
@@ -236,7 +236,7 @@ class Run:
         found.looked_at = len(self._names(folder)) - len(found.not_looked_at)
         return self._report(found)
 
-    def _readable(self, folder: Path) -> Catalogue | None:
+    def _readable(self, folder: Path) -> ResolvedDataset | None:
         """What can be read of a dataset with mistakes, which are told already: each config for itself."""
         english = English()
         env, read, configs = environment(english.filters()), [], []
@@ -248,7 +248,7 @@ class Run:
         if not read:
             return None
         templates = tuple(template for dataset in read for template in dataset.templates)
-        return Catalogue(replace(read[0], templates=templates), tuple(configs), self.seen, english)
+        return ResolvedDataset(replace(read[0], templates=templates), tuple(configs), self.seen, english)
 
     def _names(self, folder: Path) -> list[str]:
         return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
@@ -259,10 +259,10 @@ class Run:
         yield from (
             name
             for name in self._names(folder)
-            if name not in found.checked and show(folder / f"{name}.j2") not in told
+            if name not in found.checked and format_path(folder / f"{name}.j2") not in told
         )
 
-    def _catalogue(self, catalogue: Catalogue, found: _Found) -> None:
+    def _catalogue(self, catalogue: ResolvedDataset, found: _Found) -> None:
         dataset, waiver = catalogue.dataset, waivers.of_dataset(catalogue.dataset)
         if not self.target.config:
             found.findings += waivers.settle(found.run("dataset", Published(dataset, self.seen)), waiver)
@@ -314,7 +314,7 @@ def _not_utf8(*paths: Path) -> Iterator[Finding]:
     for path in paths:
         if any(unicodedata.category(c) == "Cs" for c in path.name):
             message, hint = f"its name is not UTF-8: {os.fsencode(path.name)!r}", "rename it"
-            yield Finding(path=printable(show(path)), code="E100", message=message, hint=hint)
+            yield Finding(path=printable(format_path(path)), code="E100", message=message, hint=hint)
 
 
 def _sums(paths: Iterable[Path]) -> Iterator[str]:

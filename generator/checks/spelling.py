@@ -134,7 +134,7 @@ def _only_proper(word: str, known: Vocabulary) -> list[str]:
 def _at(cells: Cells, word: Word, place: int, code: str, message: str, hint: str) -> Finding:
     # Inside quotation marks, which stand around a comma, places are not counted.
     column = cells.column(word, "word") + (0 if {",", '"'} & {*word} else place)
-    path = cells.words.shown
+    path = cells.words.display_path
     return Finding(path=path, line=word.line, column=column, code=code, message=message, hint=hint)
 
 

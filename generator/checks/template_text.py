@@ -17,9 +17,9 @@ from senseprobe.generator.checks.registry import Subject, on_config, on_list
 from senseprobe.generator.checks.words import FUNCTION_WORDS, is_english
 from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
 from senseprobe.generator.english.library import word_set
-from senseprobe.generator.schema import Condition, ContrastFront
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.schema import Block, Condition, Front
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.templates import AnyFront, Block
 from senseprobe.generator.word_lists import Cells, WordList, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
@@ -107,7 +107,7 @@ def _missing(subject: Subject, block: ResolvedBlock, frame: ResolvedFrame) -> It
             continue  # what the frame itself says behind an output is an ending
         for role in block.roles:
             pieces = subject.side(block, frame, role).pieces
-            if joined := _run_together(pieces[at].said, pieces[at + 1].said, before):
+            if joined := _run_together(pieces[at].row_texts, pieces[at + 1].row_texts, before):
                 place = frame.frame.line, columns_of(frame)[at + 1]
                 yield finding(subject.config, place, "E117", f"no blank in {joined!r}", "put one before the output")
                 break
@@ -154,10 +154,10 @@ def _unknown(block: Block, lists: WordLists) -> Iterator[tuple[tuple[int, int], 
         cells = {str(cell): cell for word in words.words for cell in [word.columns[column]]} if words else {}
         if words and value not in cells.values():
             message = f"no word of {words.resource.name} has {column} {value!r}"
-            yield block.place(*location), message, nearest(str(value), {*cells} - {"None"})
+            yield block.locate(*location), message, nearest(str(value), {*cells} - {"None"})
 
 
-def _asked(front: AnyFront) -> Iterator[tuple[Location, str, str, object]]:
+def _asked(front: Front) -> Iterator[tuple[Location, str, str, object]]:
     """Every value of a condition with its place, and the slot and column that it is held against."""
     for slot, spec in front.slots.items():
         for column, value in spec.where.items():
@@ -190,7 +190,7 @@ def flip_without_label(subject: Subject) -> Iterator[Finding]:
         front, own = block.front, block.sources[0]
         if isinstance(front, ContrastFront) and front.label_basis == "none" and own.get("flip"):
             message = "label_basis is none, so there is no label to flip"
-            yield finding(subject.config, block.place("flip"), "E122", message, "name the basis, or leave flip out")
+            yield finding(subject.config, block.locate("flip"), "E122", message, "name the basis, or leave flip out")
 
 
 _PLACEHOLDER = re.compile(
@@ -226,7 +226,7 @@ def in_a_config(subject: Subject) -> Iterator[Finding]:
         for location, text in _texts(block.sources[0]):
             if held := _PLACEHOLDER.search(text):
                 message = f"{'.'.join(map(str, location))} holds a placeholder: {held[0]!r}"
-                yield finding(subject.config, block.place(*location), "E115", message, "fill it in")
+                yield finding(subject.config, block.locate(*location), "E115", message, "fill it in")
 
 
 def names_of(block: ResolvedBlock) -> frozenset[str]:
@@ -264,7 +264,12 @@ def in_a_list(words: WordList) -> Iterator[Finding]:
                 place = word.line, cells.column(word, name)
                 message = f"{name} holds a placeholder: {found[0]!r}"
                 yield Finding(
-                    path=words.shown, line=place[0], column=place[1], code="E115", message=message, hint="fill it in"
+                    path=words.display_path,
+                    line=place[0],
+                    column=place[1],
+                    code="E115",
+                    message=message,
+                    hint="fill it in",
                 )
 
 

@@ -10,10 +10,12 @@ from statistics import fmean
 from senseprobe.generator import yaml_source
 from senseprobe.generator.checks.context import finding, labelled
 from senseprobe.generator.checks.registry import Published, Subject, on_config, on_dataset
-from senseprobe.generator.config import Bound, Config, ResolvedBlock, reference
-from senseprobe.generator.design import design_of, levels_of
-from senseprobe.generator.schema import AssociationFront, ContrastFront, InferenceFront
-from senseprobe.generator.word_lists import Word, show
+from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
+from senseprobe.generator.design import count_levels, derive_design
+from senseprobe.generator.kinds.association import AssociationFront
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.kinds.inference import InferenceFront
+from senseprobe.generator.word_lists import Word
 from senseprobe.messages import counted
 from senseprobe.records import Finding
 
@@ -46,7 +48,7 @@ def unequal_lengths(subject: Subject) -> Iterator[Finding]:
         message = f"the words of stereo have {letters[0]:.1f} characters on average, those of anti {letters[1]:.1f}"
     else:
         return
-    place = subject.config.template.blocks[0].place("roles")
+    place = subject.config.template.blocks[0].locate("roles")
     yield finding(subject.config, place, "W503", message, "choose words of like length")
 
 
@@ -79,7 +81,7 @@ def _roles(subject: Subject) -> Iterator[Finding]:
         sizes = {slot: len({*_words(subject.config, str(slot))}) for slot in slots}
         if len({*sizes.values()}) > 1:
             message = f"the two roles choose {name!r} from sets of unequal size: {_sizes(sizes)}"
-            yield finding(subject.config, block.block.place("roles", "stereo", name), "W505", message)
+            yield finding(subject.config, block.block.locate("roles", "stereo", name), "W505", message)
 
 
 def _classes(config: Config, columns: Mapping[str, str | None], *under: str) -> Iterator[Finding]:
@@ -96,7 +98,7 @@ def _classes(config: Config, columns: Mapping[str, str | None], *under: str) -> 
         sizes = {name: len(words) for name, words in classes.items()}
         if len({*sizes.values()}) > 1:
             message = f"the words of {slot!r} are in classes of unequal size: {_sizes(sizes)}"
-            yield finding(config, block.block.place(*under, key), "W505", message)
+            yield finding(config, block.block.locate(*under, key), "W505", message)
 
 
 def _words(config: Config, slot: str) -> Iterator[Word]:
@@ -108,7 +110,7 @@ def _words(config: Config, slot: str) -> Iterator[Word]:
 
 def _sets(config: Config) -> Iterator[Finding]:
     sets = _members(config)
-    place = config.blocks[0].block.place("role")
+    place = config.blocks[0].block.locate("role")
     for test in dict.fromkeys(test for test, _ in sets):
         for pair in ("XY", "AB"):
             sizes = {role: len(sets.get((test, role), ())) for role in pair}
@@ -159,7 +161,7 @@ def undeclared(published: Published) -> Iterator[Finding]:
     (PEERS 5.9). `construct` and `who_could_be_harmed` take a phrase of three words at least, `groups` a list of names.
     """
     path = published.dataset.folder / "dataset.yaml"
-    shown, card = show(path), published.dataset.card
+    shown, card = yaml_source.format_path(path), published.dataset.card
     data = yaml_source.parse(yaml_source.read_text(path, shown), shown)
     mistakes = {
         "construct": _says_nothing(card.measured),
@@ -173,7 +175,7 @@ def undeclared(published: Published) -> Iterator[Finding]:
     }
     for key, mistake in mistakes.items():
         if mistake:
-            line, column = yaml_source.place([data], (key,))
+            line, column = yaml_source.locate([data], (key,))
             message = f"{key} {mistake}"
             yield Finding(path=shown, line=line, column=column, code="W501", message=message, hint=hints[key])
 
@@ -201,10 +203,10 @@ def few_levels(subject: Subject) -> Iterator[Finding]:
     `generalise` and claim nothing beyond the words at hand.
     """
     block = subject.config.template.blocks[0]
-    for factor, levels in levels_of(subject.config).items():
+    for factor, levels in count_levels(subject.config).items():
         if levels < FEWEST_LEVELS:
             name, _, stratum = factor.partition(" (")
-            place = block.place("generalise", block.front.generalise.index(name))
+            place = block.locate("generalise", block.front.generalise.index(name))
             of = f" that is {stratum.rstrip(')')}" if stratum else ""
             message = f"{name} has {counted(levels, 'level')}{of}: results cannot be generalised over it"
             yield finding(subject.config, place, "W506", message, f"it takes {FEWEST_LEVELS}")
@@ -224,7 +226,7 @@ def nothing_to_compare(subject: Subject) -> Iterator[Finding]:
     for block in blocks:
         for word in block.slots[str(block.block.front.target)]:
             first.setdefault(str(word), block)
-    if len(first) == 1 and design_of(config).differs == "evaluative" and not _unmarked(config):
+    if len(first) == 1 and derive_design(config).differs == "evaluative" and not _unmarked(config):
         (group, block), *_ = first.items()
         message = f"{group!r} is the only group: what is said of it is compared with nothing"
         place, hint = _place(block, str(block.block.front.target)), "add reference groups, or an unmarked block"
@@ -285,5 +287,5 @@ def _unmarked(config: Config) -> bool:
     return any(getattr(block.block.front, "unmarked", False) for block in config.blocks)
 
 
-def _place(block: ResolvedBlock, bound: Bound, *location: str) -> tuple[int, int]:
-    return block.block.place("roles", *location) if isinstance(bound, Word) else block.block.place("slots", bound)
+def _place(block: ResolvedBlock, bound: ResolvedBinding, *location: str) -> tuple[int, int]:
+    return block.block.locate("roles", *location) if isinstance(bound, Word) else block.block.locate("slots", bound)

@@ -9,8 +9,8 @@ from senseprobe.generator.checks.codes import CODES
 from senseprobe.generator.checks.lint_report import Accepted
 from senseprobe.generator.checks.registry import checks
 from senseprobe.generator.config import Config
-from senseprobe.generator.templates import Dataset
-from senseprobe.generator.word_lists import DESCRIPTOR, WordList, show
+from senseprobe.generator.schema import Dataset
+from senseprobe.generator.word_lists import DESCRIPTOR, WordList
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
 
@@ -54,7 +54,7 @@ class Waiver:
 def of_config(config: Config) -> Waiver:
     """What the first front matter of a template accepts."""
     block = config.template.blocks[0]
-    return Waiver(config.template.shown, block.front.accept, lambda code: block.place("accept", code))
+    return Waiver(config.template.display_path, block.front.accept, lambda code: block.locate("accept", code))
 
 
 _FIRST_ONLY = {"accept": "E123", "expect": "E102"}
@@ -62,10 +62,10 @@ _FIRST_ONLY = {"accept": "E123", "expect": "E102"}
 
 def misplaced(config: Config) -> Iterator[Finding]:
     """E123 and E102 of later front matters: what they accept or expect would be overlooked."""
-    path, hint = config.template.shown, "move it there: it holds for the whole template"
+    path, hint = config.template.display_path, "move it there: it holds for the whole template"
     for block in config.template.blocks[1:]:
         for key in block.sources[0].keys() & _FIRST_ONLY.keys():
-            line, column = block.place(key)
+            line, column = block.locate(key)
             message, code = f"{key}: not in the first front matter", _FIRST_ONLY[key]
             yield Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
 
@@ -75,11 +75,9 @@ def of_dataset(dataset: Dataset) -> Waiver:
     path = dataset.folder / "dataset.yaml"
 
     def place(code: str) -> tuple[int, int]:
-        return yaml_source.place(
-            [yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))], ("accept", code)
-        )
+        return yaml_source.locate([yaml_source.read_mapping(path)], ("accept", code))
 
-    return Waiver(show(path), dataset.card.accept, place)
+    return Waiver(yaml_source.format_path(path), dataset.card.accept, place)
 
 
 def of_list(words: WordList) -> Waiver:
@@ -87,11 +85,11 @@ def of_list(words: WordList) -> Waiver:
     path = words.path.with_name(DESCRIPTOR)
 
     def place(code: str) -> tuple[int, int]:
-        data = yaml_source.parse(yaml_source.read_text(path, show(path)), show(path))
+        data = yaml_source.read_mapping(path)
         number = [resource["name"] for resource in data["resources"]].index(words.resource.name)
-        return yaml_source.place([data], ("resources", number, "accept", code))
+        return yaml_source.locate([data], ("resources", number, "accept", code))
 
-    return Waiver(show(path), words.resource.accept, place)
+    return Waiver(yaml_source.format_path(path), words.resource.accept, place)
 
 
 def settle(found: Iterable[Finding], *waivers: Waiver) -> Iterator[Finding]:

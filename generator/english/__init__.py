@@ -1,7 +1,7 @@
-"""English in templates: articles, plurals, verbs, capitals. The row's own columns first, then a table, then a library.
+"""English in templates: articles, plurals, verbs, capitals; from the row's own columns, else a table, else a library.
 
-Whatever was not stated by a row is a guess; guesses are recorded, and a release freezes them in its recipe, so that an
-upgrade of the library cannot change it. Spelling is American where the two differ (traveled).
+What a row's columns do not state is a guess. Guesses are recorded, and a release freezes them in its recipe, so that an
+upgrade of the library cannot change it. Spelling is American where it differs from British (traveled).
 """
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ MARK = "\x1f"
 """Stands between an article and its word until the sentence is whole: the target's span leaves the article out."""
 
 Guess = tuple[str, str]
-"""What was asked (`a`, `plural`, `past` or `third`) and of which text."""
+"""The filter (`a`, `plural`, `past` or `third`) and the text."""
 
 _ARTICLES = ("a", "an", "the", "none")
 
@@ -29,20 +29,20 @@ _ARTICLES = ("a", "an", "the", "none")
 class English:
     """The filters of templates, and every guess that they made.
 
-    `frozen` holds the guesses of a release: they win over table and library.
+    `frozen` are the guesses of a release, which override table and library.
     """
 
     frozen: Mapping[Guess, str] = field(default_factory=dict)
     guesses: dict[Guess, str] = field(default_factory=dict)
 
     def filters(self) -> dict[str, Callable[[str], str]]:
-        """The filters by the name that templates use."""
+        """Return the filters by the name that templates use."""
         return {"a": self.a, "plural": self.plural, "past": self.past, "third": self.third, "upfirst": self.upfirst}
 
     def a(self, text: str) -> str:
-        """The text with its indefinite article; a row's column `article` overrides.
+        """Return the text with its indefinite article; a row's column `article` overrides.
 
-        The column holds ``a``, ``an``, ``the`` or ``none``; jinja2.TemplateRuntimeError where it holds anything else.
+        The column is ``a``, ``an``, ``the`` or ``none``; raise jinja2.TemplateRuntimeError where it is anything else.
         """
         article = _stated(text, "article") or self._guess("a", text, article_of)
         if article not in _ARTICLES:
@@ -51,30 +51,30 @@ class English:
         return text if article == "none" else f"{article}{MARK} {text}"
 
     def plural(self, text: str) -> str:
-        """The plural of a noun, also of one with words around it (women of color); a row's column `plural` overrides.
+        """Return the plural of a noun, with or without words around it (women of color).
 
-        What is plural already stays as it is.
+        A row's column `plural` overrides. A plural stays as it is.
         """
         return _stated(text, "plural") or self._guess("plural", text, plural_of)
 
     def past(self, text: str) -> str:
-        """The simple past (after *she*) of an infinitive, words after it kept; a row's column `past` overrides.
+        """Return the simple past (after *she*) of an infinitive and the words after it; a column `past` overrides.
 
-        Raises jinja2.TemplateRuntimeError for a verb whose past depends on its sense (lie, hang) or that has none.
+        Raise jinja2.TemplateRuntimeError for a verb whose past depends on its sense (lie, hang) or that has none.
         """
         return _stated(text, "past") or self._guess("past", text, past_of)
 
     def third(self, text: str) -> str:
-        """The verb after *she*, in the present; a row's column `third` overrides."""
+        """Return the verb after *she*, in the present; a row's column `third` overrides."""
         return _stated(text, "third") or self._guess("third", text, third_of)
 
     def unfrozen(self) -> list[Guess]:
-        """Guesses that were made although a release's answers were given, sorted."""
+        """Return the guesses that are not in the release's answers, sorted."""
         return sorted(self.guesses.keys() - self.frozen.keys())
 
     @staticmethod
     def upfirst(text: str) -> str:
-        """The text with its first letter in upper case and the others as they were.
+        """Return the text with its first letter in upper case and the others unchanged.
 
         >>> English.upfirst("an Iraqi")
         'An Iraqi'
@@ -82,10 +82,10 @@ class English:
         return text[:1].upper() + text[1:]
 
     def _guess(self, kind: str, text: str, rule: Callable[[str], str]) -> str:
-        asked = (kind, str(text))
-        if asked not in self.guesses:
-            self.guesses[asked] = self.frozen.get(asked) or rule(str(text))
-        return self.guesses[asked]
+        guess = (kind, str(text))
+        if guess not in self.guesses:
+            self.guesses[guess] = self.frozen.get(guess) or rule(str(text))
+        return self.guesses[guess]
 
 
 def _stated(text: str, column: str) -> str:

@@ -1,4 +1,4 @@
-"""Indefinite articles go by the first sound: numerals, letters and acronyms, words; tables first, then the library."""
+"""Indefinite articles, by the first sound: of numerals, letters, acronyms and words; from tables, else the library."""
 
 import re
 import unicodedata
@@ -35,8 +35,8 @@ _CONSONANT = re.compile(
     re.VERBOSE,
 )
 # Consonants that open English words, and a vowel after them. Where the first is silent (gnome, knee, psalm, wrist) the
-# next is not, so the word begins with a consonant, and the library need not be loaded to say so. Left to it: clusters
-# that may be said letter by letter or with a vowel before them (nth, mpeg), and h where not everybody speaks it (herb).
+# next is not, so the word begins with a consonant, and the library need not be loaded. It decides on clusters that may
+# be spoken letter by letter or with a vowel before them (nth, mpeg), and on h where not everybody speaks it (herb).
 _PLAIN_ONSET = re.compile(
     r"""(?: [bcdfgjklmnpqrtvwxz] | h(?!erb|omage|ombre) | [bcfgkp][lr] | [dtw]r | [cgkprtw]h | [cpt]hr | [gkmp]n
           | p[st] | dw | t[sw] | s(?:[cklmnpqtw] | [cpt]r | [cp]h | hr? | pl)? ) [aeiouy]
@@ -46,7 +46,7 @@ _PLAIN_ONSET = re.compile(
 
 
 def article_of(text: str) -> str:
-    """``a`` or ``an``: what an English speaker puts before the text, by its first sound."""
+    """Return ``a`` or ``an``: the article that an English speaker puts before the text."""
     if _SIGN.match(text):
         return "a"
     start = re.sub(r"^[\W_]+", "", _unaccented(text))
@@ -60,13 +60,13 @@ def article_of(text: str) -> str:
 
 
 def _unaccented(text: str) -> str:
-    """Élite -> Elite: an accent leaves the vowel a vowel."""
+    """Return Elite for Élite: an accent leaves the vowel a vowel."""
     plain = text.translate(_LIGATURES)
     return "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
 
 
 def _numeral_article(start: str, digits: str) -> str:
-    """Eight, eighty, eight hundred; eleven and eighteen, alone or before thousand, million or a year's two digits."""
+    # "an": eight, eighty, eight hundred; eleven and eighteen, alone or before thousand, million or a year's two digits.
     if digits[0] == "8":
         return "an"
     if groups := _GROUPS.match(start):
@@ -78,7 +78,7 @@ def _numeral_article(start: str, digits: str) -> str:
 
 
 def _first_letter_spoken(start: str) -> str:
-    """The first letter where it is spoken by its name (FBI, X-ray, mRNA); empty where a word is spoken."""
+    """Return the first letter where it is spoken by its name (FBI, X-ray, mRNA); empty where a word is spoken."""
     if single := _LETTER.match(start):
         return single[0]
     if capitals := _CAPITALS.match(start):
@@ -100,6 +100,6 @@ def _word_article(word: str) -> str:
     if _CONSONANT.match(word) or _PLAIN_ONSET.match(word):
         return "a"
     if word[0] in "aeiou":
-        # What sounds otherwise is in _CONSONANT. The library would say the same, but for "a usher", "a uber".
+        # Words that sound otherwise are in _CONSONANT. The library would say the same, but for "a usher", "a uber".
         return "an"
     return library_article(word)

@@ -1,11 +1,7 @@
-"""Tables of words are written as text: a literal would take a line for each word.
+"""What the library inflect answers, for words that no table decides.
 
-What a library answered, in a file of the user's that saves time and nothing else: it may be lost or damaged.
-
-inflect, for what no table decides: loading it takes up to two seconds, so only a text never seen before loads it.
-
-What it said is kept in the folder where WordNet lies, in a file for its version: a cache, which may be deleted. What
-our own rules say is not kept: they run each time, so they may change, and answers are the same with and without a file.
+Loading it takes up to two seconds, so its answers are cached in the folder of WordNet, in a file for each version of
+inflect that may be deleted at any time. Answers of our own rules are not cached, since the rules may change.
 """
 
 import atexit
@@ -22,54 +18,54 @@ from senseprobe.lexicon.install import default_folder
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text, which white space separates."""
+    """Return the words of a text: a table of words as a literal would take a line for each word."""
     return frozenset(text.split())
 
 
-MOST_KEPT = 10_000
-"""Answers of a kind that the file keeps; of more, those that were learnt last."""
+MAX_ANSWERS = 10_000
+"""Answers of a kind in the file; of more, the last ones."""
 
 LONGEST = 50
-"""Characters of a text, or of an answer, that is kept."""
+"""Characters of a text, or of an answer, in the file."""
 
 _KINDS = ("a", "plural")
-_LARGEST = 10_000_000  # bytes: more than the most and longest answers in UTF-8, so what is larger was not written here
+_LARGEST = 10_000_000  # bytes: more than MAX_ANSWERS of the longest answers take in UTF-8
 
 _Table = dict[str, str]
 
 
-class Answers:
-    """Answers by kind and text. `path` is read once, here, and written by `save`; without one nothing is kept."""
+class AnswerCache:
+    """Answers by kind and text; the file `path`, if any, is read at first and written by `save`."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._known = _read(path)
-        self._grown = False
+        self._answers = _read(path)
+        self._changed = False
 
     def get(self, kind: str, text: str) -> str | None:
-        """The answer to what was asked before, in this process or in an earlier one."""
-        return self._known[kind].get(text)
+        """Return the answer for a text, from this process or an earlier one."""
+        return self._answers[kind].get(text)
 
-    def learn(self, kind: str, text: str, answer: str) -> None:
-        """Keep an answer, unless it is of no use in a file: too long, not printable, no article."""
+    def add(self, kind: str, text: str, answer: str) -> None:
+        """Add an answer, unless it is too long, not printable, or not an article where it should be one."""
         if _fits(kind, text, answer):
-            self._known[kind][text] = answer
-            self._grown = True
+            self._answers[kind][text] = answer
+            self._changed = True
 
     def save(self) -> None:
-        """Write what is new to the file, with what others wrote there meanwhile; where that fails, nothing happens."""
-        if self._path is None or not self._grown:
+        """Add new answers to the file, to which others may have written meanwhile; do nothing where that fails."""
+        if self._path is None or not self._changed:
             return
-        # Who writes between our reading and our writing loses what only they knew: it is asked and learnt again.
-        meanwhile = _read(self._path)
-        kept = {kind: _last(meanwhile[kind] | self._known[kind]) for kind in _KINDS}
+        # Answers that another process writes between this reading and this writing are lost, and asked for again.
+        stored = _read(self._path)
+        answers = {kind: _last(stored[kind] | self._answers[kind]) for kind in _KINDS}
         with suppress(OSError):
-            write_whole(self._path, json.dumps(kept, ensure_ascii=False).encode())
-            self._grown = False
+            write_whole(self._path, json.dumps(answers, ensure_ascii=False).encode())
+            self._changed = False
 
 
 def _last(table: _Table) -> _Table:
-    return dict(list(table.items())[-MOST_KEPT:])
+    return dict(list(table.items())[-MAX_ANSWERS:])
 
 
 def _read(path: Path | None) -> dict[str, _Table]:
@@ -79,7 +75,7 @@ def _read(path: Path | None) -> dict[str, _Table]:
 
 
 def _parsed(path: Path) -> Any:  # noqa: ANN401 - whatever JSON there is
-    """The file's JSON; nothing where there is none, or where it is no file or too large to be ours."""
+    """Return the file's JSON; None where there is none, or where the file is too large to come from here."""
     try:
         if not path.is_file() or path.stat().st_size > _LARGEST:
             return None
@@ -97,11 +93,11 @@ def _fitting(kind: str, table: object) -> _Table:
 def _fits(kind: str, text: str, answer: object) -> bool:
     if not isinstance(answer, str) or (kind == "a" and answer not in ("a", "an")):
         return False
-    return all(0 < len(each) <= LONGEST and each.isprintable() for each in (text, answer))
+    return all(0 < len(part) <= LONGEST and part.isprintable() for part in (text, answer))
 
 
-_ASKED = 1
-"""How inflect is asked, by number: count on when that changes, so that answers to the old question are not believed."""
+_QUERY_VERSION = 1
+"""Increase it when the calls of inflect change, so that cached answers of earlier calls are not used."""
 
 
 class _Inflect(Protocol):
@@ -112,9 +108,9 @@ class _Inflect(Protocol):
 
 @cache
 def _inflect() -> _Inflect:
-    """The library, loaded without typeguard, which would compile each of its methods again to check types: two seconds.
+    """Return the library, loaded without typeguard, which takes two seconds to compile its methods with type checks.
 
-    What it is asked here is always text, so that no answer depends on those checks.
+    Its arguments are always text here, so that no answer depends on those checks.
     """
     import typeguard
 
@@ -128,22 +124,22 @@ def _inflect() -> _Inflect:
 
 
 def library_article(word: str) -> str:
-    """``a`` or ``an``, before a single word."""
-    return _recalled("a", word, lambda: _inflect().a(word).split(" ", 1)[0])
+    """Return ``a`` or ``an``, before a single word."""
+    return _cached("a", word, lambda: _inflect().a(word).split(" ", 1)[0])
 
 
 def library_plural(noun: str) -> str:
-    """The plural of a single noun; the noun itself where the library knows none."""
-    return _recalled("plural", noun, lambda: str(_inflect().plural_noun(noun) or noun))
+    """Return the plural of a single noun; the noun itself where the library has none."""
+    return _cached("plural", noun, lambda: str(_inflect().plural_noun(noun) or noun))
 
 
 def cache_file() -> Path | None:
-    """Where answers are kept, by inflect's version; None where that cannot be told."""
+    """Return the file of answers for the installed version of inflect; None where there is no folder or version."""
     try:
         folder = default_folder().expanduser().absolute()
     except (RuntimeError, OSError):  # no home folder, no current one
         return None
-    return folder / f"english-{_version()}-{_ASKED}.json" if _version() else None
+    return folder / f"english-{_version()}-{_QUERY_VERSION}.json" if _version() else None
 
 
 @cache
@@ -155,16 +151,16 @@ def _version() -> str:
 
 
 @cache
-def _answers(path: Path | None) -> Answers:
-    answers = Answers(path)
+def _answers(path: Path | None) -> AnswerCache:
+    answers = AnswerCache(path)
     atexit.register(answers.save)
     return answers
 
 
-def _recalled(kind: str, text: str, ask: Callable[[], str]) -> str:
+def _cached(kind: str, text: str, ask: Callable[[], str]) -> str:
     answers = _answers(cache_file())
     answer = answers.get(kind, text)
     if answer is None:
         answer = ask()
-        answers.learn(kind, text, answer)
+        answers.add(kind, text, answer)
     return answer

@@ -59,10 +59,10 @@ _ENDINGS = (
 
 
 def no_article(text: str) -> bool:
-    """Whether the text looks plural or uncountable (jeans, advice), so that *a* before it is probably a mistake.
+    """Return whether the text looks plural or uncountable (jeans, advice), so that *a* is probably a mistake.
 
-    By its head noun: *a pair of jeans* and *a news anchor* are right. Words that are often countable too (soup) are not
-    counted as uncountable.
+    The head noun decides: *a pair of jeans* and *a news anchor* are right. Words that are often countable too (soup) do
+    not count as uncountable.
 
     >>> no_article("headphones"), no_article("bus")
     (True, False)
@@ -73,7 +73,7 @@ def no_article(text: str) -> bool:
 
 
 def _split(text: str) -> tuple[str, str, str]:
-    """What stands before the head noun, the noun, and what stands after it; the noun is empty where there is none."""
+    """Return the text before the head noun, the noun, and the text after it; the noun is empty where there is none."""
     after = _AFTER_HEAD.search(text)
     phrase = text[: after.start()] if after else text
     end = next((n for n in range(len(phrase), 0, -1) if phrase[n - 1].isalnum()), 0)
@@ -94,7 +94,7 @@ def _is_plural(noun: str) -> bool:
 
 
 def plural_of(text: str) -> str:
-    """The text with its head noun in the plural; one that is plural stays."""
+    """Return the text with its head noun in the plural; a plural stays as it is."""
     before, noun, after = _split(text)
     return before + _plural_noun(noun) + after if noun else text
 

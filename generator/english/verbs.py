@@ -28,7 +28,7 @@ _PAST = dict(pair.split(":") for pair in _PAST_PAIRS)
 _PREFIX = re.compile(r".*-|over|under|out|re|un|mis(?:under)?|up|with|fore?|pre|baby|breast|proof|ghost|broad")
 _NO_RULE = word_set("bid hang lie shine may might must shall should could would ought")
 _MODALS = word_set("can could may might must shall should will would ought")
-_ONE_SYLLABLE = re.compile(r"(?:[^aeiou]*|[^aeiou]*qu)[aeiou][bdfgklmnprstvz]")
+_MONOSYLLABLE = re.compile(r"(?:[^aeiou]*|[^aeiou]*qu)[aeiou][bdfgklmnprstvz]")
 _STRESSED = word_set(
     """
     abet abhor acquit admit allot annul commit compel concur confer control debug defer demur deter dispel emit enrol
@@ -40,7 +40,10 @@ _THIRD = {"be": "is", "have": "has", "stomach": "stomachs"}
 
 
 def past_of(text: str) -> str:
-    """The simple past; jinja2.TemplateRuntimeError for a verb whose past depends on its sense or that has none."""
+    """Return the simple past.
+
+    Raise jinja2.TemplateRuntimeError for a verb that has none, or whose past depends on its sense.
+    """
     verb, rest = _verb(text)
     word = verb.lower()
     if word in _NO_RULE:
@@ -54,7 +57,7 @@ def past_of(text: str) -> str:
 
 
 def _verb(text: str) -> tuple[str, str]:
-    """The verb, and what follows it: spoke, to."""
+    """Return the verb, and the text after it."""
     verb = re.match(r"\S*", text)
     end = verb.end() if verb else 0
     return text[:end], text[end:]
@@ -69,15 +72,15 @@ def _regular_past(verb: str) -> str:
 
 
 def _doubled(verb: str) -> str:
-    """Stop -> stopp, mimic -> mimick: what keeps the vowel short, or the c hard, before an ending."""
+    """Return stopp for stop, mimick for mimic: before an ending the vowel stays short, or the c hard."""
     word = verb.lower().split("-")[-1]
     if word.endswith("ic"):
         return verb + "k"
-    return verb + verb[-1] if _ONE_SYLLABLE.fullmatch(word) or word in _STRESSED else verb
+    return verb + verb[-1] if _MONOSYLLABLE.fullmatch(word) or word in _STRESSED else verb
 
 
 def third_of(text: str) -> str:
-    """The form after *she*, in the present."""
+    """Return the form after *she*, in the present."""
     verb, rest = _verb(text)
     word = verb.lower()
     if word in _MODALS:

@@ -1,4 +1,4 @@
-"""Files and folders appear whole or not at all, and a folder that exists is never overwritten."""
+"""Write files and folders so that they appear whole or not at all; never overwrite a folder."""
 
 import errno
 import fcntl
@@ -9,27 +9,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# In a container every process may have the same id: the token tells what this process writes from what a dead one left.
+# In a container every process may have the same id: the token marks what this process writes.
 _TOKEN = secrets.token_hex(4)
 
 
 @contextmanager
 def whole_folder(final: Path) -> Iterator[Path]:
-    """A folder to fill, which gets its final name when the block ends, and is removed if the block fails.
+    """Provide a folder to fill, which gets its final name when the block ends, and is removed if the block fails.
 
-    What a killed process left behind is removed on the way in. Raises FileExistsError if `final` exists, or is there
-    when the block ends, and OSError.
+    What killed processes left behind is removed first. Raise FileExistsError if `final` exists, before the block or
+    after it, and OSError.
     """
     if final.exists():
-        raise _exists(final)
+        raise _exists_error(final)
     final.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(final)
+    partial = _partial_path(final)
     partial.mkdir()
-    with _held(partial):
+    with _advisory_lock(partial):
         try:
             yield partial
-            _sync_below(partial)
-            _give_name(partial, final)
+            _sync_tree(partial)
+            _rename_new(partial, final)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
@@ -37,17 +37,17 @@ def whole_folder(final: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
-    """Write a file so that readers see the old one or the new one; OSError leaves the old one.
+    """Write a file so that readers see the old one or the new one; where OSError is raised the old one stays.
 
-    A link stays one: what it leads to is written, there already or not, unless `follow` is false, as for what lies in a
-    folder of somebody else's: then it is refused. So are folders, pipes and devices, which are never replaced.
+    Where the path is a link its target is written, whether it exists or not; with `follow` false, as for folders of
+    others, a link is refused. Folders, pipes and devices are always refused.
     """
-    path = _plain(path, follow=follow)
+    path = _resolve_plain(path, follow=follow)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = _partial(path)
+    partial = _partial_path(path)
     try:
         partial.touch()
-        with _held(partial):
+        with _advisory_lock(partial):
             partial.write_bytes(data)
             _sync(partial)
             partial.replace(path)
@@ -57,46 +57,46 @@ def write_whole(path: Path, data: bytes, *, follow: bool = True) -> None:
 
 
 def read_plain(path: Path, most: int) -> bytes:
-    """The bytes of a file that somebody else wrote; OSError where it is no plain file, or has more than `most` bytes.
+    """Read a file of others; raise OSError where it is not a plain file, or has more than `most` bytes.
 
-    A link may lead out of a folder, and a pipe or a device never end.
+    A link could lead out of a folder, and a pipe or a device could have no end.
     """
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise _no_plain_file(path)
+        raise _not_plain_error(path)
     if path.stat().st_size > most:
         raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB", str(path))
     return path.read_bytes()
 
 
-def _plain(path: Path, *, follow: bool) -> Path:
-    """Where a file is to be written, beyond links; OSError where something else is there."""
+def _resolve_plain(path: Path, *, follow: bool) -> Path:
+    """Return the path to write, with links resolved; raise OSError where it is not a plain file."""
     real = Path(os.path.realpath(path)) if follow else path
     if path.is_dir() and not real.is_symlink():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if real.is_symlink() or (path.exists() and not path.is_file()):  # where links lead in a circle, one is left
-        raise _no_plain_file(path)
+        raise _not_plain_error(path)
     return real
 
 
-def _no_plain_file(path: Path) -> OSError:
+def _not_plain_error(path: Path) -> OSError:
     return OSError(errno.EINVAL, "is no plain file", str(path))
 
 
-def _partial(final: Path) -> Path:
-    """The name under which this process writes `final`, after what dead processes left of it was removed."""
+def _partial_path(final: Path) -> Path:
+    """Return the path at which this process writes `final`; remove what dead processes left of it."""
     prefix = f".{final.name}.partial-"
     own = final.with_name(f"{prefix}{_TOKEN}-{os.getpid()}")
     for leftover in final.parent.iterdir():
-        if leftover.name.startswith(prefix) and leftover != own and not _in_use(leftover):
+        if leftover.name.startswith(prefix) and leftover != own and not _is_in_use(leftover):
             shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink(missing_ok=True)
     return own
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
-    """Hold a lock on what is being written, for processes that cannot see this one, in other containers or hosts.
+def _advisory_lock(path: Path) -> Iterator[None]:
+    """Lock what is being written, for processes in other containers or hosts, which cannot see this one's id.
 
-    Where a file system knows no locks, there is none.
+    File systems without locks are accepted.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -108,17 +108,17 @@ def _held(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process alone while the block runs; the folder is made if it is not there.
+def locked(folder: Path, *, wait: bool = False) -> Iterator[None]:
+    """Lock a folder for this process while the block runs; the folder is made if it does not exist.
 
-    BlockingIOError where another process holds it, and OSError. A process that ends, however it ends, lets go. Where a
-    file system knows no locks, there is none.
+    Where another process has the lock, wait for it, or raise BlockingIOError. A process that ends, however it ends,
+    releases the lock. File systems without locks are accepted.
     """
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise
         except OSError:
@@ -128,9 +128,9 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _in_use(leftover: Path) -> bool:
-    """Whether a process still writes what lies there: one with the id in its name, or one that holds its lock."""
-    if _alive(leftover.name.rpartition("-")[2]):
+def _is_in_use(leftover: Path) -> bool:
+    """Return whether a process still writes a path: the one whose id is in its name, or one that has its lock."""
+    if _is_running(leftover.name.rpartition("-")[2]):
         return True
     try:
         handle = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -147,12 +147,12 @@ def _in_use(leftover: Path) -> bool:
     return False
 
 
-def _alive(process: str) -> bool:
-    """Whether another process with this id is running."""
-    if process == str(os.getpid()):
+def _is_running(process_id: str) -> bool:
+    """Return whether another process with this id is running."""
+    if process_id == str(os.getpid()):
         return False
     try:
-        os.kill(int(process), 0)
+        os.kill(int(process_id), 0)
     except (ProcessLookupError, ValueError, OverflowError):
         return False
     except PermissionError:
@@ -160,27 +160,27 @@ def _alive(process: str) -> bool:
     return True
 
 
-def _give_name(partial: Path, final: Path) -> None:
+def _rename_new(partial: Path, final: Path) -> None:
     try:
         partial.rename(final)
     except OSError as error:
-        # Somebody else made it meanwhile: a folder that is not empty is never replaced.
+        # Another process made it meanwhile: a folder that is not empty is never replaced.
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            raise _exists(final) from None
+            raise _exists_error(final) from None
         raise
 
 
-def _exists(final: Path) -> FileExistsError:
+def _exists_error(final: Path) -> FileExistsError:
     return FileExistsError(errno.EEXIST, "exists", str(final))
 
 
-def _sync_below(folder: Path) -> None:
+def _sync_tree(folder: Path) -> None:
     for path in (*folder.rglob("*"), folder):
         _sync(path)
 
 
 def _sync(path: Path) -> None:
-    """Have the disk hold a file, or the names in a folder; some file systems refuse that for folders."""
+    """Write a file, or the names in a folder, through to the disk; some file systems refuse that for folders."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

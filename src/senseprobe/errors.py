@@ -1,18 +1,18 @@
-"""What can go wrong, as a tree.
+"""The errors that senseprobe raises, as a tree.
 
 ::
 
     SenseprobeError            everything that senseprobe raises on purpose; exit code 2
     ├── FindingsError          carries findings; exit code 1
-    │   ├── DeclarationError   templates or word lists say something impossible
+    │   ├── DeclarationError   templates or word lists cannot be used
     │   └── DamagedRelease     a release is not what its manifest says; also a ReleaseError
     ├── LexiconError           the lexicon (WordNet) is missing or unreadable
     ├── ReleaseError           a release is missing, exists already, or cannot be written
     ├── ModelError             a model cannot be loaded, or lacks the ability that a scorer needs
     ├── ResultError            a result cannot be read or written
-    └── AnnotationError        people cannot be asked as wished, or their answers cannot be read
+    └── AnnotationError        a survey cannot be made as requested, or its answers cannot be read
 
-A message is one clause: what is wrong, where, and what to do.
+A message is one clause: the error, its location, and what to do.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class SenseprobeError(Exception):
-    """Anything that senseprobe raises on purpose."""
+    """Any error that senseprobe raises on purpose."""
 
     exit_code = 2
 
 
 class FindingsError(SenseprobeError):
-    """Something was looked at and found wrong; `findings` lists every mistake, each with its place."""
+    """A check failed; `findings` lists every mistake with its location."""
 
     exit_code = 1
 
@@ -63,4 +63,4 @@ class ResultError(SenseprobeError):
 
 
 class AnnotationError(SenseprobeError):
-    """People cannot be asked as wished, or what they answered cannot be read."""
+    """A survey cannot be made as requested, or its answers cannot be read."""

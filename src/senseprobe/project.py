@@ -1,4 +1,4 @@
-"""The one place that finds data folders: the user's project first, then the built-in data.
+"""Find data folders: those of the user's project first, then the built-in ones. No other module looks for them.
 
 A layer is a folder that holds `templates/`, `wordlists/` and `releases/`. The user's layer is the nearest parent folder
 with a `senseprobe.toml`; the built-in layer is the installed package. In our own checkout the two are the same files,
@@ -38,24 +38,24 @@ class Layer:
         return self.root / "releases"
 
     def datasets(self) -> list[str]:
-        """Names of the datasets of this layer, sorted."""
+        """List the names of the datasets of this layer, sorted."""
         return sorted(path.parent.name for path in self.templates.glob("*/dataset.yaml"))
 
 
 def built_in() -> Layer:
-    """The layer that ships with senseprobe."""
+    """Return the layer that ships with senseprobe."""
     return Layer(Path(str(files("senseprobe"))))
 
 
 def user_layer(start: Path | None = None) -> Layer | None:
-    """The project around `start` (default: the working directory), or None where there is none."""
-    here = (start or Path.cwd()).resolve()
-    found = (folder for folder in (here, *here.parents) if (folder / MARKER).is_file())
-    return next((Layer(folder) for folder in found), None)
+    """Return the project around `start` (default: the working directory), None where there is none."""
+    current = (start or Path.cwd()).resolve()
+    roots = (folder for folder in (current, *current.parents) if (folder / MARKER).is_file())
+    return next((Layer(folder) for folder in roots), None)
 
 
 def layers() -> list[Layer]:
-    """The user's layer, then the built-in one; a single layer where they are the same files."""
+    """Return the user's layer and the built-in one; a single layer where they are the same files."""
     user, ours = user_layer(), built_in()
     if user is None or user.templates.resolve() == ours.templates.resolve():
         return [user or ours]
@@ -63,40 +63,40 @@ def layers() -> list[Layer]:
 
 
 def find_dataset(name: str) -> Layer:
-    """The first layer that has dataset `name`; SenseprobeError, naming those that exist, if none has."""
+    """Return the first layer that has dataset `name`; raise SenseprobeError, which lists the datasets, if none has."""
     for layer in layers():
         if name in layer.datasets():
             return layer
-    known = sorted({dataset for layer in layers() for dataset in layer.datasets()})
-    raise SenseprobeError(f"no dataset {name!r}: {offered(name, known)} (`DATASET[/CONFIG]`)")
+    names = sorted({dataset for layer in layers() for dataset in layer.datasets()})
+    raise SenseprobeError(f"no dataset {name!r}: {offered(name, names)} (`DATASET[/CONFIG]`)")
 
 
 def find_release(spec: str) -> tuple[Path, str | None]:
     """Resolve ``NAME@VERSION[:CONFIG]`` or a path, with ``:CONFIG`` or without, to a folder and a config.
 
-    A folder that holds a release goes before a release of that name, and this before a folder that holds none, which
-    may be one of results. Raises ReleaseError if there is no such release.
+    A folder with a release has precedence over a release of that name, and this over a folder without one, which may
+    have results. Raise ReleaseError if there is no such release.
     """
-    if _holds_release(spec):
+    if _has_release(spec):
         return Path(spec), None
-    place, _, config = spec.partition(":")
-    if _holds_release(place):
-        return Path(place), config or None
-    name, at, version = place.partition("@")
-    if at and "/" not in place:
+    path, _, config = spec.partition(":")
+    if _has_release(path):
+        return Path(path), config or None
+    name, at, version = path.partition("@")
+    if at and "/" not in path:
         return _named_release(name, version), config or None
-    for folder, asked in ((spec, ""), (place, config)):
-        if _there(folder, Path.is_dir):  # whoever reads it says what it lacks
-            return Path(folder), asked or None
-    raise ReleaseError(f"no release folder {place!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
+    for folder, requested_config in ((spec, ""), (path, config)):
+        if _path_is(folder, Path.is_dir):  # reading it will report what it lacks
+            return Path(folder), requested_config or None
+    raise ReleaseError(f"no release folder {path!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
 
 
-def _holds_release(folder: str) -> bool:
-    return _there(folder, lambda path: (path / "release.json").is_file())
+def _has_release(folder: str) -> bool:
+    return _path_is(folder, lambda path: (path / "release.json").is_file())
 
 
-def _there(name: str, is_kind: Callable[[Path], bool]) -> bool:
-    """Whether a path is of a kind: none is that has no name, or one that no file system takes."""
+def _path_is(name: str, is_kind: Callable[[Path], bool]) -> bool:
+    """Return whether a path is of a kind; an empty name, or one that no file system accepts, is of none."""
     try:
         return bool(name) and is_kind(Path(name))
     except (OSError, ValueError):
@@ -106,13 +106,13 @@ def _there(name: str, is_kind: Callable[[Path], bool]) -> bool:
 def _named_release(name: str, version: str) -> Path:
     for layer in layers():
         folder = layer.releases / name / version
-        if _holds_release(str(folder)):
+        if _has_release(str(folder)):
             return folder
-    asked, known = f"{name}@{version}", _known_releases()
-    like = [release for release in known if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
-    raise ReleaseError(f"no release {asked!r}: {offered(asked, known, like)}")
+    spec, names = f"{name}@{version}", _list_releases()
+    like = [release for release in names if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
+    raise ReleaseError(f"no release {spec!r}: {offered(spec, names, like)}")
 
 
-def _known_releases() -> list[str]:
+def _list_releases() -> list[str]:
     manifests = (path for layer in layers() for path in layer.releases.glob("*/*/release.json"))
     return sorted({f"{path.parent.parent.name}@{path.parent.name}" for path in manifests})

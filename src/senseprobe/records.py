@@ -1,4 +1,4 @@
-"""The records that travel between the rooms of the house: frozen, typed, and importing nothing of ours."""
+"""The records that the packages exchange: frozen and typed. They import nothing of senseprobe."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,9 +7,9 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """One mistake, and where it is.
+    """One mistake and its location.
 
-    `line` and `column` count from 1; 0 means that the place is the whole file.
+    `line` and `column` count from 1; 0 means the whole file.
     """
 
     path: str
@@ -20,20 +20,20 @@ class Finding:
     hint: str = ""
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
-        return f"{place}: {self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
+        location = ":".join(str(part) for part in (self.path, self.line, self.column) if part)
+        return f"{location}: {self.code} {self.message}" + (f" ({self.hint})" if self.hint else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding with the stable keys of ``--json``."""
+        """Return the finding with the stable keys of ``--json``."""
         return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Factor:
-    """A set of levels that were sampled from what could have been chosen: what a result generalises over.
+    """A set of levels that were sampled from a larger set: what a result generalises over.
 
-    `columns` names the row columns that hold its levels. There are two where the two members of a pair draw from the
-    same factor (the nouns of sssb's colour), else one.
+    `columns`: the row columns of its levels, two where both members of a pair draw from the same factor (the nouns of
+    sssb's colour), else one.
     """
 
     name: str
@@ -42,18 +42,18 @@ class Factor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Design:
-    """What evaluation needs to know of a config, frozen with the release.
+    """The design of a config, by which it is evaluated; frozen with the release.
 
     - `roles`: the sentences of a row, each with its bindings as ``slot`` or ``list/word``.
     - `columns`: columns that the template adds to those of its kind: pairs of name and type (``string``, ``boolean``).
     - `differs`: in what the two sentences of a contrast differ: ``pronoun``, ``evaluative`` (a word of praise or blame)
       or ``group`` (the name of a group); empty for the other kinds.
     - `group`: the slot whose levels are compared with one another by `relative`; None where there is none.
-    - `reference`: the level of `group` that stands for the sentence that names none ("People are …"); None without one.
+    - `reference`: the level of `group` for the sentence that names no group ("People are …"); None without one.
     - `words`: for ``evaluative``, the slot of the differing word by role, as ``{"stereo": "bad", "anti": "good"}``.
-    - `strata`: which slot the columns ``stereotype`` and ``valence`` describe, as ``{"stereotype": "occupation"}``.
+    - `strata`: the slot that the columns ``stereotype`` and ``valence`` describe, as ``{"stereotype": "occupation"}``.
     - `estimands`: the ids that can be computed, in order of print.
-    - `neutral`: the value of `preference` at which a model shows no bias; None where no value is known to be neutral.
+    - `neutral`: the value of `preference` without bias; None where no value is known to be neutral.
     """
 
     kind: str
@@ -73,7 +73,7 @@ class Design:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Design":
-        """The design as a manifest holds it; unknown keys are a TypeError."""
+        """Build a design from that of a manifest; unknown keys are a TypeError."""
         factors = tuple(Factor(name=f["name"], columns=tuple(f["columns"])) for f in data["factors"])
         lists = {key: tuple(data.get(key, ())) for key in ("slots", "estimands")}
         columns = tuple((name, kind) for name, kind in data.get("columns", ()))
@@ -84,8 +84,8 @@ class Design:
 class Contrast:
     """A sense contrast: the figure `estimand` of config `a` minus that of config `b`.
 
-    `minimal_only` keeps, on both sides, the rows whose sentences differ in one binding and nothing else. Where it is
-    not `matched`, no shared words cancel: the paper's difference is shown, without interval or p.
+    `minimal_only` selects, on both sides, the rows whose sentences differ in one binding only. Where the contrast is
+    not `matched`, no shared words cancel: it is the paper's difference, without interval or p.
     """
 
     name: str
@@ -98,21 +98,21 @@ class Contrast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Figure:
-    """A number as it is reported, with everything that a reader needs to weigh it.
+    """A number as it is reported, with what a reader needs to interpret it.
 
     - `value`, `low`, `high`: in points; `preference` and the pronoun estimands lie in [-50, 50], those of inference in
       [0, 100] and `gap` in [-100, 100]. None: not estimable.
-    - `method`: how the interval was made: ``projection``, ``clopper-pearson``, ``boundary``, or ``none``.
-    - `neutral`: the value that means no bias; None where none is known.
+    - `method`: the method of the interval: ``projection``, ``clopper-pearson``, ``boundary``, or ``none``.
+    - `neutral`: the value that means no bias; None where no value is known to.
     - `p`, `p_holm`: two-sided, and after Holm's correction over its family; None where no test was made.
     - `rows` = `scored` + `unscored`, rows of the config that the estimand may use; `ties` are among the scored.
       `left_out` counts, by reason, the rows that the estimand may not use (``contested``, ``unlabelled``).
     - `levels`: how many levels of each factor the interval generalises over; `fixed`: the factors (or strata of them)
       with too few levels to generalise over.
-    - `note`: what this number cannot say, in a sentence; empty where the estimand's own words are enough.
-    - `readings`: where no value is neutral and the two sentences of every pair differ in the same two words, what a
-      model reads that always prefers one of them, in points by word, as ``{"he": 33.6, "she": -33.6}``; else empty.
-    - `definition`: the version of the estimand's definition by which it was computed.
+    - `note`: what this number cannot say, in a sentence; empty where the text of the estimand is enough.
+    - `readings`: where no value is neutral and the two sentences of every pair differ in the same two words, the value
+      for a model that always prefers one of them, in points by word, as ``{"he": 33.6, "she": -33.6}``; else empty.
+    - `definition`: the version of the estimand's definition.
     """
 
     config: str
@@ -138,5 +138,5 @@ class Figure:
     definition: int = 1
 
     def as_dict(self) -> dict[str, Any]:
-        """The figure with the stable keys of ``--json`` and of result files."""
+        """Return the figure with the stable keys of ``--json`` and of result files."""
         return asdict(self)

@@ -15,7 +15,7 @@ from tests.hub.server import Hub
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
-from senseprobe.hub.publish import noted, publish
+from senseprobe.hub.publish import publish, read_published
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -79,7 +79,7 @@ def _kill_publish(hub: Hub, project: Path, home: Path, moments: int, seed: int) 
         repo = hub.repos.get(REPO)
         assert repo is None or len(repo.commits) <= 2
         assert repo is None or all("release.json" in repo.commits[oid].tree for oid in repo.tags.values())
-        assert not noted_in.exists() or len(noted(noted_in)) == 1
+        assert not noted_in.exists() or len(read_published(noted_in)) == 1
         api.publish("example@0.1.0", REPO)
         assert_published(hub, project)
         assert api.verify("example@0.1.0") == []

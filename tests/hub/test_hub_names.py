@@ -8,8 +8,8 @@ from tests.hub.client import REPO, refusal
 from tests.hub.server import Hub
 
 from senseprobe import api
-from senseprobe.hub.client import parse
-from senseprobe.hub.publish import note, noted
+from senseprobe.hub.client import parse_address
+from senseprobe.hub.publish import note_published, read_published
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
@@ -30,14 +30,14 @@ def test_names_that_are_no_repository_are_refused(hub: Hub, project: Path, repo:
 def test_names_that_are_no_release_on_the_hub_are_refused(spec: str) -> None:
     """With and without hf:// before them."""
     for full in (spec, f"hf://{spec}"):
-        refusal(lambda full=full: parse(full))  # type: ignore[misc]
+        refusal(lambda full=full: parse_address(full))  # type: ignore[misc]
 
 
 def test_names_of_releases_on_the_hub_are_read() -> None:
     """User, name, version and config."""
-    place = parse("hf://jane/my.set@1.20.3:race")
+    place = parse_address("hf://jane/my.set@1.20.3:race")
     assert (place.repo, place.version, place.tag, place.config) == ("jane/my.set", "1.20.3", "v1.20.3", "race")
-    assert parse("jane/x@0.0.1").config is None
+    assert parse_address("jane/x@0.0.1").config is None
 
 
 def test_a_note_is_written_once_and_only_into_its_own_table(tmp_path: Path) -> None:
@@ -45,10 +45,10 @@ def test_a_note_is_written_once_and_only_into_its_own_table(tmp_path: Path) -> N
     path = tmp_path / "example" / "published.csv"
     lines = [(f"1.{number}.0", "jane/x", "c" * 40, "d" * 64) for number in range(20)]
     with ThreadPoolExecutor(8) as pool:
-        assert sorted(pool.map(lambda line: note(path, line), lines * 2)) == [False] * 20 + [True] * 20
-    assert sorted(noted(path)) == sorted(lines)
+        assert sorted(pool.map(lambda line: note_published(path, line), lines * 2)) == [False] * 20 + [True] * 20
+    assert sorted(read_published(path)) == sorted(lines)
     path.write_text("name,age\njane,30\n")
-    assert "is not a table of version, repo, commit, content" in refusal(lambda: note(path, lines[0]))
+    assert "is not a table of version, repo, commit, content" in refusal(lambda: note_published(path, lines[0]))
     assert path.read_text() == "name,age\njane,30\n"
 
 
@@ -85,22 +85,22 @@ def test_a_version_has_one_commit_for_ever(hub: Hub, project: Path, dry_run: boo
 def test_a_second_commit_of_a_version_is_not_noted(tmp_path: Path) -> None:
     """In another repository it is, and another version."""
     path, content = tmp_path / "published.csv", "d" * 64
-    note(path, ("1.0.0", "jane/x", "c" * 40, content))
-    assert "as commit ccc" in refusal(lambda: note(path, ("1.0.0", "jane/x", "e" * 40, content)))
-    assert note(path, ("1.0.0", "jane/y", "e" * 40, content))
-    assert note(path, ("1.0.1", "jane/x", "e" * 40, content))
-    assert len(noted(path)) == 3
+    note_published(path, ("1.0.0", "jane/x", "c" * 40, content))
+    assert "as commit ccc" in refusal(lambda: note_published(path, ("1.0.0", "jane/x", "e" * 40, content)))
+    assert note_published(path, ("1.0.0", "jane/y", "e" * 40, content))
+    assert note_published(path, ("1.0.1", "jane/x", "e" * 40, content))
+    assert len(read_published(path)) == 3
 
 
 def test_a_link_is_not_replaced_by_notes(tmp_path: Path) -> None:
     """A link stays one; what leads nowhere, and a folder, is no table."""
     path, line = tmp_path / "published.csv", ("1.0.0", "jane/x", "c" * 40, "d" * 64)
     path.symlink_to(tmp_path / "elsewhere.csv")
-    assert "is not a table" in refusal(lambda: note(path, line))
+    assert "is not a table" in refusal(lambda: note_published(path, line))
     assert not (tmp_path / "elsewhere.csv").exists()
     (tmp_path / "elsewhere.csv").write_text("version,repo,commit,content\n")
-    assert note(path, line)
+    assert note_published(path, line)
     assert path.is_symlink()
-    assert noted(tmp_path / "elsewhere.csv") == [line]
+    assert read_published(tmp_path / "elsewhere.csv") == [line]
     (tmp_path / "folder.csv").mkdir()
-    assert "is not a table" in refusal(lambda: note(tmp_path / "folder.csv", line))
+    assert "is not a table" in refusal(lambda: note_published(tmp_path / "folder.csv", line))

@@ -15,8 +15,8 @@ from tests.hub.state import READER_TOKEN, Answer, Blob
 
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError
-from senseprobe.hub.client import parse
-from senseprobe.hub.pull import kept
+from senseprobe.hub.client import parse_address
+from senseprobe.hub.pull import cache_folder
 from senseprobe.release.manifest import Manifest, read_manifest
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
@@ -259,7 +259,12 @@ def test_a_cache_that_cannot_be_written_is_told(hub: Hub, project: Path, monkeyp
 def test_a_password_in_the_endpoint_is_in_no_path(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder is named after the host alone."""
     monkeypatch.setattr(constants, "ENDPOINT", "http://user:secret@mirror.example:8080/hf")
-    assert kept(parse(f"{REPO}@0.1.0")).parts[-4:] == ("mirror.example-8080-hf", "jane", "example", "0.1.0")
+    assert cache_folder(parse_address(f"{REPO}@0.1.0")).parts[-4:] == (
+        "mirror.example-8080-hf",
+        "jane",
+        "example",
+        "0.1.0",
+    )
 
 
 def test_a_renamed_repository_is_pulled_by_its_old_name(hub: Hub, project: Path, tmp_path: Path) -> None:

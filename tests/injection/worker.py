@@ -184,7 +184,7 @@ class _Case:
 
     def __init__(self, root: Path, trace: io.TextIOWrapper, *, thorough: bool) -> None:
         self.root, self.trace, self.thorough, self.told = root, trace, thorough, Told()
-        self.found: dataset.Catalogue | None = None
+        self.found: dataset.ResolvedDataset | None = None
         self.places: set[tuple[str, int, int]] = set()
         # Only the project's own lists, as if nothing were built in: reading those takes most of the time.
         dataset.built_in = lambda: Layer(root)  # type: ignore[attr-defined]
@@ -266,14 +266,14 @@ class _Case:
         for config in found.configs:
             assert count(config).rows == config.size
 
-    def _preview(self, found: dataset.Catalogue) -> None:
+    def _preview(self, found: dataset.ResolvedDataset) -> None:
         for config in found.configs:
             shown = [*preview(found, config, n=20, seed=0)]
             assert len(shown) == min(20, config.size)
             sentences = [pieces for row in shown for pieces in row.sentences.values()]
             self.told.sentences += ["".join(piece.text for piece in pieces) for pieces in sentences]
 
-    def _build(self, found: dataset.Catalogue) -> None:
+    def _build(self, found: dataset.ResolvedDataset) -> None:
         """Where it is not too large."""
         if sum(config.size for config in found.configs) <= MOST_ROWS:
             release = api.build(DATASET, "1.0.0", out=self.root / "releases")

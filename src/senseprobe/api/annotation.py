@@ -228,7 +228,7 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     from senseprobe.annotation.ingest import platform_of
     from senseprobe.annotation.pseudonyms import is_pseudonym
     from senseprobe.annotation.rules import posteriors, truths
-    from senseprobe.generator.word_lists import show
+    from senseprobe.generator.yaml_source import format_path
     from senseprobe.release.annotation_record import ANNOTATION, read_annotation, write_annotation
     from senseprobe.release.verdicts import VERDICTS, read_verdicts, write_verdicts
 
@@ -251,7 +251,7 @@ def apply(project: str, rule: Rule, folder: Path | None = None, release: str | N
     home, why = _home(opened, place)
     path = home / VERDICTS
     there, own = read_verdicts(path), read_decisions(place, plan.release).verdicts
-    new = merged(there, verdicts_of(decisions, plan, rule), own, show(path))
+    new = merged(there, verdicts_of(decisions, plan, rule), own, format_path(path))
     read_annotation(home / ANNOTATION)  # what cannot be read is told before anything is written
     write_verdicts(path, new.verdicts)
     write_annotation(home / ANNOTATION, facts)

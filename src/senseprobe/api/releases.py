@@ -1,4 +1,7 @@
-"""Releases as researchers and commands call for them: made, found, checked, compared, shared."""
+"""Find, build, verify, compare, restore, import and share releases.
+
+A release is given by its name (``NAME@VERSION``, ``hf://USER/NAME@VERSION``), its path, or as a `Release`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import category
 
 from senseprobe import project
@@ -15,36 +18,37 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 
 if TYPE_CHECKING:
-    from senseprobe.generator.dataset import Catalogue
-    from senseprobe.hub.upload import Gate, Published
+    from senseprobe.generator.dataset import ResolvedDataset
+    from senseprobe.hub.upload import Gate, PublishResult
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.freeze import Plan
     from senseprobe.release.release import Release
-    from senseprobe.release.restore import Say
+    from senseprobe.release.restore import Notify
 
+    ReleaseSpec: TypeAlias = str | Path | Release
 
 Progress = Callable[[int], None]
 
 
-def open_catalogue(name: str) -> Catalogue:
-    """The dataset ``DATASET[/CONFIG]``, read, resolved and checked.
+def open_catalogue(name: str) -> ResolvedDataset:
+    """Read, resolve and check the dataset ``DATASET[/CONFIG]``.
 
     Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
     """
-    from senseprobe.generator.dataset import lists_of, open_dataset
+    from senseprobe.generator.dataset import open_dataset, open_word_lists
 
     dataset, _, config = name.partition("/")
     layer = project.find_dataset(dataset)
-    catalogue = open_dataset(layer.templates / dataset, lists_of(layer), only=config or None)
+    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None)
     if not catalogue.configs:
         raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
     return catalogue
 
 
-def load(release: str) -> Release:
-    """The release ``NAME@VERSION`` or at a path; its `table(config)` is a pandas table.
+def load(release: ReleaseSpec) -> Release:
+    """Open a release; its `to_pandas(config)` returns the rows of a config.
 
     Card, citation, Croissant, recipe and the set of files are compared with the manifest, rows are not: see `verify`.
     Raises ReleaseError where there is no such release, and DamagedRelease where one of these is not as it was frozen.
@@ -55,8 +59,14 @@ def load(release: str) -> Release:
     return open_verified(folder)
 
 
-def _find(spec: str) -> tuple[Path, str | None]:
-    """The folder and config that ``[hf://USER/]NAME@VERSION[:CONFIG]`` or a path names; fetched once from the Hub."""
+def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:
+    """Return the folder and config that ``[hf://USER/]NAME@VERSION[:CONFIG]`` or a path names.
+
+    A release on the Hub is fetched once.
+    """
+    if not isinstance(spec, str | Path):
+        return spec.folder, None
+    spec = str(spec)
     if not spec.startswith("hf://"):
         return project.find_release(spec)
     from senseprobe.hub.pull import cached
@@ -68,11 +78,11 @@ def _find(spec: str) -> tuple[Path, str | None]:
 def build(
     dataset: str,
     version: str,
-    out: Path | None = None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
@@ -90,9 +100,9 @@ def build(
 
 
 def _check_size(
-    catalogue: Catalogue, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Say | None
+    catalogue: ResolvedDataset, plan: Plan, folder: Path, sizes: Mapping[str, int], *, force: bool, say: Notify | None
 ) -> None:
-    """State the size of what a plan writes, `sizes` rows by config; ReleaseError where that is too much."""
+    """State the size of what a plan writes, `sizes` rows by config; raise ReleaseError where that is too much."""
     from senseprobe.recipes import rows_by_config
     from senseprobe.release.restore import Size, estimate_bytes
 
@@ -102,11 +112,11 @@ def _check_size(
     estimate = estimate_bytes({each.name: (rows[each.name], each.schema) for each in plan.configs}, sizes)
     name = f"{plan.dataset} {folder.name}"
     size = Size(name=name, rows=sum(sizes.values()), bytes=estimate, estimated=True, folder=folder)
-    size.check(force=force, say=say)
+    size.check(force=force, notify=say)
 
 
 def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
-    """The release that is made by a plan, if its number is high enough for what changed since the one before it."""
+    """Freeze a plan, if its version is high enough for what changed since the release before it."""
     from senseprobe.generator.version_check import approve
     from senseprobe.recipes import rows_of
     from senseprobe.release.freeze import freeze
@@ -114,29 +124,29 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
 
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, places=[*places], rows_of=rows_of)))
+    return Release(folder, freeze(plan, folder, progress, partial(approve, folders=[*places], rows_of=rows_of)))
 
 
 def import_release(
     format_: str,
-    files: Sequence[Path],
+    files: Sequence[str | Path],
     name: str,
     version: str,
     license_: str | None = None,
-    out: Path | None = None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Release, Notes]:
-    """Make a release of the user's own of published files in `format_`; and what of them is not as the format says.
+    """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
 
     `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
     release is not published. Raises ReleaseError where a file is of another format or the version exists, and
     SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.importers.plan import check_name, known_license, read_import, release_plan
+    from senseprobe.importers.plan import check_name, parse_license, read_import, release_plan
 
     check_name(name, version)
-    folder = (out or _own_releases()) / name / version
-    imported = read_import(format_, files, known_license(license_))
+    folder = _releases(out) / name / version
+    imported = read_import(format_, [Path(file) for file in files], parse_license(license_))
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
@@ -146,18 +156,18 @@ def build_shard(
     version: str,
     shard: int,
     shards: int,
-    out: Path | None = None,
+    out: str | Path | None = None,
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Path:
-    """Make shard `shard` (from 0) of `shards` of a release alone, in a folder of its own, which is returned.
+    """Build only shard `shard` (from 0) of `shards` of a release, and return its folder.
 
     Raises as `build` does; rows, bytes and space are those of the shard.
     """
     from senseprobe.recipes import plan_of, rows_by_config
-    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, rows_dealt, write_shard
+    from senseprobe.release.shards import MAX_SHARDS, ShardPlan, shard_rows, write_shard
 
     if not 0 <= shard < shards:
         raise SenseprobeError(f"no shard {shard} of {shards}: they are 0 to {shards - 1}")
@@ -167,13 +177,13 @@ def build_shard(
     plan, rows = plan_of(catalogue, version), rows_by_config(catalogue)
     part = ShardPlan(plan=plan, rows=rows, shard=shard, shards=shards)
     folder = final.with_name(part.folder)
-    sizes = rows_dealt({config.name: config.size for config in plan.configs}, shard, shards)
+    sizes = shard_rows({config.name: config.size for config in plan.configs}, shard, shards)
     _check_size(catalogue, plan, folder, sizes, force=force, say=say)
     write_shard(part, folder, progress)
     return folder
 
 
-def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | None = None) -> Release:
+def join(shards: Sequence[str | Path], out: str | Path | None = None, progress: Progress | None = None) -> Release:
     """Join all shards of a release into it, beside the first of them or in `out`/DATASET/VERSION.
 
     Raises ReleaseError where a shard is missing, damaged or of another release, and as `build` does.
@@ -182,26 +192,26 @@ def join(shards: Sequence[Path], out: Path | None = None, progress: Progress | N
     from senseprobe.recipes import plan_of
     from senseprobe.release.shards import copy_rows, read_shards
 
-    found = read_shards(shards)
+    found = read_shards([Path(shard) for shard in shards])
     form = found[0].form
     catalogue = open_recipe(found[0].folder / "recipe", form.dataset)
     plan = plan_of(catalogue, form.version)
     configs = [replace(config, write=copy_rows(found, config.name, config.size)) for config in plan.configs]
     recipe = recipe_of_parts([shard.folder / "recipe" for shard in found])
     whole = replace(plan, configs=tuple(configs), recipe=lambda: recipe, senseprobe=form.senseprobe)
-    folder = out / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
+    folder = Path(out) / form.dataset / form.version if out else found[0].folder.resolve().with_name(form.version)
     return _frozen(whole, folder, progress)
 
 
 def restore(
-    release: str,
-    out: Path | None = None,
+    release: ReleaseSpec,
+    out: str | Path | None = None,
     progress: Progress | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    say: Notify | None = None,
 ) -> Release:
-    """Make again, from its recipe, the rows of a release that keeps only manifest and recipe; where it is, or in `out`.
+    """Build again, from its recipe, the rows of a release that keeps only manifest and recipe; in place, or in `out`.
 
     One that ships with senseprobe goes to the project's `releases/`: an installed package is not written to. Before
     rows are made, `say` hears how many, their bytes as the manifest has them, and the free space.
@@ -218,18 +228,18 @@ def restore(
     dataset, version = str(frozen.manifest.data["dataset"]), str(frozen.manifest.data["version"])
     if out is None and project.built_in().releases.resolve() in folder.resolve().parents:
         out = _own_releases()
-    target = out / dataset / version if out else folder
-    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, say=say)
+    target = Path(out) / dataset / version if out else folder
+    return restore_rows(frozen, target, partial(rows_of, dataset=dataset), progress, force=force, notify=say)
 
 
-def _to_build(dataset: str, version: str, out: Path | None) -> tuple[Path, Catalogue]:
-    """Where a release goes, and what it is made of."""
+def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
+    """Return the folder of a new release, and the catalogue that it is built from."""
     _check_version(version)
     if "/" in dataset:
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
     if any(category(letter) == "Cs" for letter in dataset):
         raise SenseprobeError(f"{dataset!r} is not UTF-8: rename the folder of the dataset")
-    return (out or _own_releases()) / dataset / version, open_catalogue(dataset)
+    return _releases(out) / dataset / version, open_catalogue(dataset)
 
 
 def _check_version(version: str) -> None:
@@ -239,6 +249,11 @@ def _check_version(version: str) -> None:
         raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
 
 
+def _releases(out: str | Path | None) -> Path:
+    """Return the folder of releases to write to: `out`, or the project's own."""
+    return Path(out) if out else _own_releases()
+
+
 def _own_releases() -> Path:
     layer = project.user_layer()
     if layer is None:
@@ -246,41 +261,42 @@ def _own_releases() -> Path:
     return layer.releases
 
 
-def diff(a: str, b: str) -> ReleaseDiff:
-    """What changed from release `a` to `b`, both ``NAME@VERSION[:CONFIG]`` or a path, and the version it calls for.
+def diff(a: ReleaseSpec, b: ReleaseSpec) -> ReleaseDiff:
+    """Compare release `a` with `b`: what changed, and the version that this calls for.
 
-    Not verified, but rows that are read are held against their content hash. Raises ReleaseError where there is no such
-    release or config, and DamagedRelease where rows are not those of the manifest.
+    Either may name a config. The releases are not verified, but rows that are read are compared with their content
+    hash. Raises ReleaseError where there is no such release or config, and DamagedRelease where rows are not those of
+    the manifest.
     """
-    from senseprobe.generator.version_check import changes
+    from senseprobe.generator.version_check import diff_versions
     from senseprobe.recipes import rows_of
     from senseprobe.release.release import open_release
 
     (old, first), (new, second) = _find(a), _find(b)
     if first and second and first != second:
         raise SenseprobeError(f"{first!r} and {second!r} are two configs: what changed is told of one, or of all")
-    return changes(open_release(old), open_release(new), rows_of, first or second)
+    return diff_versions(open_release(old), open_release(new), rows_of, first or second)
 
 
 def verify(
-    release: str, rebuild: bool = False, progress: Progress | None = None, *, content: str = ""
+    release: ReleaseSpec, rebuild: bool = False, progress: Progress | None = None, *, content: str = ""
 ) -> list[Finding]:
-    """Every difference between a release and its manifest; with `rebuild`, also between its rows and its recipe.
+    """Return every difference between a release and its manifest; with `rebuild`, also between rows and recipe.
 
     `content` is the content hash that a paper cites, or its first twelve digits or more: a release whose manifest was
     forged as well has another. An empty list means that all is as it was frozen. Raises ReleaseError where there is no
     such release.
     """
     from senseprobe.recipes import verify_with_card
-    from senseprobe.release.verify import cited, recipe_is_whole
+    from senseprobe.release.verify import content_hash_findings, is_recipe_intact
 
     folder, config = _find(release)
     manifest, findings = verify_with_card(folder, progress)
     if manifest and config is not None:
         manifest.config(config)  # ReleaseError where there is none
     if manifest and content:
-        findings += cited(manifest, content)
-    if rebuild and manifest and recipe_is_whole(findings):
+        findings += content_hash_findings(manifest, content)
+    if rebuild and manifest and is_recipe_intact(findings):
         from senseprobe.recipes import rebuild as again
 
         away = {told.path.partition("/")[0] for told in findings if told.code == "E402"}
@@ -293,13 +309,17 @@ def verify(
     return findings
 
 
-def verified(spec: str) -> tuple[Release, str | None]:
-    """The release and config that `spec` names, after verification; DamagedRelease where it is not as it was frozen."""
+def verified(spec: ReleaseSpec) -> tuple[Release, str | None]:
+    """Open and verify what `spec` names: the release, and its config if it names one.
+
+    Raises DamagedRelease where it is not as it was frozen.
+    """
     from senseprobe.release.release import open_release
 
     folder, config = _find(spec)
     # What was found on the Hub was verified when it was found, so that it is not read twice.
-    if not spec.startswith("hf://") and (findings := verify(str(folder))):
+    fetched = isinstance(spec, str) and spec.startswith("hf://")
+    if not fetched and (findings := verify(folder)):
         raise DamagedRelease(findings)
     release = open_release(folder)
     if config is not None and config not in release.configs:
@@ -308,15 +328,15 @@ def verified(spec: str) -> tuple[Release, str | None]:
 
 
 def publish(
-    release: str, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
-) -> Published:
+    release: ReleaseSpec, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
+) -> PublishResult:
     """Publish a release as the dataset ``USER/NAME`` on the Hugging Face Hub: one commit, tagged ``vVERSION``.
 
     Its commit is noted in the project's ``releases/DATASET/published.csv``. A run that failed is completed by the next
     one. Raises DamagedRelease, and ReleaseError where it may not be shared, the tag is taken, the commit that was noted
     has it no more, or the Hub refuses.
     """
-    from senseprobe.hub.publish import commits_of, note
+    from senseprobe.hub.publish import commits_of, note_published
     from senseprobe.hub.publish import publish as send
     from senseprobe.recipes import verify_with_card
     from senseprobe.release.manifest import read_manifest
@@ -330,13 +350,13 @@ def publish(
     cited = commits_of(path, version, repo) if path else ()
     done = send(folder, repo, private=private, gated=gated, dry_run=dry_run, cited=cited, verify=verify_with_card)
     if path is not None and not dry_run:
-        note(path, (version, done.repo, done.commit, done.content))
+        note_published(path, (version, done.repo, done.commit, done.content))
     return done
 
 
 def pull(
     release: str,
-    out: Path | None = None,
+    out: str | Path | None = None,
     *,
     timeout: float = 30.0,
     progress: Callable[[int, int], None] | None = None,
@@ -351,4 +371,4 @@ def pull(
     from senseprobe.hub.pull import pull as fetch
     from senseprobe.recipes import verify_with_card
 
-    return fetch(release, out or _own_releases(), verify_with_card, timeout=timeout, progress=progress)
+    return fetch(release, _releases(out), verify_with_card, timeout=timeout, progress=progress)

@@ -1,4 +1,4 @@
-"""Scores as researchers and commands call for them: computed, planted, replayed."""
+"""Score models on releases, replay results, and plant models whose preference is known."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from senseprobe.api.releases import verified
 from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
+    from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
     from senseprobe.evaluate.run import Job
-
 
 Progress = Callable[[int], None]
 
 
 def score(
     model: str,
-    release: str,
-    scorers: Sequence[str] = (),
+    release: ReleaseSpec,
+    scorers: str | Sequence[str] = (),
     *,
-    out: Path | None = None,
+    config: str | None = None,
+    out: str | Path | None = None,
     seed: int = 0,
     limit: int | None = None,
     revision: str | None = None,
@@ -38,15 +39,15 @@ def score(
     labels: str | None = None,
     estimands: Sequence[str] = (),
     stored: bool = True,
-    control: bool = False,
+    control: bool = True,
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
-    """Score the model (a name on the Hub or a folder) on a release ``NAME@VERSION[:CONFIG]``, verified first.
+    """Score a model (a name on the Hub or a folder) on a release or one `config` of it; it is verified first.
 
-    A result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written to
-    `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to 200
-    rows float32 turns around. `limit` draws so many rows; `revision` is a branch, tag or commit of the Hub;
+    Return a result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written
+    to `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to
+    200 rows float32 turns around. `limit` draws so many rows; `revision` is a branch, tag or commit of the Hub;
     `batch_tokens` bounds a forward pass; `labels` are the classes, in its order, of a model of inference whose config
     does not name them; `estimands` are figures besides the release's own, of plug-ins (docs/plugins.md) or the variant
     ``relative-mean``. Numbers that were computed before are taken from the user's cache unless `stored` is false. With
@@ -55,28 +56,35 @@ def score(
     ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
     where no config has rows for it.
     """
-    job = _job(release, seed, limit, estimands)
+    job = _job(release, seed, limit, estimands, config)
     from senseprobe.evaluate import scoring
     from senseprobe.evaluate.control import RELEASE, ROWS
 
     opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
     controlled_by = partial(_job, RELEASE, seed, ROWS) if control else None
     return scoring.score(
-        job, opening, scorers, out=out, stored=stored, say=say, progress=progress, controlled_by=controlled_by
+        job,
+        opening,
+        [scorers] if isinstance(scorers, str) else scorers,
+        out=None if out is None else Path(out),
+        stored=stored,
+        say=say,
+        progress=progress,
+        controlled_by=controlled_by,
     )
 
 
 def replay(
-    result: Path,
+    result: str | Path,
     *,
-    release: str | None = None,
+    release: ReleaseSpec | None = None,
     model: str | None = None,
     device: str = "auto",
     batch_tokens: int | None = None,
     allow_pickle: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
-    """Compute a result again, with nothing that was stored, and say in what it differs from the first time.
+    """Compute a result again, without stored answers, and return in what it differs from the first time.
 
     `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
@@ -85,20 +93,20 @@ def replay(
     from senseprobe.evaluate.replay import again, opening_of
     from senseprobe.evaluate.result import read_result
 
-    first = read_result(result)
+    first = read_result(Path(result))
     opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
-    name, config = release or str(first.release["name"]), first.release["config"]
     estimands = additional(figure.estimand for figure in first.figures)
-    job = _job(f"{name}:{config}" if config else name, first.seed, first.limit, estimands)
-    return again(job, opening, first, result, progress)
+    where = release or str(first.release["name"])
+    job = _job(where, first.seed, first.limit, estimands, first.release["config"])
+    return again(job, opening, first, Path(result), progress)
 
 
 def plant(
-    release: str,
-    folder: Path,
+    release: ReleaseSpec,
+    folder: str | Path,
     *,
     share: float = 0.7,
-    out: Path | None = None,
+    out: str | Path | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Result:
@@ -107,6 +115,7 @@ def plant(
     The result holds the planted truth, through the same estimands as scores: its scorer is ``planted``, and the score
     of a sentence the logarithm of how often it was seen. Raises SenseprobeError where `folder` already holds something.
     """
+    folder, out = Path(folder), None if out is None else Path(out)
     if folder.is_dir() and any(folder.iterdir()):
         raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
     job = _job(release, seed, None)
@@ -116,16 +125,24 @@ def plant(
     return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
 
 
-def _job(release: str, seed: int, limit: int | None, estimands: Sequence[str] = ()) -> Job:
-    """What is to be scored, after verification, where the libraries that score are installed.
+def _job(
+    release: ReleaseSpec, seed: int, limit: int | None, estimands: Sequence[str] = (), config: str | None = None
+) -> Job:
+    """Return what is to be scored, verified, before a model is loaded.
 
-    All of this is told before a model is loaded, let alone run.
+    `config` is one of the release, unless the name of the release says which. Raises SenseprobeError also where the
+    libraries that score are not installed.
     """
     if seed < 0:
         raise SenseprobeError(f"seed {seed}: expected 0 or more")
     if limit is not None and limit < 1:
         raise SenseprobeError(f"limit {limit}: expected 1 or more")
-    frozen, config = verified(release)
+    frozen, named = verified(release)
+    if None not in (config, named) and config != named:
+        raise SenseprobeError(f"{release} names the config {named}, and not {config}")
+    config = config or named
+    if config is not None:
+        frozen.design(config)  # ReleaseError where there is none
     libraries = ("torch", "transformers")
     if missing := [module for module in libraries if find_spec(module) is None]:
         raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")

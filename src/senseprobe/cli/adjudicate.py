@@ -182,11 +182,11 @@ _LISTED = {
 
 
 def _tell_applied(done: "Applied") -> None:
-    from senseprobe.release.annotation_record import decided
+    from senseprobe.release.annotation_record import describe_decisions
 
     numbers = ", ".join(f"{name} {value:g}" for name, value in done.facts.protocol.thresholds.items())
     print_line(f"{done.facts.protocol.rule} ({numbers})")
-    print_line(decided(done.facts))
+    print_line(describe_decisions(done.facts))
     for note in done.notes:
         print_line(f"note: {note}")
     for state, title in _LISTED.items():

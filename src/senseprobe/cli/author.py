@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
     from senseprobe.generator.config import Config
     from senseprobe.generator.count import Count, Tokenize
-    from senseprobe.generator.preview import Piece, Shown
+    from senseprobe.generator.preview import Piece, PreviewRow
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON with stable keys.")]
 
@@ -120,17 +120,22 @@ def lists(
     as_json: AsJson = False,
 ) -> None:
     """Show the word lists that templates can use, those of the project first: their columns, and the words of one."""
-    from senseprobe.generator.dataset import lists_of
+    from senseprobe.generator.dataset import open_word_lists
     from senseprobe.messages import nearest
     from senseprobe.project import layers
 
-    known = lists_of(layers()[0])
+    known = open_word_lists(layers()[0])
     found = {each: known.get(each) for each in known.names() if name in (None, each)}
     if not found:
         raise SenseprobeError(f"no word list {name!r}: {nearest(name or '', known.names())}")
     tables = [table for table in found.values() if table]
     told = [
-        {"list": t.resource.name, "words": [str(word) for word in t.words], "columns": [*t.columns], "file": t.shown}
+        {
+            "list": t.resource.name,
+            "words": [str(word) for word in t.words],
+            "columns": [*t.columns],
+            "file": t.display_path,
+        }
         for t in tables
     ]
     if as_json:
@@ -141,7 +146,7 @@ def lists(
     else:
         rows = [[word.columns[column] for column in tables[0].columns] for word in tables[0].words]
         print_table(dict.fromkeys(tables[0].columns, "left"), rows)
-        print_line(f"{tables[0].resource.description} ({tables[0].shown})")
+        print_line(f"{tables[0].resource.description} ({tables[0].display_path})")
 
 
 def wordnet(
@@ -198,14 +203,16 @@ def _counted(name: str, tokenize: "Tokenize | None") -> dict[str, Any]:
 
     catalogue = open_catalogue(name)
     with progress(f"counting {name}", None) as step:
-        counts = [(config, count(config, tokenize, step), catalogue.left_out(config)) for config in catalogue.configs]
+        counts = [
+            (config, count(config, tokenize, step), catalogue.excluded_rows(config)) for config in catalogue.configs
+        ]
     configs = [_config(config, replace(found, left_out=len(out))) for config, found, out in counts]
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
     return {"dataset": catalogue.dataset.name, "configs": configs, **totals}
 
 
 def _config(config: "Config", found: "Count") -> dict[str, Any]:
-    expect = config.blocks[0].block.front.expect
+    expect = config.blocks[0].block.front.expected
     told = {"config": config.name, "rows": found.rows, "published": expect.published, "cite": expect.cite}
     told |= {"frames": found.frames, "reason": expect.reason}
     return told | {key: value for key, value in asdict(found).items() if key not in told}
@@ -269,7 +276,7 @@ def preview(
         _show(rows, f"{catalogue.dataset.name}/{config.name}: {len(rows)} of {config.size} rows, seed {seed}")
 
 
-def _show(rows: "list[Shown]", title: str) -> None:
+def _show(rows: "list[PreviewRow]", title: str) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -321,7 +328,7 @@ def new(
     kind: Annotated[str, typer.Option(metavar="KIND", help="What a row is: contrast, inference or association.")],
 ) -> None:
     """Add a template with comments to your project, and the dataset and word lists that it needs."""
-    from senseprobe.generator.word_lists import show
+    from senseprobe.generator.yaml_source import format_path
     from senseprobe.project import MARKER, user_layer
     from senseprobe.scaffold import add
 
@@ -329,5 +336,5 @@ def new(
     if layer is None:
         raise SenseprobeError(f"no project here (no {MARKER} in a parent folder): make one with `senseprobe init DIR`")
     for path in add(layer, name, kind):
-        print_line(f"wrote {show(path)}")
+        print_line(f"wrote {format_path(path)}")
     print_line(f"edit them, and see what you have: senseprobe lint, and senseprobe preview {name}")

@@ -9,7 +9,7 @@ from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_json, print_line, progress
 
 if TYPE_CHECKING:
-    from senseprobe.hub.upload import Published
+    from senseprobe.hub.upload import PublishResult
 
 
 def publish(
@@ -37,7 +37,7 @@ def publish(
         _tell_dry(done) if dry_run else _tell(done)
 
 
-def _tell(done: "Published") -> None:
+def _tell(done: "PublishResult") -> None:
     sent = f"{done.sent} files sent" if done.sent else "nothing to send, it was there"
     print_line(f"{done.release} is {done.repo} {done.tag} on the Hub, commit {done.commit}: {sent}")
     print_line("fetched again by its tag, it is as it was frozen")
@@ -46,7 +46,7 @@ def _tell(done: "Published") -> None:
     _tell_more(done)
 
 
-def _tell_dry(done: "Published") -> None:
+def _tell_dry(done: "PublishResult") -> None:
     verb = "make" if done.created else "use"
     access = f" (new is {', '.join(done.access)})" if done.access and not done.created else ""
     seen = "private" if done.private else "public"
@@ -59,7 +59,7 @@ def _tell_dry(done: "Published") -> None:
     _tell_more(done)
 
 
-def _tell_more(done: "Published") -> None:
+def _tell_more(done: "PublishResult") -> None:
     for note in done.notes:
         print_line(f"note: {note}")
 

@@ -14,10 +14,11 @@ import typer
 from senseprobe.cli.author import AsJson
 from senseprobe.cli.console import print_findings, print_json, print_line, print_note, print_table, progress
 from senseprobe.errors import SenseprobeError
+from senseprobe.importers.registry import FORMATS
 from senseprobe.messages import counted, printable, shortened
 
 if TYPE_CHECKING:
-    from senseprobe.importers.plan import Imported
+    from senseprobe.importers.plan import ImportedDataset
     from senseprobe.importers.sources import Notes
     from senseprobe.release.diff import ReleaseDiff
     from senseprobe.release.release import Release as Frozen
@@ -116,9 +117,7 @@ def verify(
 
 SHOWN = 20
 
-Format = Annotated[
-    str, typer.Argument(metavar="FORMAT", help="sssb, crows-pairs, stereoset, seat, winobias or winogender.")
-]
+Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
 
 
 def import_files(
@@ -138,12 +137,12 @@ def import_files(
 ) -> None:
     """Make a release of your own copy of a published benchmark."""
     from senseprobe import api
-    from senseprobe.importers.plan import check_name, known_license, read_import
+    from senseprobe.importers.plan import check_name, parse_license, read_import
 
     with progress(f"importing {name} {version}", None) as step:
         if dry_run:
             check_name(name, version)
-            imported = read_import(format_, files, known_license(license_))
+            imported = read_import(format_, files, parse_license(license_))
             told, notes = _read(imported, f"{name}@{version}"), imported.notes
         else:
             release, notes = api.import_release(format_, files, name, version, license_, out, step)
@@ -155,7 +154,7 @@ def import_files(
         _print_import(told, notes)
 
 
-def _read(imported: "Imported", name: str) -> dict[str, object]:
+def _read(imported: "ImportedDataset", name: str) -> dict[str, object]:
     rows = {table.name: len(table.rows) for table in imported.tables}
     told: dict[str, object] = {"release": name, "folder": None, "rows": rows, "content": None}
     return {**told, "license": imported.license, "unpublishable": _unpublishable(imported.license)}
@@ -203,7 +202,7 @@ def diff(
 ) -> None:
     """Say what changed from one release to another, and which version that calls for."""
     from senseprobe import api
-    from senseprobe.release.changelog import entry
+    from senseprobe.release.changelog import render_entry
 
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
@@ -212,7 +211,7 @@ def diff(
     if as_json:
         print_json(found.as_dict())
     elif markdown:
-        print_line(entry(found).rstrip("\n"))
+        print_line(render_entry(found).rstrip("\n"))
     else:
         _print_diff(found)
     raise typer.Exit(1 if found.enough is False else 0)

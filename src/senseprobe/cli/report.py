@@ -3,7 +3,7 @@
 The command of those who look at a part of a result: some words, or the words with the largest probabilities.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,10 +16,10 @@ from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.messages import counted
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.reporting.document import Account
-    from senseprobe.evaluate.reporting.inputs import Evidence
-    from senseprobe.evaluate.reporting.significance import Difference
-    from senseprobe.evaluate.reporting.slice_tables import Part
+    from senseprobe.evaluate.reporting.document import Document
+    from senseprobe.evaluate.reporting.inputs import ReportInput
+    from senseprobe.evaluate.reporting.significance import ModelComparison
+    from senseprobe.evaluate.reporting.slice_tables import ResultSlice
 
 Release = Annotated[
     str | None,
@@ -50,31 +50,30 @@ def report(
 
     With --json the figures, what polarity dealt out at random gives, and what is shown to be near zero, and no page.
     """
-    from senseprobe.evaluate.reporting.inputs import gather
-    from senseprobe.evaluate.reporting.report import tell
+    from senseprobe.evaluate.reporting.inputs import gather_inputs
+    from senseprobe.evaluate.reporting.report import build_report
 
     if as_json:
         with progress("reporting", None):
-            told = [_as_dict(each) for each in gather(results, release)]
+            told = [_as_dict(each) for each in gather_inputs(results, release)]
         print_json(told)
         return
     path = out or Path("report.md" if markdown else "report.html")
     _refuse_results(path, results)
     with progress("reporting", None):
-        account = tell(gather(results, release))
-        _write(path, account, markdown=markdown)
+        _write(path, build_report(gather_inputs(results, release)), markdown=markdown)
     print_line(f"report in {path.resolve()}")
 
 
-def _as_dict(evidence: "Evidence") -> dict[str, object]:
+def _as_dict(evidence: "ReportInput") -> dict[str, object]:
     """A result and what its figures are held against."""
-    from senseprobe.evaluate.reporting.significance import answers, margin_of, nulls
+    from senseprobe.evaluate.reporting.significance import assess_equivalence, permute_polarity, read_margin
 
-    margin = margin_of([evidence])
+    margin = read_margin([evidence])
     return {
         **evidence.result.as_dict(),
-        "nulls": [null.as_dict() for null in nulls(evidence)],
-        "equivalences": [answer.as_dict() for answer in (answers(evidence, margin) if margin else ())],
+        "nulls": [null.as_dict() for null in permute_polarity(evidence)],
+        "equivalences": [answer.as_dict() for answer in (assess_equivalence(evidence, margin) if margin else ())],
         "controls": [control.as_dict() for control in evidence.controls],
         "missing": list(evidence.missing),
     }
@@ -90,12 +89,12 @@ def _refuse_results(path: Path, results: Sequence[Path]) -> None:
         raise ResultError(f"no {real.suffix} is written: a page is HTML, or Markdown where its name ends in .md")
 
 
-def _write(path: Path, account: "Account", *, markdown: bool) -> None:
+def _write(path: Path, page: "Document", *, markdown: bool) -> None:
     from senseprobe.atomic_files import write_whole
     from senseprobe.evaluate.reporting import document
 
-    setting: Callable[[Account], str] = document.markdown if markdown or path.suffix == ".md" else document.html
-    text = setting(account)
+    as_markdown = markdown or path.suffix == ".md"
+    text = document.render_markdown(page) if as_markdown else document.render_html(page)
     try:
         write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
@@ -114,19 +113,19 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Say in what models differ on the same rows of a release, each pair of them, with intervals and p-values."""
-    from senseprobe.evaluate.reporting.inputs import gather
-    from senseprobe.evaluate.reporting.report import tell
-    from senseprobe.evaluate.reporting.significance import differences
+    from senseprobe.evaluate.reporting.inputs import gather_inputs
+    from senseprobe.evaluate.reporting.report import build_report
+    from senseprobe.evaluate.reporting.significance import compare_results
 
     if markdown and out is None:
         raise SenseprobeError("--markdown is of a page: say where it goes with --out")
     if out is not None:
         _refuse_results(out, results)
     with progress("comparing", None):
-        evidence = gather(results, release)
-        found = differences(evidence)
+        evidence = gather_inputs(results, release)
+        found = compare_results(evidence)
         if out is not None:
-            _write(out, tell(evidence, found), markdown=markdown)
+            _write(out, build_report(evidence, found), markdown=markdown)
     if as_json:
         told = [{"signature": each.result.signature, "model": dict(each.result.model)} for each in evidence]
         print_json({"results": told, "differences": [each.as_dict() for each in found]})
@@ -139,7 +138,7 @@ def compare(
         print_line(f"report in {out.resolve()}")
 
 
-def _print_difference(found: "Difference", evidence: "Sequence[Evidence]") -> None:
+def _print_difference(found: "ModelComparison", evidence: "Sequence[ReportInput]") -> None:
     from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
     from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.reporting import notation
@@ -150,9 +149,9 @@ def _print_difference(found: "Difference", evidence: "Sequence[Evidence]") -> No
         (
             each.config,
             each.estimand,
-            *("none" if value is None else notation.points(value, each.estimand) for value in (each.a, each.b)),
-            notation.difference(each),
-            notation.p_value(each),
+            *("none" if value is None else notation.format_points(value, each.estimand) for value in (each.a, each.b)),
+            notation.format_difference(each),
+            notation.format_p_value(each),
             each.equivalent or "",
         )
         for each in without_single(found.comparisons, COMPARISONS)
@@ -171,16 +170,16 @@ def _print_difference(found: "Difference", evidence: "Sequence[Evidence]") -> No
         print_line(f"{counted(grouped, 'difference')} of single groups: with --out, and in --json")
 
 
-def tell_controls(evidence: "Evidence") -> None:
+def tell_controls(evidence: "ReportInput") -> None:
     """Right answers on the control, without which probes of inference say nothing."""
     from senseprobe.evaluate.control import RELEASE, is_probe
     from senseprobe.evaluate.reporting import notation
-    from senseprobe.evaluate.reporting.significance import control_figures
+    from senseprobe.evaluate.reporting.significance import find_control_figures
 
     if not is_probe(evidence.result):
         return
-    whole = [figure for _, figure in control_figures(evidence) if figure.group is None]
-    told = ", ".join(f"{figure.config} {notation.interval(figure)}" for figure in whole)
+    whole = [figure for _, figure in find_control_figures(evidence) if figure.group is None]
+    told = ", ".join(f"{figure.config} {notation.format_interval(figure)}" for figure in whole)
     missing = f"not at hand (`senseprobe score MODEL {RELEASE}`)"
     print_line(f"{evidence.label}: right answers on nli-control: {told or missing}")
 
@@ -198,25 +197,25 @@ def metrics(
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
     if name is not None:
-        found = held.find(name)
-        print_json(found) if as_json else print_line("\n".join(map(held.entry, found)).rstrip("\n"))
+        found = held.find_metrics(name)
+        print_json(found) if as_json else print_line("\n".join(map(held.format_metric, found)).rstrip("\n"))
     elif as_json:
-        print_json(held.declared())
+        print_json(held.describe_metrics())
     elif markdown:
-        print_line(held.page().rstrip("\n"))
+        print_line(held.build_page().rstrip("\n"))
     else:
         _list()
 
 
 def _list() -> None:
-    from senseprobe.evaluate.reporting.metric_docs import declared, shown_range
+    from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
 
-    told = declared()
+    told = describe_metrics()
     columns = dict.fromkeys(("scorer", "asks for", "range", "is"), "left")
-    rows = [[each["id"], each["ability"], shown_range(each), each["title"]] for each in told["scorers"]]
+    rows = [[each["id"], each["ability"], format_range(each), each["title"]] for each in told["scorers"]]
     print_table(columns, rows)
     columns = dict.fromkeys(("\nfigure", "\nover rows of", "\nrange", "\nis"), "left")
-    rows = [[each["id"], each["kind"], shown_range(each), each["title"]] for each in told["estimands"]]
+    rows = [[each["id"], each["kind"], format_range(each), each["title"]] for each in told["estimands"]]
     print_table(columns, rows)
     print_line("senseprobe metrics NAME says what one of them can and cannot say")
 
@@ -249,13 +248,13 @@ def slice_result(
 ) -> None:
     """Figures of the rows with some words, such as all with rude and Iraqi, from scores that are there already."""
     from senseprobe.evaluate.estimands.slices import parse_slice
-    from senseprobe.evaluate.reporting.inputs import gather
-    from senseprobe.evaluate.reporting.slice_tables import parts
+    from senseprobe.evaluate.reporting.inputs import gather_inputs
+    from senseprobe.evaluate.reporting.slice_tables import compute_slices
 
     wanted = parse_slice(words or ())
     with progress("slicing", None):
-        (evidence,) = gather([result], release)
-        found = parts(evidence, wanted, largest=largest, by=tuple(by or ()), count=count)
+        (evidence,) = gather_inputs([result], release)
+        found = compute_slices(evidence, wanted, largest=largest, by=tuple(by or ()), count=count)
     if as_json:
         print_json([part.as_dict() for part in found])
         return
@@ -267,15 +266,15 @@ def slice_result(
     print_line(evidence.result.signature)
 
 
-def _print_slice(part: "Part") -> None:
-    from senseprobe.evaluate.reporting.notation import interval
+def _print_slice(part: "ResultSlice") -> None:
+    from senseprobe.evaluate.reporting.notation import format_interval
 
     columns = {"figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
     rows = [
-        (f.estimand, interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
+        (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
         for f in part.figures
     ]
-    print_table(columns, rows, title=f"\n{part.config}{f', {part.named}' if part.named else ''}")
+    print_table(columns, rows, title=f"\n{part.config}{f', {part.words}' if part.words else ''}")
     if part.largest:
         _tell_largest(part.largest)
     notes: dict[str, list[str]] = {}

@@ -210,7 +210,7 @@ def plant(
 
 
 def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate.reporting.notation import interval, neutral, p_value
+    from senseprobe.evaluate.reporting.notation import describe_neutral, format_interval, format_p_value
 
     if as_json:
         print_json([result.as_dict() for result in results])
@@ -224,8 +224,8 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
             (
                 f.config,
                 f.estimand,
-                f"{interval(f)} {p_value(f)}".rstrip(),
-                neutral(f),
+                f"{format_interval(f)} {format_p_value(f)}".rstrip(),
+                describe_neutral(f),
                 f"{f.scored}/{f.rows}",
                 f.ties,
                 sum(f.left_out.values()) or "",

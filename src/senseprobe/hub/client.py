@@ -1,8 +1,6 @@
-"""Who asks the Hub: its client, with the user's token if there is one, and where that token may write.
+"""The Hub's client with the user's token, the Hub's errors as one line that says what to do, and addresses of releases.
 
-What the Hub says when it refuses or is not there, as one line that says what to do; the token is never in it.
-
-How releases on the Hub are named: ``USER/NAME@VERSION[:CONFIG]``, with ``hf://`` before it where paths may stand.
+An address is ``USER/NAME@VERSION[:CONFIG]``, with ``hf://`` before it where a path may stand. No message has the token.
 """
 
 import logging
@@ -27,44 +25,44 @@ if TYPE_CHECKING:
 
 _VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
 _READERS = {"read"}
-"""What a role is called, of a token or in an organisation, that may not write."""
+"""Roles, of a token or in an organisation, that may not write."""
 
 
-def token() -> str | None:
-    """The token of HF_TOKEN or `hf auth login`; None without one, ReleaseError where it cannot be one."""
+def read_token() -> str | None:
+    """Return the token of HF_TOKEN or `hf auth login`, None without one; raise ReleaseError where it is not a token."""
     from huggingface_hub import constants, errors, get_token
 
     oidc = getattr(errors, "OIDCError", OSError)  # older clients have none
     try:
-        found = get_token()
+        value = get_token()
     except (OSError, UnicodeDecodeError):
         message = f"the Hub's token in {constants.HF_TOKEN_PATH} cannot be read: `hf auth login` again, or set HF_TOKEN"
         raise ReleaseError(message) from None
     except oidc:
         raise ReleaseError("no token for HF_OIDC_RESOURCE: unset it, or run where its tokens are given out") from None
-    if found and not re.fullmatch(r"[!-~]+", found):
+    if value and not re.fullmatch(r"[!-~]+", value):
         raise ReleaseError("the Hub's token holds blanks or letters that no token has: set HF_TOKEN again")
-    return found or None
+    return value or None
 
 
-def secret() -> str:
-    """The token, for those who must not show it; empty where there is none that could be sent."""
+def token_or_empty() -> str:
+    """Return the token, to remove it from messages; empty where there is none that could be sent."""
     with suppress(ReleaseError):
-        return token() or ""
+        return read_token() or ""
     return ""
 
 
-def client() -> "HfApi":
-    """The Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names.
+def open_client() -> "HfApi":
+    """Return the Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names.
 
-    Raises ReleaseError where the token cannot be one, or the environment names a proxy that cannot be used.
+    Raise ReleaseError where the token is not one, or the environment names a proxy that cannot be used.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.utils import get_session, httpx  # type: ignore[attr-defined]  # the one in use
 
-    api = HfApi(token=token(), library_name="senseprobe")
+    api = HfApi(token=read_token(), library_name="senseprobe")
     try:
-        get_session()  # it reads the environment, which may hold passwords: its own words are not shown
+        get_session()  # it reads the environment, which may hold passwords: its own message is not printed
     except (ImportError, OSError, ValueError, httpx.InvalidURL):
         message = f"what {_VARIABLES} says cannot be used: mend or unset it (SOCKS needs `pip install socksio`)"
         raise ReleaseError(message) from None
@@ -72,7 +70,7 @@ def client() -> "HfApi":
 
 
 def why_refused(api: "HfApi", repo: str) -> str | None:
-    """Why the Hub will not let the token write to a repository; None where it will, or where it does not say."""
+    """Return why the Hub will not let the token write to a repository; None where it will, or does not say."""
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
@@ -91,7 +89,7 @@ def why_refused(api: "HfApi", repo: str) -> str | None:
     return f"the token is that of {user}, which may write to {', '.join(f'{name}/…' for name in own)}"
 
 
-AGAIN = "nothing is lost: run the same command again"
+_RETRY_HINT = "nothing is lost: run the same command again"
 
 _ADVICE = {
     400: "the Hub cannot use what was sent",
@@ -102,74 +100,74 @@ _ADVICE = {
     409: "somebody else changes it at this moment: run the same command again",
     412: "somebody else changed it meanwhile: look at what is there now, and run the same command again",
     413: "the Hub takes no files of this size",
-    429: f"the Hub asks for fewer requests: wait some minutes; {AGAIN}",
+    429: f"the Hub asks for fewer requests: wait some minutes; {_RETRY_HINT}",
 }
-_BROKEN = f"the Hub has a fault of its own: wait a little; {AGAIN}"
-_AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {AGAIN}"
-_SLOW = f"the Hub does not answer in time, or sends next to nothing (--timeout SECONDS waits longer); {AGAIN}"
+_BROKEN = f"the Hub has a fault of its own: wait a little; {_RETRY_HINT}"
+_AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {_RETRY_HINT}"
+_SLOW = f"the Hub does not answer in time, or sends next to nothing (--timeout SECONDS waits longer); {_RETRY_HINT}"
 _OFFLINE = "HF_HUB_OFFLINE is set, so nothing is asked of the Hub: unset it"
 _GATED = "access is gated: ask for it on the repository's page, and set HF_TOKEN or `hf auth login`"
 _NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether a proxy or a login page is in between"
 
 
 @contextmanager
-def explained(doing: str) -> Iterator[None]:
-    """Turn what the Hub's client raises into a ReleaseError: what could not be done, why, what to do."""
+def explain_errors(action: str) -> Iterator[None]:
+    """Turn what the Hub's client raises into a ReleaseError that says that `action` failed, why, and what to do."""
     from huggingface_hub import errors
 
     # The client has no classes of its own for answers that it cannot read, and for most failures of its uploader.
-    strange = (ValueError, LookupError, RuntimeError, AttributeError, TypeError)
+    vague = (ValueError, LookupError, RuntimeError, AttributeError, TypeError)
     xet = getattr(errors, "XetDownloadError", errors.FileMetadataError)  # older clients have none
-    known: tuple[type[Exception], ...] = (*_away(), *_unread(), xet, *strange)
+    expected: tuple[type[Exception], ...] = (*_connection_errors(), *_page_errors(), xet, *vague)
     try:
-        with _quiet():
+        with _silence_client():
             yield
     except SenseprobeError:
         raise
-    except known as error:
-        raise ReleaseError(f"cannot {doing}: {_reason(error)}") from None
+    except expected as error:
+        raise ReleaseError(f"cannot {action}: {_reason(error)}") from None
 
 
 @contextmanager
-def told_of(name: str, folder: Path) -> Iterator[None]:
-    """Have what is raised about a copy in `folder` name what it is a copy of; the folder may be gone soon."""
+def relabel_errors(name: str, folder: Path) -> Iterator[None]:
+    """Replace `folder`, a temporary copy, by `name` in the messages of errors."""
     try:
         yield
     except DamagedRelease as error:
-        raise damaged(name, error.findings) from None
+        raise damaged_copy(name, error.findings) from None
     except ReleaseError as error:
         raise ReleaseError(str(error).replace(str(folder), name)) from None
 
 
-def damaged(name: str, findings: Iterable[Finding]) -> DamagedRelease:
-    """What is wrong with a copy of a release, which `name` names."""
+def damaged_copy(name: str, findings: Iterable[Finding]) -> DamagedRelease:
+    """Return the error with the findings of a copy of a release; their paths begin with `name`."""
     return DamagedRelease([replace(finding, path=f"{name}/{finding.path}") for finding in findings])
 
 
 def check_commit(commit: object) -> str:
-    """The commit as it is; LookupError, as for any other page than was asked for, where a Hub would not name one so."""
+    """Return a commit id unchanged; raise LookupError, as for any unexpected page, where it is not 40 hex digits."""
     if not isinstance(commit, str) or not re.fullmatch(r"[0-9a-f]{40}", commit):
         raise LookupError(commit)
     return commit
 
 
-def _away() -> tuple[type[Exception], ...]:
-    """What the client raises where the Hub refuses, or cannot be reached."""
+def _connection_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of the client where the Hub refuses, or cannot be reached."""
     from huggingface_hub import errors
     from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # the one in use, whichever it is
 
     return errors.HfHubHTTPError, httpx.HTTPError, ConnectionError, errors.LocalEntryNotFoundError, TimeoutError
 
 
-def _slow() -> tuple[type[Exception], ...]:
-    """What is raised where an answer, or the rest of it, takes too long."""
+def _timeout_errors() -> tuple[type[Exception], ...]:
+    """Return the errors where an answer, or the rest of it, takes too long."""
     from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
 
     return httpx.TimeoutException, TimeoutError
 
 
-def _unread() -> tuple[type[Exception], ...]:
-    """What the client stumbles over where it is given another page than it asked for, or HF_ENDPOINT is no address."""
+def _page_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of the client where a page is not the requested one, or HF_ENDPOINT is not an address."""
     from huggingface_hub.errors import FileMetadataError
     from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
 
@@ -178,11 +176,8 @@ def _unread() -> tuple[type[Exception], ...]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what the client prints: a bar for each file would run through ours, and each new attempt is a warning.
-
-    So is a disk that has too little room, which is told when it is full.
-    """
+def _silence_client() -> Iterator[None]:
+    """Suppress what the client prints: a progress bar for each file, a warning for each new attempt or a small disk."""
     from huggingface_hub import utils
 
     log = logging.getLogger("huggingface_hub")
@@ -202,7 +197,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """Why the Hub's client failed: what it raised may have been caused by what says more."""
+    """Return why the Hub's client failed: the cause of its error may say more than the error."""
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
 
     causes = [error]
@@ -215,25 +210,25 @@ def _reason(error: BaseException) -> str:
     for cause in causes:
         if isinstance(cause, HfHubHTTPError):
             return _refused(cause)
-    if any(isinstance(cause, _unread()) for cause in causes):
+    if any(isinstance(cause, _page_errors()) for cause in causes):
         return _NO_HUB
-    if any(isinstance(cause, _slow()) for cause in causes):
+    if any(isinstance(cause, _timeout_errors()) for cause in causes):
         return _SLOW
-    if any(isinstance(cause, _away()) for cause in causes):
+    if any(isinstance(cause, _connection_errors()) for cause in causes):
         return _AWAY
-    return f"{_clean(str(error))}; {AGAIN}"
+    return f"{_clean(str(error))}; {_RETRY_HINT}"
 
 
 def _refused(error: "HfHubHTTPError") -> str:
     status = error.response.status_code
-    said = _clean(error.server_message or "")
+    message = _clean(error.server_message or "")
     advice = _ADVICE.get(status, _BROKEN if status >= 500 else "the Hub refuses it")
-    return f"{advice} (HTTP {status}{f': {said}' if said else ''})"
+    return f"{advice} (HTTP {status}{f': {message}' if message else ''})"
 
 
 def _clean(text: str) -> str:
-    """What a server said, as one short line that is safe to print and holds no token."""
-    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text.replace(secret() or "\0", "***"))
+    """Return a server's text as one short line that is safe to print and does not have the token."""
+    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text.replace(token_or_empty() or "\0", "***"))
     return printable(" ".join(text.split()))[:300].rstrip(".")
 
 
@@ -245,8 +240,8 @@ _PART = re.compile(_NAME, re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """A version of a dataset repository, and perhaps a config of it."""
+class ReleaseAddress:
+    """A version of a dataset repository on the Hub, and perhaps a config of it."""
 
     repo: str
     version: str
@@ -262,17 +257,17 @@ class Place:
 
 
 def check_repo(repo: str) -> str:
-    """The name as it is; ReleaseError where it is not ``USER/NAME``."""
+    """Return the name unchanged; raise ReleaseError where it is not ``USER/NAME``."""
     user, slash, name = repo.partition("/")
     if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
         raise ReleaseError(f"{repo!r} names no repository of the Hub: expected USER/NAME, as jane/sssb")
     return repo
 
 
-def parse(spec: str) -> Place:
-    """The place that ``[hf://]USER/NAME@VERSION[:CONFIG]`` names; ReleaseError where it names none."""
-    place, _, config = spec.removeprefix(SCHEME).partition(":")
-    repo, at, version = place.partition("@")
+def parse_address(spec: str) -> ReleaseAddress:
+    """Parse ``[hf://]USER/NAME@VERSION[:CONFIG]``; raise ReleaseError where it is not of this form."""
+    address, _, config = spec.removeprefix(SCHEME).partition(":")
+    repo, at, version = address.partition("@")
     if not at or not VERSION.fullmatch(version):
         raise ReleaseError(f"{spec!r} names no release on the Hub: expected USER/NAME@VERSION, as jane/sssb@1.0.0")
-    return Place(repo=check_repo(repo), version=version, config=config or None)
+    return ReleaseAddress(repo=check_repo(repo), version=version, config=config or None)

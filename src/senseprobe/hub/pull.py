@@ -1,4 +1,4 @@
-"""Fetches a release by its tag, and gives it only when it is as it was frozen."""
+"""Fetch a release by its tag, and return it only if it is as it was frozen."""
 
 import fcntl
 import os
@@ -14,14 +14,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import DamagedRelease, ReleaseError
-from senseprobe.hub.client import Place, check_commit, client, damaged, explained, parse, told_of
-from senseprobe.hub.download import TIMEOUT, Download, Entry, differences, held_at, patience
+from senseprobe.hub.client import (
+    ReleaseAddress,
+    check_commit,
+    damaged_copy,
+    explain_errors,
+    open_client,
+    parse_address,
+    relabel_errors,
+)
+from senseprobe.hub.download import TIMEOUT, Download, Entry, compare_files, limit_waiting, read_commit
 from senseprobe.messages import listed, sized
 from senseprobe.records import Finding
 from senseprobe.release.manifest import NAME, VERSION, Manifest
 from senseprobe.release.release import Release
-from senseprobe.release.verify import uncalled_for, verify_release
-from senseprobe.release.versions import numbers
+from senseprobe.release.verify import unexpected_files, verify_release
+from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -31,8 +39,8 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A release on the Hub: the commit that its tag is on, its manifest, and what is listed of its files."""
+class RemoteRelease:
+    """A release on the Hub: the commit of its tag, its manifest, and size and identity of its files."""
 
     commit: str
     manifest: Manifest
@@ -40,81 +48,81 @@ class Found:
 
 
 Verify: TypeAlias = Callable[[Path], tuple[Manifest | None, list[Finding]]]
-"""Compares the release in a folder with its manifest: `verify_release`, or what compares its card's text as well."""
+"""Compares the release in a folder with its manifest: `verify_release`, or one that compares its card as well."""
 
 
-def fetch(place: Place, folder: Path, verify: Verify = verify_release) -> tuple[str, Manifest]:
-    """Download a release by its tag into an empty folder and verify it there; its commit and manifest.
+def fetch(address: ReleaseAddress, folder: Path, verify: Verify = verify_release) -> tuple[str, Manifest]:
+    """Download a release by its tag into an empty folder and verify it there; return its commit and manifest.
 
-    Raises ReleaseError where the Hub does not give it, and DamagedRelease where it is not as it was frozen.
+    Raise ReleaseError where the Hub does not give it, and DamagedRelease where it is not as it was frozen.
     """
-    found = _find(place, TIMEOUT)
-    _download(place, found, folder, verify)
-    return found.commit, found.manifest
+    remote = _find_release(address, TIMEOUT)
+    _download(address, remote, folder, verify)
+    return remote.commit, remote.manifest
 
 
-def _find(place: Place, timeout: float) -> Found:
-    """The commit that the tag is on, and what is there.
+def _find_release(address: ReleaseAddress, timeout: float) -> RemoteRelease:
+    """Read the commit of the tag: its manifest, and the list of its files.
 
-    Raises as `fetch` does: files that are not those of the manifest by name and size are told before any is downloaded.
+    Raise as `fetch` does: files that differ from the manifest by name or size are reported before any is downloaded.
     """
-    api = client()
-    with explained(f"fetch {place}"), patience(timeout):
-        commit = _commit(api, place)
-        held = held_at(api, place.repo, commit, str(place), timeout)
-    if held.manifest is None:
-        raise ReleaseError(f"{place.tag} of {place.repo} is no release of senseprobe: it has no usable {NAME}")
-    if held.manifest.data["version"] != place.version:
-        raise ReleaseError(f"{place.tag} of {place.repo} holds {held.manifest.name}: ask its authors")
-    if findings := [*differences(held, held.manifest), *uncalled_for(held.manifest)]:
-        raise damaged(str(place), findings)
-    return Found(commit, held.manifest, held.files)
+    api = open_client()
+    with explain_errors(f"fetch {address}"), limit_waiting(timeout):
+        commit = _commit(api, address)
+        commit_files = read_commit(api, address.repo, commit, str(address), timeout)
+    if commit_files.manifest is None:
+        raise ReleaseError(f"{address.tag} of {address.repo} is no release of senseprobe: it has no usable {NAME}")
+    if commit_files.manifest.data["version"] != address.version:
+        raise ReleaseError(f"{address.tag} of {address.repo} holds {commit_files.manifest.name}: ask its authors")
+    if findings := [*compare_files(commit_files, commit_files.manifest), *unexpected_files(commit_files.manifest)]:
+        raise damaged_copy(str(address), findings)
+    return RemoteRelease(commit, commit_files.manifest, commit_files.files)
 
 
-def _commit(api: "HfApi", place: Place) -> str:
-    """The commit that the tag is on; ReleaseError, naming the versions that there are, if there is no such tag."""
+def _commit(api: "HfApi", address: ReleaseAddress) -> str:
+    """Return the commit of the tag; raise ReleaseError, which lists the versions, if there is no such tag."""
     from huggingface_hub.errors import RevisionNotFoundError
 
     try:
-        return check_commit(api.dataset_info(place.repo, revision=place.tag).sha)
+        return check_commit(api.dataset_info(address.repo, revision=address.tag).sha)
     except RevisionNotFoundError:
-        refs = api.list_repo_refs(place.repo, repo_type="dataset")
+        refs = api.list_repo_refs(address.repo, repo_type="dataset")
     tags = [tag.name[1:] for tag in refs.tags if tag.name.startswith("v")]
-    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=numbers, reverse=True))
-    raise ReleaseError(f"{place.repo} has no version {place.version}: there is {there or 'none'}")
+    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=parse_version, reverse=True))
+    raise ReleaseError(f"{address.repo} has no version {address.version}: there is {there or 'none'}")
 
 
 def _download(
-    place: Place,
-    found: Found,
+    address: ReleaseAddress,
+    remote: RemoteRelease,
     folder: Path,
     verify: Verify,
     timeout: float = TIMEOUT,
     progress: Progress | None = None,
 ) -> None:
-    """Fetch a release's files into an empty folder; DamagedRelease where they differ from what was frozen.
+    """Fetch a release's files into an empty folder; raise DamagedRelease where they differ from what was frozen.
 
-    What came before a cut is kept in the user's cache, and is not fetched again. `progress` hears how many bytes are
-    there, of how many.
+    What came before a cut stays in the user's cache, and is not fetched again. `progress` gets the number of bytes that
+    are there, and of all.
     """
-    total = sum(size for size, _ in found.files.values())
-    with _begun(place, found.commit) as begun:
-        if total > (free := shutil.disk_usage(begun).free):
+    total = sum(size for size, _ in remote.files.values())
+    with _partial_download(address, remote.commit) as partial:
+        if total > (free := shutil.disk_usage(partial).free):
             raise ReleaseError(
-                f"cannot fetch {place}: it has {sized(total)}, and {sized(free)} are free in {begun.parent}"
+                f"cannot fetch {address}: it has {sized(total)}, and {sized(free)} are free in {partial.parent}"
             )
-        hear = _sum(progress, total) if progress else _unheard
-        with explained(f"fetch {place}"), patience(timeout):
-            Download(place.repo, found.commit, str(place), timeout, hear).fetch(found.files, begun)
-        for path in [*begun.iterdir()]:
+        add_progress = _progress_counter(progress, total) if progress else lambda size: None
+        with explain_errors(f"fetch {address}"), limit_waiting(timeout):
+            Download(address.repo, remote.commit, str(address), timeout, add_progress).fetch(remote.files, partial)
+        for path in [*partial.iterdir()]:
             shutil.move(path, folder / path.name)
-        with told_of(str(place), folder):
+        with relabel_errors(str(address), folder):
             if findings := verify(folder)[1]:
                 raise DamagedRelease(findings)
 
 
-def _sum(progress: Progress, total: int) -> Callable[[int], None]:
-    """What adds up bytes that come in several threads, for somebody who hears how many there are."""
+def _progress_counter(progress: Progress, total: int) -> Callable[[int], None]:
+    """Return a function that adds up bytes from several threads and reports their sum to `progress`."""
     lock, done = Lock(), 0
 
     def add(size: int) -> None:
@@ -126,17 +134,13 @@ def _sum(progress: Progress, total: int) -> Callable[[int], None]:
     return add
 
 
-def _unheard(_size: int) -> None:
-    """What hears of bytes where nobody asked."""
-
-
 @contextmanager
-def _begun(place: Place, commit: str) -> Iterator[Path]:
-    """A folder in the user's cache for what comes of a commit: it stays where the Hub fails, else it is removed.
+def _partial_download(address: ReleaseAddress, commit: str) -> Iterator[Path]:
+    """Provide a folder in the user's cache for the files of a commit, which stays only where the Hub fails.
 
-    Where another process fills it, or it cannot be made, there is a folder for this time.
+    Where another process fills it, or it cannot be made, provide a temporary folder.
     """
-    folder = kept(place).with_name(f".{place.version}-{commit[:12]}.begun")
+    folder = cache_folder(address).with_name(f".{address.version}-{commit[:12]}.begun")
     above = [parent for parent in folder.parents if not parent.exists()]
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
@@ -144,22 +148,22 @@ def _begun(place: Place, commit: str) -> Iterator[Path]:
         with TemporaryDirectory() as scratch:
             yield Path(scratch)
         return
-    stays = False
+    keep = False
     try:
         yield folder
     except BaseException as error:
         damaged_or_full = isinstance(error, DamagedRelease | OSError)
-        stays = not damaged_or_full and any(path.is_file() for path in folder.rglob("*"))
+        keep = not damaged_or_full and any(path.is_file() for path in folder.rglob("*"))
         raise
     finally:
         os.close(handle)
-        if not stays:
+        if not keep:
             shutil.rmtree(folder, ignore_errors=True)
             _remove_empty(above)
 
 
 def _lock(folder: Path) -> int | None:
-    """Hold a lock on a folder until the handle is closed; None where there is none to be had."""
+    """Lock a folder until the returned handle is closed; None where that is not possible."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -179,10 +183,10 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 
 @contextmanager
-def _new(folder: Path) -> Iterator[Path]:
-    """A folder to fill that appears whole or not at all, nor do the folders above it that were made for it.
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """Provide a folder that appears whole or not at all, as do the folders above it that were made for it.
 
-    Raises FileExistsError where it exists, and ReleaseError where it cannot be written.
+    Raise FileExistsError where it exists, and ReleaseError where it cannot be written.
     """
     above = [parent for parent in folder.parents if not parent.exists()]
     try:
@@ -196,31 +200,31 @@ def _new(folder: Path) -> Iterator[Path]:
 
 
 def cached(spec: str, verify: Verify = verify_release) -> tuple[Path, str | None]:
-    """The folder and config of ``hf://USER/NAME@VERSION[:CONFIG]``, downloaded once and verified each time.
+    """Return folder and config of ``hf://USER/NAME@VERSION[:CONFIG]``, downloaded once and verified each time.
 
-    A copy that was damaged since is fetched again.
+    A copy that was damaged since then is fetched again.
     """
-    place = parse(spec)
-    folder = kept(place)
-    spoilt = os.path.lexists(folder) and not _is_whole(folder, verify)
-    if spoilt:
+    address = parse_address(spec)
+    folder = cache_folder(address)
+    damaged = os.path.lexists(folder) and not _is_undamaged(folder, verify)
+    if damaged:
         shutil.rmtree(folder) if folder.is_dir() and not folder.is_symlink() else folder.unlink()
     if not folder.is_dir():
-        with suppress(FileExistsError), _told_spoilt(folder, spoilt), _new(folder) as partial:
-            fetch(place, partial, verify)  # unless another process was faster
-    return folder, place.config
+        with suppress(FileExistsError), _mention_damaged_copy(folder, damaged), _new_folder(folder) as partial:
+            fetch(address, partial, verify)  # unless another process was faster
+    return folder, address.config
 
 
-def kept(place: Place) -> Path:
-    """The folder for a release of the Hub that HF_ENDPOINT names; a password in that name is no part of it."""
+def cache_folder(address: ReleaseAddress) -> Path:
+    """Return the cache folder for a release of the Hub that HF_ENDPOINT names, without a password in that name."""
     from huggingface_hub import constants
 
     host = re.sub(r"[^\w.-]+", "-", constants.ENDPOINT.rpartition("://")[2].rpartition("@")[2])
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "senseprobe" / "hub" / host / place.repo / place.version
+    return cache / "senseprobe" / "hub" / host / address.repo / address.version
 
 
-def _is_whole(folder: Path, verify: Verify) -> bool:
+def _is_undamaged(folder: Path, verify: Verify) -> bool:
     try:
         return folder.is_dir() and not verify(folder)[1]
     except ReleaseError:
@@ -228,12 +232,12 @@ def _is_whole(folder: Path, verify: Verify) -> bool:
 
 
 @contextmanager
-def _told_spoilt(folder: Path, spoilt: bool) -> Iterator[None]:
-    """Have a failure to fetch a release say that there was a copy of it, and why it is not used."""
+def _mention_damaged_copy(folder: Path, damaged: bool) -> Iterator[None]:
+    """Add to an error that the copy of the release in `folder` was damaged and removed, if it was."""
     try:
         yield
     except ReleaseError as error:
-        if not spoilt or isinstance(error, DamagedRelease):
+        if not damaged or isinstance(error, DamagedRelease):
             raise
         raise ReleaseError(f"{error} (the copy in {folder} was damaged, so it was removed)") from None
 
@@ -246,31 +250,31 @@ def pull(
     timeout: float = TIMEOUT,
     progress: Progress | None = None,
 ) -> tuple[Release, str]:
-    """Fetch ``USER/NAME@VERSION`` into `releases`/DATASET/VERSION; the release and its commit on the Hub.
+    """Fetch ``USER/NAME@VERSION`` into `releases`/DATASET/VERSION; return the release and its commit on the Hub.
 
-    `timeout` are the seconds without an answer, or with next to nothing, after which the Hub is given up; `progress`
-    hears how many bytes there are, of how many. One that is there already stays as it is: ReleaseError where it is
-    another, DamagedRelease where it is damaged.
+    `timeout`: seconds without an answer, or with next to nothing, after which the Hub is given up; `progress` gets the
+    number of bytes that are there, and of all. A release that is there already is not changed: raise ReleaseError where
+    it is another one, DamagedRelease where it is damaged.
     """
-    place = parse(spec)
-    if place.config is not None:
-        raise ReleaseError(f"{spec} names a config, and a release is fetched whole: leave out ':{place.config}'")
+    address = parse_address(spec)
+    if address.config is not None:
+        raise ReleaseError(f"{spec} names a config, and a release is fetched whole: leave out ':{address.config}'")
     if not timeout > 0:
         raise ReleaseError(f"timeout {timeout}: expected seconds, more than 0")
-    found = _find(place, timeout)
-    folder = releases / str(found.manifest.data["dataset"]) / place.version
+    remote = _find_release(address, timeout)
+    folder = releases / str(remote.manifest.data["dataset"]) / address.version
     try:
-        with _new(folder) as partial:
-            _download(place, found, partial, verify, timeout, progress)
+        with _new_folder(folder) as partial:
+            _download(address, remote, partial, verify, timeout, progress)
     except FileExistsError:
-        _check_same(folder, found.manifest, verify)
-    return Release(folder, found.manifest), found.commit
+        _check_same(folder, remote.manifest, verify)
+    return Release(folder, remote.manifest), remote.commit
 
 
 def _check_same(folder: Path, manifest: Manifest, verify: Verify) -> None:
-    """Raise unless the folder holds, undamaged, the release with this manifest."""
+    """Raise ReleaseError unless the folder has, undamaged, the release with this manifest."""
     there, findings = verify(folder)
     if findings:
-        raise damaged(str(folder), findings)
+        raise damaged_copy(str(folder), findings)
     if there is None or there.dump() != manifest.dump():
         raise ReleaseError(f"{folder} holds another release of this version: move it away, or pull with --out DIR")

@@ -1,8 +1,6 @@
-"""A dataset repository on the Hub as it is when it is looked at.
+"""Upload a release to a dataset repository on the Hub: one commit, and a tag on it.
 
-A release on its way into a repository: one commit, and a tag on it.
-
-Every step looks first at what is there, so that a run that failed anywhere is completed by the next one.
+Every step looks first at the state of the repository, so that the next run completes one that failed.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from senseprobe.errors import DamagedRelease, ReleaseError
-from senseprobe.hub.client import check_commit, explained
-from senseprobe.hub.download import differences, held_at, is_file, listing
+from senseprobe.hub.client import check_commit, explain_errors
+from senseprobe.hub.download import compare_files, has_identity, list_files, read_commit
 from senseprobe.messages import printable
 from senseprobe.release.manifest import NAME, Manifest
 from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED, read_restored
-from senseprobe.release.versions import numbers
+from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -27,8 +25,8 @@ GATES = ("auto", "manual", "no")
 
 
 @dataclass(frozen=True, slots=True)
-class Repo:
-    """A repository as it was when it was looked at; `head` is empty where there is none."""
+class RepoState:
+    """The state of a repository when it was read; `head` is empty where there is no repository."""
 
     head: str = ""
     private: bool = False
@@ -36,40 +34,40 @@ class Repo:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-def look(api: "HfApi", repo: str) -> Repo:
-    """The repository; ReleaseError where the Hub has it under another name."""
+def read_repo(api: "HfApi", repo: str) -> RepoState:
+    """Read the state of a repository; raise ReleaseError where the Hub has it under another name."""
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     try:
         info = api.dataset_info(repo)
-        tags = tags_of(api, repo)
+        tags = read_tags(api, repo)
     except GatedRepoError:
         raise
     except RepositoryNotFoundError:
-        return Repo()
+        return RepoState()
     if info.id != repo:
         raise ReleaseError(f"{repo} is {printable(str(info.id))} now: publish to that name")
     gate = str(info.gated or "no")
-    return Repo(check_commit(info.sha), bool(info.private), gate if gate in GATES else "auto", tags)
+    return RepoState(check_commit(info.sha), bool(info.private), gate if gate in GATES else "auto", tags)
 
 
-def tags_of(api: "HfApi", repo: str) -> dict[str, str]:
-    """The commits that its tags are on."""
+def read_tags(api: "HfApi", repo: str) -> dict[str, str]:
+    """Return the commit of each tag of a repository."""
     refs = api.list_repo_refs(repo, repo_type="dataset")
     return {tag.name: check_commit(tag.target_commit) for tag in refs.tags}
 
 
 _PROMPT = "extra_gated_prompt:"
 _EXAMPLE = "to try senseprobe with."
-"""How the summary ends that `senseprobe new` writes."""
+"""The end of the summary that `senseprobe new` writes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Published:
-    """What was done, or would be done: `commit` is empty where it would only be made.
+class PublishResult:
+    """What was done, or in a dry run would be done; `commit` is empty where it does not exist yet.
 
-    `sent` and `removed` count files of the commit; both are 0 where the Hub held the release already. `access` is what
-    was changed, or set in a new repository, of who may read it.
+    `sent` and `removed` count files of the commit; both are 0 where the Hub had the release already. `access` lists
+    what was changed, or set in a new repository, about who may read it.
     """
 
     release: str
@@ -88,13 +86,13 @@ class Published:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The facts with the stable keys of ``--json``."""
+        """Return the fields with the stable keys of ``--json``."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A release on its way into a repository."""
+class Publication:
+    """The upload of a release into a repository; `files` maps names in the repository to local files."""
 
     api: "HfApi"
     release: Release
@@ -103,30 +101,30 @@ class Task:
 
     @property
     def manifest(self) -> Manifest:
-        """The release's own account of itself."""
+        """The manifest of the release."""
         return self.release.manifest
 
     @property
     def tag(self) -> str:
-        """The tag that it gets."""
+        """The tag of the release."""
         return f"v{self.manifest.data['version']}"
 
     @property
     def aim(self) -> str:
-        """What is to be done, for messages."""
+        """The action, for messages."""
         return f"publish {self.manifest.name} to {self.repo}"
 
     @property
     def title(self) -> str:
-        """The commit's title, by which a later run finds it again."""
+        """The title of the commit, by which a later run finds it."""
         return f"{self.manifest.name}, content {self.manifest.content[:12]}"
 
-    def plan(self, there: Repo, *, private: bool, gated: Gate | None) -> Published:
-        """What is to be done; ReleaseError where the repository holds what must not be touched."""
-        commit = self._commit_there(there)
-        # One without a version may be what a run that was killed has left, before it set the gate.
+    def plan(self, there: RepoState, *, private: bool, gated: Gate | None) -> PublishResult:
+        """Plan the upload; raise ReleaseError where the repository holds what must not be changed."""
+        commit = self._existing_commit(there)
+        # A repository without a version may be from a run that was killed before it set the gate.
         gate = gated or ("auto" if not there.tags and there.gated == "no" else there.gated)
-        plan = Published(
+        plan = PublishResult(
             release=self.manifest.name,
             repo=self.repo,
             tag=self.tag,
@@ -144,29 +142,29 @@ class Task:
         size = sum(path.stat().st_size for path in self.files.values())
         return replace(plan, sent=len(self.files), removed=len(self._to_remove(there)), bytes=size)
 
-    def carry_out(self, plan: Published, there: Repo) -> Published:
-        """Do what is not done yet. Access is set before anything is sent, so that nothing is ever open by mistake."""
+    def carry_out(self, plan: PublishResult, there: RepoState) -> PublishResult:
+        """Do what is missing. Set access before anything is sent, so that nothing is ever open by mistake."""
         if plan.created:
             self.api.create_repo(self.repo, repo_type="dataset", private=plan.private or None, exist_ok=True)
-            there = look(self.api, self.repo)
+            there = read_repo(self.api, self.repo)
             plan = replace(plan, private=plan.private or there.private)  # as organisations may want it
-            plan = replace(plan, access=_access(plan, Repo()))
+            plan = replace(plan, access=_access(plan, RepoState()))
         self._set_access(plan, there)
-        with explained(f"{self.aim} (access is now {', '.join(plan.access)})" if plan.access else self.aim):
-            return replace(plan, commit=self._tagged(plan.commit or self._send(there), there), dry_run=False)
+        with explain_errors(f"{self.aim} (access is now {', '.join(plan.access)})" if plan.access else self.aim):
+            return replace(plan, commit=self._ensure_tag(plan.commit or self._send(there), there), dry_run=False)
 
-    def _tagged(self, commit: str, there: Repo) -> str:
-        """The commit, once the tag is on it."""
+    def _ensure_tag(self, commit: str, there: RepoState) -> str:
+        """Put the tag on the commit unless it is there; return the commit."""
         if self.tag not in there.tags:
-            if not self._held_by(commit):
+            if not self._has_our_files(commit):
                 raise ReleaseError(f"{self.repo} does not hold what was sent (a .gitignore there?): not tagged")
             self.api.create_tag(self.repo, repo_type="dataset", tag=self.tag, revision=commit, exist_ok=True)
-        on = tags_of(self.api, self.repo).get(self.tag)
+        on = read_tags(self.api, self.repo).get(self.tag)
         if on != commit:
-            raise self._taken(on or "another commit", "set meanwhile")
+            raise self._tag_taken(on or "another commit", "set meanwhile")
         return commit
 
-    def _set_access(self, plan: Published, there: Repo) -> None:
+    def _set_access(self, plan: PublishResult, there: RepoState) -> None:
         gate: Literal["auto", "manual", False] = False
         if plan.gated == "auto" or plan.gated == "manual":
             gate = plan.gated  # type: ignore[assignment]
@@ -179,85 +177,87 @@ class Task:
                 private=True if change_privacy else None,
             )
 
-    def _send(self, there: Repo) -> str:
+    def _send(self, there: RepoState) -> str:
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
         adds = [CommitOperationAdd(name, path) for name, path in self.files.items()]
         removals = [CommitOperationDelete(name, is_folder=False) for name in self._to_remove(there)]
-        made = self.api.create_commit(
+        created = self.api.create_commit(
             self.repo,
             [*adds, *removals],
             repo_type="dataset",
             commit_message=self.title,
             parent_commit=there.head or None,
         )
-        return check_commit(made.oid)
+        return check_commit(created.oid)
 
-    def _commit_there(self, there: Repo) -> str:
-        """The commit that holds the release already; empty where none does. ReleaseError where the tag is taken."""
+    def _existing_commit(self, there: RepoState) -> str:
+        """Return the commit that has the release, empty where none has; raise ReleaseError where the tag is taken."""
         if commit := there.tags.get(self.tag):
-            if other := self._other_at(commit):
-                raise self._taken(commit, other)
+            if other := self._difference_at(commit):
+                raise self._tag_taken(commit, other)
             return commit
         if not there.head:
             return ""
         titled = [
             c.commit_id for c in self.api.list_repo_commits(self.repo, repo_type="dataset") if c.title == self.title
         ]
-        return next((commit for commit in dict.fromkeys((there.head, *titled)) if self._held_by(commit)), "")
+        return next((commit for commit in dict.fromkeys((there.head, *titled)) if self._has_our_files(commit)), "")
 
-    def _other_at(self, commit: str) -> str:
-        """What a commit holds that is not this release, as far as a listing tells; empty where it is.
+    def _difference_at(self, commit: str) -> str:
+        """Return how the files of a commit differ from this release, as far as a listing shows; empty if they agree.
 
-        Rows that were made again, here or there, may have other bytes: they are held against the manifest.
+        Rows that were made again, here or there, may have other bytes: they are compared with the manifest only.
         """
         try:
-            held = held_at(self.api, self.repo, commit, self.repo)
+            commit_files = read_commit(self.api, self.repo, commit, self.repo)
         except DamagedRelease:
             return f"a damaged {NAME}"
-        if held.manifest is None or held.manifest.dump() != self.manifest.dump():
-            return "another release" if held.manifest else "no release"
-        if found := next(differences(held, self.manifest), None):
-            return f"{found.path} {found.message}"
-        again = {RESTORED, *held.restored, *read_restored(self.release.folder, self.manifest)}
-        known = {name: entry for name, entry in held.files.items() if name not in again}
-        others = (name for name, entry in known.items() if not is_file(self.files[name], *entry))
+        if commit_files.manifest is None or commit_files.manifest.dump() != self.manifest.dump():
+            return "another release" if commit_files.manifest else "no release"
+        if difference := next(compare_files(commit_files, self.manifest), None):
+            return f"{difference.path} {difference.message}"
+        rebuilt = {RESTORED, *commit_files.restored, *read_restored(self.release.folder, self.manifest)}
+        comparable = {name: entry for name, entry in commit_files.files.items() if name not in rebuilt}
+        others = (name for name, entry in comparable.items() if not has_identity(self.files[name], *entry))
         return next((f"{printable(name)} is another" for name in others), "")
 
-    def _held_by(self, commit: str) -> bool:
-        """Whether a commit holds this release's files, byte for byte, and no others."""
-        held = listing(self.api, self.repo, commit)
-        return held.keys() == self.files.keys() and all(is_file(path, *held[name]) for name, path in self.files.items())
+    def _has_our_files(self, commit: str) -> bool:
+        """Return whether a commit has the files of this release, byte for byte, and no others."""
+        files = list_files(self.api, self.repo, commit)
+        return files.keys() == self.files.keys() and all(
+            has_identity(path, *files[name]) for name, path in self.files.items()
+        )
 
-    def _to_remove(self, there: Repo) -> list[str]:
-        """Files of an earlier version that this one has not; ReleaseError where the repository holds anything else."""
+    def _to_remove(self, there: RepoState) -> list[str]:
+        """Return files that only an earlier version has; raise ReleaseError where the repository has any others."""
         if not there.head:
             return []
-        held = held_at(self.api, self.repo, there.head, self.repo)
-        earlier = held.manifest
-        if strange := sorted({*held.files} - ({*earlier.files, NAME, RESTORED} if earlier else set())):
-            told = printable(", ".join(strange[:3]))
-            raise ReleaseError(f"{self.repo} holds files of others ({told}): remove them there, or name another one")
+        commit_files = read_commit(self.api, self.repo, there.head, self.repo)
+        earlier = commit_files.manifest
+        if unexpected := sorted({*commit_files.files} - ({*earlier.files, NAME, RESTORED} if earlier else set())):
+            names = printable(", ".join(unexpected[:3]))
+            raise ReleaseError(f"{self.repo} holds files of others ({names}): remove them there, or name another one")
         if earlier:
             self._check_follows(earlier)
-        return sorted({*held.files} - {*self.files})
+        return sorted({*commit_files.files} - {*self.files})
 
     def _check_follows(self, earlier: Manifest) -> None:
         if earlier.data["dataset"] != self.manifest.data["dataset"]:
             raise ReleaseError(f"{self.repo} holds {earlier.name}: a repository is for one dataset, name another one")
-        if numbers(str(earlier.data["version"])) > numbers(str(self.manifest.data["version"])):
+        if parse_version(str(earlier.data["version"])) > parse_version(str(self.manifest.data["version"])):
             raise ReleaseError(
                 f"{self.repo} holds {earlier.name}: what is there by default never gets older, raise the version"
             )
 
-    def _taken(self, commit: str, why: str) -> ReleaseError:
+    def _tag_taken(self, commit: str, why: str) -> ReleaseError:
         return ReleaseError(
             f"tag {self.tag} of {self.repo} is on {commit[:12]}, which holds something else ({why}): "
             "a published version never changes, raise it"
         )
 
-    def moved(self, commit: str, cited: Collection[str]) -> ReleaseError:
-        """What to say where the commit that a version can be cited as does not hold it any more."""
+    def moved_error(self, commit: str, cited: Collection[str]) -> ReleaseError:
+        """Return the error for a version that is cited as a commit which does not have it any more."""
         now = f"commit {commit[:12]} there" if commit else "not there any more"
         return ReleaseError(
             f"{self.manifest.name} was published to {self.repo} as commit {', '.join(cited)}, and is {now}: "
@@ -274,8 +274,8 @@ class Task:
         )
 
 
-def _access(plan: Published, there: Repo) -> tuple[str, ...]:
-    """What of who may read a repository is not as it was."""
+def _access(plan: PublishResult, there: RepoState) -> tuple[str, ...]:
+    """Return what changes about who may read a repository."""
     seen = "private" if plan.private else "public"
     was = ("private" if there.private else "public", there.gated) if there.head else ("", "")
     return (*((seen,) if seen != was[0] else ()), *((f"gated: {plan.gated}",) if plan.gated != was[1] else ()))

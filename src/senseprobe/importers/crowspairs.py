@@ -1,23 +1,24 @@
 """The CSV of CrowS-Pairs (Nangia et al. 2020): a pair of sentences on a row.
 
 `sent_more` is the more stereotyping sentence in both directions: in `antistereo` pairs it is the other one,
-`sent_less`, that was written to violate a stereotype. So `stereo` is always `sent_more`. What annotators said is kept
-as it stands.
+`sent_less`, that was written to violate a stereotype. So `stereo` is always `sent_more`. The answers of
+annotators are copied unchanged.
 """
 
 from collections.abc import Sequence
 
-from senseprobe.importers.sentence_pairs import contrast_design, differ, pair_row
+from senseprobe.importers.registry import ImportFormat
+from senseprobe.importers.sentence_pairs import contrast_design, find_difference, pair_row
 from senseprobe.importers.sources import (
     Notes,
     Row,
     Source,
     Table,
-    bounded,
     check_count,
     delimited_rows,
+    excerpt,
+    limit_rows,
     note_repeats,
-    shown,
     slug,
 )
 
@@ -27,39 +28,39 @@ CONFIG = "pairs"
 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
-    """One config of all rows, in the order of the files."""
+    """Read one config of all rows, in the order of the files."""
     rows: list[Row] = []
     for source in sources:
         cells = delimited_rows(source, ",", NEEDED)
-        made = [*bounded((_row(source, line, told, notes) for line, told in cells), source.name)]
-        notes.tell(source, f"{len(made)} pairs")
-        rows += made
+        pairs = [*limit_rows((_row(source, line, row, notes) for line, row in cells), source.name)]
+        notes.add_fact(source, f"{len(pairs)} pairs")
+        rows += pairs
         check_count(len(rows), source.name)
     if not rows:
         return []
     note_repeats(rows, {source.name: source for source in sources}, notes)
-    written = all(row["writer"] for row in rows)
+    all_have_writers = all(row["writer"] for row in rows)
     columns = ("direction", "writer", "annotations", "annotators", "source_file", "source_line")
     bias = ", ".join(sorted({slug(row["bias_type"], "other") for row in rows})[:20])
-    # Pairs of one writer resemble each other: where writers are known, it is they that a result generalises over.
-    factors = {"writer": "writer"} if written else {"pair": "id"}
+    # Pairs of one writer resemble each other: where all writers are known, a result generalises over writers.
+    factors = {"writer": "writer"} if all_have_writers else {"pair": "id"}
     design = contrast_design(bias, factors, columns, "group")
     return [Table(CONFIG, "Pairs of sentences about a disadvantaged and another group.", design, rows)]
 
 
 def _row(source: Source, line: int, cells: dict[str, str] | str, notes: Notes) -> Row | None:
-    wrong = cells if isinstance(cells, str) else _wrong(cells)
-    if wrong or isinstance(cells, str):
-        notes.leave_out(source, line, wrong)
+    error = cells if isinstance(cells, str) else _row_error(cells)
+    if error or isinstance(cells, str):
+        notes.leave_out(source, line, error)
         return None
     stereo, anti = (cells[name].strip() for name in NEEDED[:2])
-    if not all(notes.sentence(source, line, text) for text in (stereo, anti)):
+    if not all(notes.check_sentence(source, line, text) for text in (stereo, anti)):
         return None
-    difference = differ(stereo, anti)
+    difference = find_difference(stereo, anti)
     if (stereo[-1] in ".!?") != (anti[-1] in ".!?"):
         notes.keep(source, line, "only one of the sentences ends in punctuation")
     number = cells.get("", "")
-    said = {name: cells.get(name, "").strip() or None for name in OPTIONAL}
+    optional = {name: cells.get(name, "").strip() or None for name in OPTIONAL}
     return pair_row(
         stereo,
         anti,
@@ -68,20 +69,38 @@ def _row(source: Source, line: int, cells: dict[str, str] | str, notes: Notes) -
         bias_type=cells["bias_type"],
         label_basis="annotators",
         direction=cells["stereo_antistereo"],
-        writer=said["anon_writer"],
-        annotations=said["annotations"],
-        annotators=said["anon_annotators"],
+        writer=optional["anon_writer"],
+        annotations=optional["annotations"],
+        annotators=optional["anon_annotators"],
         source_file=source.name,
         source_line=str(line),
     )
 
 
-def _wrong(cells: dict[str, str]) -> str:
-    """What makes a row unusable, if anything does."""
+def _row_error(cells: dict[str, str]) -> str:
+    """Return why a row cannot be used; empty where it can."""
     if cells["stereo_antistereo"] not in {"stereo", "antistereo"}:
-        return f"direction {shown(cells['stereo_antistereo'])} is neither stereo nor antistereo"
+        return f"direction {excerpt(cells['stereo_antistereo'])} is neither stereo nor antistereo"
     if cells["sent_more"].strip() == cells["sent_less"].strip() != "":
         return "its two sentences are the same"
     if any(len(cell) > 10_000 or not cell.isprintable() for name, cell in cells.items() if name not in NEEDED[:2]):
         return "a cell that is too long, or that does not print"
     return "" if cells["bias_type"].strip() else "no bias_type"
+
+
+FORMAT = ImportFormat(
+    name="crows-pairs",
+    title="CrowS-Pairs",
+    files="a CSV file with a pair of sentences on each row",
+    paper=r"""@inproceedings{nangia2020,
+  author    = {Nangia, Nikita and Vania, Clara and Bhalerao, Rasika and Bowman, Samuel R.},
+  title     = {{CrowS-Pairs}: A Challenge Dataset for Measuring Social Biases in Masked Language Models},
+  booktitle = {Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing (EMNLP)},
+  year      = {2020},
+  url       = {https://aclanthology.org/2020.emnlp-main.154},
+}
+""",
+    measured="Whether a language model gives the more stereotyping of two sentences a higher score. That the group "
+    "named in it is a disadvantaged one differs as well, so no value is known to mean no bias.",
+    read=read,
+)

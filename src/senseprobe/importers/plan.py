@@ -1,11 +1,7 @@
-"""From files of a published benchmark to the plan of a release, and again from the recipe of such a release.
+"""Make a release of the files of a published benchmark, and import them again from the recipe of such a release.
 
-The recipe is the files themselves (`sources/`), what the command was told (`import.json`), the list of what was not as
-the format says (`import.csv`), and the paper to cite (`references.bib`).
-
-What an import is told beside its files: how the release is called, and under which licence the data are.
-
-Imports again from the recipe of a release that was imported, to compare it or to restore its rows.
+The recipe is the files themselves (`sources/`), the parameters of the import (`import.json`), the notes on what was not
+as the format requires (`import.csv`), and the paper to cite (`references.bib`).
 """
 
 import json
@@ -24,36 +20,79 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers import registry
-from senseprobe.importers.registry import FORMATS
+from senseprobe.importers.registry import ImportFormat, find_format
 from senseprobe.importers.sources import Notes, Row, Source, Table, csv_text, read_sources, slug
 from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
-from senseprobe.release.documents import differs
+from senseprobe.release.documents import mismatch, read_section
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.licences import alternatives
 from senseprobe.release.manifest import CARDS, VERSION, Manifest
-from senseprobe.release.parquet import Rows, Told, write_rows
-from senseprobe.release.rebuild import unused, verify_recipe
+from senseprobe.release.parquet import BatchCallback, Rows, write_rows
+from senseprobe.release.rebuild import unused_files, verify_recipe
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
-NO_LICENSE = ""
 MAX_CONFIGS = 50
-SHOWN = 3
+MAX_LICENSE = 100
+NOTES_IN_MESSAGE = 3
 
-_PARAMETERS = "import.json"
 NOTES = "import.csv"
+_PARAMETERS = "import.json"
 _SOURCES = "sources"
 _PAPER = "references.bib"
 
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_NOT_STATED = {"", "none", "noassertion", "unknown"}
+
+
+def check_name(name: str, version: str) -> None:
+    """Raise SenseprobeError where a release of an import cannot have this name or version."""
+    if not _NAME.fullmatch(name):
+        raise SenseprobeError(f"{name!r} is no name of a release: expected letters, digits, hyphens and underscores")
+    if not VERSION.fullmatch(version):
+        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
+    taken = {dataset.lower(): dataset for layer in project.layers() for dataset in layer.datasets()}
+    if dataset := taken.get(name.lower()):
+        raise SenseprobeError(
+            f"{dataset!r} is a dataset of templates, whose releases an import would be taken for: take another name"
+        )
+
+
+def parse_license(license_: str | None) -> str | None:
+    """Return the SPDX expression of a licence, None where none is stated; raise ReleaseError where it is not one.
+
+    A licence that forbids changed versions is accepted: such a release is private, and `publish` refuses it.
+    """
+    if license_ is None or license_.strip().lower() in _NOT_STATED:
+        return None
+    if len(license_) > MAX_LICENSE:
+        raise ReleaseError(f"a licence of {len(license_)} characters is no SPDX expression that senseprobe takes")
+    expression = license_.strip()
+    try:
+        (alternative, *others) = alternatives(expression)
+    except ReleaseError as error:
+        if not _is_expression(expression):
+            raise error from None
+        return expression
+    (name, *terms) = alternative
+    return name if not others and not terms and name.lower() == expression.lower() else expression
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        alternatives(f"{text} OR MIT")  # with MIT there is an alternative that allows changes
+    except ReleaseError:
+        return False
+    return True
+
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """Files of a format, and the tables and notes that were made of them."""
+class ImportedDataset:
+    """The files of an import, and the tables and notes that their format made of them."""
 
-    format: str
+    format: ImportFormat
     license: str
     sources: tuple[Source, ...]
     tables: tuple[Table, ...]
@@ -61,71 +100,74 @@ class Imported:
 
     @property
     def configs(self) -> tuple[str, ...]:
-        """Names of the configs in order."""
+        """The names of the configs, in order."""
         return tuple(table.name for table in self.tables)
 
     def table(self, config: str) -> Table:
-        """The table of a config that is there."""
+        """Return the table of a config."""
         return next(table for table in self.tables if table.name == config)
 
     def design(self, config: str) -> Design:
-        """What evaluation needs to know of a config."""
+        """Return the design of a config."""
         return self.table(config).design
 
     def rows(self, config: str, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Rows of a half-open range of their numbers."""
+        """Yield the rows of a config from number `start` to before `stop`."""
         table = self.table(config)
         yield pa.RecordBatch.from_pylist(list(table.rows[start:stop]), schema=design_schema(table.design))
 
     def recipe(self) -> Mapping[str, bytes]:
-        """The recipe's files by path: the sources, what the command was told, the notes, and the paper."""
-        told = {"files": [source.name for source in self.sources], "format": self.format, "license": self.license}
+        """Return the files of the recipe by path: sources, parameters, notes, and the paper."""
+        parameters = {
+            "files": [source.name for source in self.sources],
+            "format": self.format.name,
+            "license": self.license,
+        }
         notes = [(note.file, note.line, "kept" if note.kept else "left out", note.reason) for note in self.notes.listed]
         return {
-            _PARAMETERS: (json.dumps(told, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
+            _PARAMETERS: (json.dumps(parameters, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: csv_text([("file", "line", "outcome", "reason"), *notes]),
-            _PAPER: registry.entry(FORMATS[self.format].paper).encode(),
+            _PAPER: self.format.paper.encode(),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
 
-def read_import(format_: str, paths: Sequence[Path], license_: str | None = None) -> Imported:
-    """Read files of a format; ReleaseError where they are of another, SenseprobeError where nothing is in them."""
-    if format_ not in FORMATS:
-        raise SenseprobeError(f"no format {format_!r}: there is {', '.join(FORMATS)}")
+def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -> ImportedDataset:
+    """Read the files of the format `name`, whose licence is the SPDX expression `license_`.
+
+    Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them.
+    """
+    format_ = find_format(name)
     if not paths:
-        raise SenseprobeError("no file to import")
+        raise SenseprobeError(f"no file to import: expected {format_.files}")
     sources, notes = tuple(read_sources(paths)), Notes()
-    tables = [replace(table, rows=_identified(table.rows)) for table in FORMATS[format_].read(sources, notes)]
+    tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
     if not tables:
-        told = "; ".join(str(note) for note in notes.listed[:SHOWN])
-        raise SenseprobeError(f"nothing in these files is a row of {format_}{f': {told}' if told else ''}")
+        first_notes = "; ".join(str(note) for note in notes.listed[:NOTES_IN_MESSAGE])
+        raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")
     if len(tables) > MAX_CONFIGS:
-        raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {format_}?")
+        raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
     order = {source.name: number for number, source in enumerate(sources)}
     notes.listed.sort(key=lambda note: (order[note.file], note.line))
-    return Imported(format_, license_ or NO_LICENSE, sources, _named(tables), notes)
+    return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes)
 
 
-def _identified(rows: Sequence[Row]) -> list[Row]:
-    """The rows, of which no two have one id: the second with an id gets `.2` after it, and so on."""
+def _with_unique_ids(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with unique ids: the second row with an id gets `.2` after it, and so on."""
     seen: dict[str, int] = {}
-    found: list[Row] = []
+    unique: list[Row] = []
     for row in rows:
         name = str(row["id"])
         while name in seen:
             seen[name] += 1
             name = f"{name}.{seen[name]}"
         seen[name] = 1
-        found.append({**row, "id": name})
-    return found
+        unique.append({**row, "id": name})
+    return unique
 
 
-def _named(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """The tables under names that a release can have for a config: not `recipe`, which is a folder of its own.
-
-    ReleaseError where two would have one name.
-    """
+def _with_config_names(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Rename a table called `recipe`, as a folder of the release is; raise ReleaseError where two have one name."""
     named = tuple(replace(table, name="sense-recipe") if table.name == "recipe" else table for table in tables)
     ((name, number),) = Counter(table.name for table in named).most_common(1)
     if number > 1:
@@ -133,33 +175,8 @@ def _named(tables: Sequence[Table]) -> tuple[Table, ...]:
     return named
 
 
-class _Parameters(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    format: str
-    files: list[str]
-    license: str
-
-
-def is_import(recipe: Path) -> bool:
-    """Whether a release's recipe is one of an import."""
-    return (recipe / _PARAMETERS).is_file()
-
-
-def open_import(recipe: Path) -> Imported:
-    """Import again from a recipe; ReleaseError where that cannot be read."""
-    try:
-        told = _Parameters.model_validate_json((recipe / _PARAMETERS).read_bytes())
-    except (OSError, ValidationError):
-        raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
-    if any(Path(name).name != name or name in {"", ".", ".."} for name in told.files):
-        raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
-    license_ = None if told.license == NO_LICENSE else told.license
-    return read_import(told.format, [recipe / _SOURCES / name for name in told.files], license_)
-
-
-def release_plan(imported: Imported, name: str, version: str, senseprobe: str) -> Plan:
-    """The plan of a release of what was imported."""
+def release_plan(imported: ImportedDataset, name: str, version: str, senseprobe: str) -> Plan:
+    """Return the plan of a release of the imported tables."""
     return Plan(
         dataset=name,
         version=version,
@@ -172,7 +189,7 @@ def release_plan(imported: Imported, name: str, version: str, senseprobe: str) -
     )
 
 
-def _config(imported: Imported, table: Table) -> ConfigPlan:
+def _config(imported: ImportedDataset, table: Table) -> ConfigPlan:
     unit = "members" if table.design.kind == "association" else "pairs"
     return ConfigPlan(
         name=table.name,
@@ -187,12 +204,12 @@ def _config(imported: Imported, table: Table) -> ConfigPlan:
     )
 
 
-def _write(imported: Imported, table: Table, folder: Path, schema: pa.Schema, told: Told) -> None:
-    write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), told)
+def _write(imported: ImportedDataset, table: Table, folder: Path, schema: pa.Schema, progress: BatchCallback) -> None:
+    write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), progress)
 
 
-def _card(imported: Imported, name: str) -> dict[str, Any]:
-    about = FORMATS[imported.format]
+def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
+    about = imported.format
     return {
         "title": f"{name}: {about.title}, imported",
         "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
@@ -200,8 +217,8 @@ def _card(imported: Imported, name: str) -> dict[str, Any]:
         "license": imported.license,
         "languages": ["en"],
         "authors": [],  # those of the paper made the data, not this release of them
-        "citation": about.paper,
-        "canary": f"senseprobe:{slug(name, 'import')}:{_canary(imported)}",
+        "citation": about.citation_key,
+        "canary": f"senseprobe:{slug(name, 'import')}:{_canary_id(imported)}",
         "content_warning": "The sentences state stereotypes. They are wrong and hurtful; they are here to measure "
         "whether a model prefers them.",
         "measured": about.measured,
@@ -213,16 +230,16 @@ def _card(imported: Imported, name: str) -> dict[str, Any]:
         "model on them.",
         "equivalence": {"margin": 5.0, "reason": "A convention: no harm-based bound is known."},
         "accept": {},
-        "imported": imported.format,
+        "imported": about.name,
     }
 
 
-def _creation(imported: Imported) -> str:
+def _creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
-    kept = len(imported.notes.listed) - left_out
+    counts = f"{left_out} left out, {len(imported.notes.listed) - left_out} kept with a remark"
     return f"""Sentences and labels are those of the published files, which are in `recipe/sources/`; senseprobe ships
-no such data. What was not as the format says is in `recipe/import.csv`: {left_out} left out, {kept} kept with a remark.
+no such data. What was not as the format says is in `recipe/import.csv`: {counts}.
 Columns that the files do not fill are null, and sentences are as they were published, mistakes included.
 
 {chr(10).join(lines)}
@@ -230,68 +247,47 @@ Columns that the files do not fill are null, and sentences are as they were publ
 `senseprobe verify` checks every file, the rows and the recipe, and `--rebuild` imports `recipe/sources/` again."""
 
 
-def _canary(imported: Imported) -> uuid.UUID:
-    """The same for the same files, so that a rerun makes the same bytes."""
+def _canary_id(imported: ImportedDataset) -> uuid.UUID:
+    """Return an id that depends on the files alone, so that importing them again makes the same bytes."""
     digest = sha256()
     for source in imported.sources:
         digest.update(f"{printable(source.name)}\0{len(source.data)}\0".encode() + source.data)
     return uuid.UUID(bytes=digest.digest()[:16], version=4)
 
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
-_NOT_STATED = {"", "none", "noassertion", "unknown"}
-MAX_LICENSE = 100
+class _Parameters(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    format: str
+    files: list[str]
+    license: str
 
 
-def check_name(name: str, version: str) -> None:
-    """SenseprobeError where no import can be called so."""
-    if not _NAME.fullmatch(name):
-        raise SenseprobeError(f"{name!r} is no name of a release: expected letters, digits, hyphens and underscores")
-    if not VERSION.fullmatch(version):
-        raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
-    taken = {dataset.lower(): dataset for layer in project.layers() for dataset in layer.datasets()}
-    if dataset := taken.get(name.lower()):
-        raise SenseprobeError(
-            f"{dataset!r} is a dataset of templates, whose releases an import would be taken for: take another name"
-        )
+def is_import(recipe: Path) -> bool:
+    """Return whether the recipe of a release is that of an import."""
+    return (recipe / _PARAMETERS).is_file()
 
 
-def known_license(told: str | None) -> str | None:
-    """The SPDX expression of a licence, None where none is stated; ReleaseError where it is no expression.
-
-    One that forbids changed versions is taken: the release is for oneself then, and `publish` refuses it.
-    """
-    if told is None or told.strip().lower() in _NOT_STATED:
-        return None
-    if len(told) > MAX_LICENSE:
-        raise ReleaseError(f"a licence of {len(told)} characters is no SPDX expression that senseprobe takes")
-    text = told.strip()
+def open_import(recipe: Path) -> ImportedDataset:
+    """Import again from a recipe; raise ReleaseError where it cannot be read."""
     try:
-        (way, *others) = alternatives(text)
-    except ReleaseError as error:
-        if not _is_expression(text):
-            raise error from None
-        return text
-    (name, *more) = way
-    return name if not others and not more and name.lower() == text.lower() else text
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        alternatives(f"{text} OR MIT")  # so there is a way that allows changes, whatever the text asks for
-    except ReleaseError:
-        return False
-    return True
+        parameters = _Parameters.model_validate_json((recipe / _PARAMETERS).read_bytes())
+    except (OSError, ValidationError):
+        raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
+    if any(Path(name).name != name or name in {"", ".", ".."} for name in parameters.files):
+        raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
+    paths = [recipe / _SOURCES / name for name in parameters.files]
+    return read_import(parameters.format, paths, parameters.license)
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:
-    """What makes the rows of each config; ReleaseError where the recipe cannot be read."""
+    """Return what makes the rows of each config; raise ReleaseError where the recipe cannot be read."""
     imported = open_import(recipe)
     return {name: partial(imported.rows, name) for name in imported.configs}
 
 
 def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Iterator[Finding]:
-    """Every difference between a release and what its recipe makes now; the rows of some configs may be `away`."""
+    """Yield each difference between a release and what its recipe makes; the rows of configs in `away` are missing."""
     try:
         imported = open_import(folder / "recipe")
     except SenseprobeError as error:
@@ -299,23 +295,28 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
         return
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
-    yield from verify_recipe(Release(folder, manifest), _worded(plan, manifest), rows, away)
-    yield from _other_creation(folder, manifest, plan)
+    yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
+    yield from _compare_creation(folder, manifest, plan)
     notes = folder / "recipe" / NOTES
     if not notes.is_file() or imported.recipe()[NOTES] != notes.read_bytes():
         yield Finding(path=f"recipe/{NOTES}", code="E408", message="the recipe's files give another list")
-    yield from unused(manifest, imported.recipe())
+    yield from unused_files(manifest, imported.recipe())
 
 
-def _other_creation(folder: Path, manifest: Manifest, plan: Plan) -> Iterator[Finding]:
-    """Yield a finding where the card says otherwise how the rows came about, in the words of the current form."""
-    if manifest.cards == CARDS and plan.creation not in (folder / README).read_text(encoding="utf-8", errors="replace"):
-        yield differs(README, "the section on creation is not what importing again gives")
+def _compare_creation(folder: Path, manifest: Manifest, plan: Plan) -> Iterator[Finding]:
+    """Yield a finding where the card, if of the current form, does not have the section on creation of the plan."""
+    if manifest.cards < CARDS:
+        return
+    text = (folder / README).read_text(encoding="utf-8", errors="replace")
+    if read_section(text, "Creation") != plan.creation:
+        yield mismatch(README, "the section on creation is not what importing again gives")
 
 
-def _worded(plan: Plan, manifest: Manifest) -> Plan:
-    """The plan in the manifest's words, which are not the recipe's: a later senseprobe may find better ones."""
-    follows = {name: plan.card[name] for name in ("license", "canary", "imported")}
-    said = {name: manifest.config(name)["description"] for name in manifest.configs}
-    configs = (replace(config, description=said.get(config.name, config.description)) for config in plan.configs)
-    return replace(plan, card={**manifest.data["card"], **follows}, configs=tuple(configs))
+def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:
+    """Return the plan with the texts of the manifest, which a later senseprobe may word in another way."""
+    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported")}
+    descriptions = {name: manifest.config(name)["description"] for name in manifest.configs}
+    configs = (
+        replace(config, description=descriptions.get(config.name, config.description)) for config in plan.configs
+    )
+    return replace(plan, card={**manifest.data["card"], **recipe_facts}, configs=tuple(configs))

@@ -1,7 +1,4 @@
-"""Where a word is in a sentence, by the forms that English gives it.
-
-Two sentences as a row: in which words they differ, what they share, where the target is.
-"""
+"""Pairs of sentences as rows: the words in which two sentences differ, and where a word stands in any of its forms."""
 
 import hashlib
 import re
@@ -13,7 +10,7 @@ from typing import Any
 from senseprobe.records import Design, Factor
 
 _SHORTEST = 3
-"""Letters of the shortest word that is inflected: `be` and `bed` are two words."""
+"""Letters of the shortest word that is inflected: `bed` is not a form of `be`."""
 
 _PLURAL, _VERBAL = range(2)
 
@@ -33,54 +30,54 @@ _RULES = tuple(
 )
 """How a word ends, the letters that are dropped, and endings of nouns and of verbs; `+` doubles the last letter.
 
-The first rule that fits holds. `-er` is none of them: what cooks is no cooker.
+The first rule that matches is applied. `-er` is not among the endings: a cooker is not who cooks.
 """
 
 
-def forms(word: str) -> set[str]:
-    """A word and its inflected forms.
+def inflected_forms(word: str) -> set[str]:
+    """Return a word and its inflected forms.
 
-    >>> sorted(forms("guide")), sorted(forms("spy"))
+    >>> sorted(inflected_forms("guide")), sorted(inflected_forms("spy"))
     (['guide', 'guided', 'guides', 'guiding'], ['spied', 'spies', 'spy', 'spying'])
     """
-    return plurals(word) | _made(word, _VERBAL)
+    return plural_forms(word) | _inflect(word, _VERBAL)
 
 
-def plurals(word: str) -> set[str]:
-    """A word and its plural.
+def plural_forms(word: str) -> set[str]:
+    """Return a word and its possible plurals.
 
-    >>> sorted(plurals("coach"))
+    >>> sorted(plural_forms("coach"))
     ['coach', 'coaches', 'coachs']
     """
-    return {word} | _made(word, _PLURAL)
+    return {word} | _inflect(word, _PLURAL)
 
 
-def _made(word: str, which: int) -> set[str]:
+def _inflect(word: str, which: int) -> set[str]:
     last = word.rpartition(" ")[2].lower()
     if len(last) < _SHORTEST:
         return set()
-    dropped, endings = next(((n, told) for ends, n, told in _RULES if ends.search(last)), (0, ([], [])))
+    dropped, endings = next(((n, endings) for ends, n, endings in _RULES if ends.search(last)), (0, ([], [])))
     stem = word[: len(word) - dropped]
     return {f"{stem}{ending.replace('+', stem[-1])}" for ending in endings[which]}
 
 
 def find_word(sentence: str, word: str) -> tuple[int, int] | None:
-    """Where a word is, in any case and form; None where it is not, or is there twice, or in two forms.
+    """Return start and end of a word in any case and form; None where it is not in the sentence once only.
 
-    A part of another word is none, nor one of a word with a hyphen.
+    A part of another word, or of a word with a hyphen, does not count.
 
     >>> find_word("She is nursing.", "nurse"), find_word("The nurse nursed.", "nurse"), find_word("A mall.", "male")
     ((7, 14), None, None)
     """
     if not word.strip():
         return None
-    found = [match.span() for match in _pattern(word.strip()).finditer(sentence)]
-    return found[0] if len(found) == 1 else None
+    spans = [match.span() for match in _pattern(word.strip()).finditer(sentence)]
+    return spans[0] if len(spans) == 1 else None
 
 
 @lru_cache(maxsize=1_000)
 def _pattern(word: str) -> re.Pattern[str]:
-    either = "|".join(re.escape(form) for form in sorted(forms(word), key=len, reverse=True))
+    either = "|".join(re.escape(form) for form in sorted(inflected_forms(word), key=len, reverse=True))
     return re.compile(rf"(?<!\w)(?<!\w-)(?:{either})(?!-?\w)", re.IGNORECASE)
 
 
@@ -93,7 +90,7 @@ MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 PRONOUNS = MALE | FEMALE | {"they", "them", "their", "theirs", "themself", "themselves"}
 MOSTLY = 0.9
-"""A config whose pairs differ in pronouns in at least this share of its rows is one of pronouns."""
+"""The share of rows that differ in pronouns from which on a config is taken for one of pronouns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +113,19 @@ class Difference:
         return bool(words) and set(words) <= PRONOUNS
 
 
-def differ(stereo: str, anti: str) -> Difference:
-    """In what two sentences differ."""
+def find_difference(stereo: str, anti: str) -> Difference:
+    """Return the words in which two sentences differ, and what they share."""
     left, right = list(_TOKEN.finditer(stereo)), list(_TOKEN.finditer(anti))
     words, others = [m.group() for m in left], [m.group() for m in right]
     if len(left) == len(right):
-        at = [index for index, (one, other) in enumerate(zip(words, others, strict=True)) if one != other]
-        shared = ["_" if one != other else one for one, other in zip(words, others, strict=True)]
+        at = [
+            index
+            for index, (left_word, right_word) in enumerate(zip(words, others, strict=True))
+            if left_word != right_word
+        ]
+        shared = [
+            "_" if left_word != right_word else left_word for left_word, right_word in zip(words, others, strict=True)
+        ]
         runs = sum(1 for index in at if index - 1 not in at) if len(at) < 100 else len(at)
         return Difference(tuple(left[i] for i in at), tuple(right[i] for i in at), " ".join(shared), runs)
     start = _common(words, others)
@@ -132,35 +135,35 @@ def differ(stereo: str, anti: str) -> Difference:
 
 
 def _common(words: Sequence[str], others: Sequence[str]) -> int:
-    """How many words two sequences share at their beginnings."""
+    """Count the words that two sequences share at their beginnings."""
     pairs = enumerate(zip(words, others, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(words), len(others)))
+    return next((at for at, (word, counterpart) in pairs if word != counterpart), min(len(words), len(others)))
 
 
 def frame_code(shared: str) -> str:
-    """Six hexadecimal digits for what sentences share."""
+    """Return six hexadecimal digits that stand for the shared words of two sentences."""
     return hashlib.sha256(shared.encode()).hexdigest()[:6]
 
 
-def span(place: tuple[int, int] | None) -> Span | None:
-    """A place as rows hold it."""
-    return {"start": place[0], "end": place[1]} if place else None
+def as_span(position: tuple[int, int] | None) -> Span | None:
+    """Return start and end as a row stores them."""
+    return {"start": position[0], "end": position[1]} if position else None
 
 
-def pair_row(stereo: str, anti: str, difference: Difference, **told: object) -> Row:
-    """A row of a contrast config; spans are those of an unbroken run of differing words, unless `told` has others."""
-    one_run = difference.runs == 1
+def pair_row(stereo: str, anti: str, difference: Difference, **columns: object) -> Row:
+    """Build a row of a contrast config; spans are the single run of differing words, unless `columns` has others."""
+    minimal = difference.runs == 1
     return {
         "frame": frame_code(difference.shared),
         "stereo": stereo,
         "anti": anti,
-        "stereo_span": span(_extent(difference.stereo)) if one_run else None,
-        "anti_span": span(_extent(difference.anti)) if one_run else None,
+        "stereo_span": as_span(_extent(difference.stereo)) if minimal else None,
+        "anti_span": as_span(_extent(difference.anti)) if minimal else None,
         "contested": False,
         "stereo_value": _joined(difference.stereo),
         "anti_value": _joined(difference.anti),
-        "minimal": one_run,
-        **told,
+        "minimal": minimal,
+        **columns,
     }
 
 
@@ -177,11 +180,11 @@ def contrast_design(
     factors: Mapping[str, str],
     columns: Sequence[str],
     differs: str,
-    **told: Any,  # noqa: ANN401
+    **fields: Any,  # noqa: ANN401
 ) -> Design:
-    """The design of an imported contrast config; `factors` maps a name to the column of its levels.
+    """Build the design of an imported contrast config; `factors` maps a factor to the column of its levels.
 
-    Zero is known to be neutral only where pronouns are all that differs.
+    `fields` replaces fields of the design. Zero is the neutral value only where pronouns are all that differs.
     """
     base: dict[str, Any] = {
         "kind": "contrast",
@@ -195,4 +198,4 @@ def contrast_design(
         "estimands": ("preference", "preference-half"),
         "neutral": 0.0 if differs == "pronoun" else None,
     }
-    return Design(**{**base, **told})
+    return Design(**{**base, **fields})

@@ -1,8 +1,7 @@
-"""The files that are imported, read within limits, and the notes of what in them is not as it should be.
+"""Read the files of an import, and note what in them is not as their format requires.
 
-What a format makes of files: tables of rows, each a config of the release.
-
-JSON whose strings know where they stand, so that rows can name their line.
+Files are read within limits, as tables or as JSON whose strings know their line. A format makes a `Table` of rows for
+each config of the release.
 """
 
 import bisect
@@ -15,7 +14,7 @@ import json.scanner
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -31,9 +30,9 @@ MAX_FILE = 32 * 2**20
 MAX_FILES = 200
 MAX_LINES = 500_000
 MAX_NOTES = 50_000
-"""A file with more mistakes than this is of another format."""
+"""A file with more notes than this is taken to be of another format."""
 MAX_TEXT = 2_000
-"""Characters of a sentence, or of what is said of one."""
+"""Characters of a sentence, or of a value about one."""
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
@@ -42,9 +41,9 @@ _DELIMITED = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that is not as the format says: in which file and line (0: the whole file), and what was done.
+    """Something in a file that is not as the format requires; line 0 is the whole file.
 
-    `kept` tells whether what stands there is in the release nevertheless.
+    `kept`: whether the line is in the release nevertheless.
     """
 
     file: str
@@ -53,13 +52,13 @@ class Note:
     reason: str
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {'kept' if self.kept else 'left out'}: {self.reason}"
+        location = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{location}: {'kept' if self.kept else 'left out'}: {self.reason}"
 
 
 @dataclass(slots=True)
 class Notes:
-    """What a reader of files has to tell: `listed`, and `facts`, a sentence for each file."""
+    """The notes on the files of an import, `listed`, and `facts`, a sentence for each file."""
 
     listed: list[Note] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
@@ -69,7 +68,7 @@ class Notes:
         self._note(source, line, reason, kept=False)
 
     def keep(self, source: "Source", line: int, reason: str) -> None:
-        """Note that a line is in the release, though something is wrong with it."""
+        """Note that a line is in the release, though something in it is not as the format requires."""
         self._note(source, line, reason, kept=True)
 
     def _note(self, source: "Source", line: int, reason: str, *, kept: bool) -> None:
@@ -77,24 +76,27 @@ class Notes:
             raise ReleaseError(f"{source.name}: more than {MAX_NOTES} mistakes: is it another format?")
         self.listed.append(Note(source.name, line, kept=kept, reason=reason))
 
-    def settle(self) -> None:
-        """Forget what was remarked of lines that were left out in the end: for formats with one sentence on a line."""
+    def drop_remarks_on_left_out_lines(self) -> None:
+        """Drop the remarks on lines that were left out later: for formats with one sentence on a line."""
         left_out = {(note.file, note.line) for note in self.listed if not note.kept}
         self.listed = [note for note in self.listed if not (note.kept and (note.file, note.line) in left_out)]
 
-    def tell(self, source: "Source", fact: str) -> None:
-        """Say what was found in a file."""
+    def add_fact(self, source: "Source", fact: str) -> None:
+        """Add a sentence about the contents of a file."""
         self.facts.append(f"{source.name}: {fact}")
 
-    def sentence(self, source: "Source", line: int, text: str, of: str = "") -> bool:
-        """Whether a text can be a sentence of a row; a note that it, `of` some item, is left out where it cannot."""
-        wrong = _wrong(text)
-        if wrong:
-            self.leave_out(source, line, f"{of}{wrong}")
-        return not wrong
+    def check_sentence(self, source: "Source", line: int, text: str, item: str = "") -> bool:
+        """Return whether a text can be a sentence of a row; note that it is left out where it cannot.
+
+        `item` names the item of the file in the note.
+        """
+        error = _sentence_error(text)
+        if error:
+            self.leave_out(source, line, f"{item}{error}")
+        return not error
 
 
-def _wrong(text: str) -> str:
+def _sentence_error(text: str) -> str:
     if not text.strip():
         return "an empty sentence"
     if len(text) > MAX_TEXT:
@@ -111,7 +113,7 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """Its text; ReleaseError where it is no UTF-8."""
+        """The text; ReleaseError where it is not UTF-8."""
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -120,19 +122,19 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """Its lines, without their ends."""
+        """The lines, without their ends."""
         return [line.removesuffix("\r") for line in self.text.split("\n")]
 
     @property
     def stem(self) -> str:
-        """Its name up to the first dot."""
+        """The name up to the first dot."""
         return self.name.lstrip(".").partition(".")[0]
 
 
 def read_sources(paths: Sequence[Path]) -> list[Source]:
-    """The files by their names, so that their order is no part of a release.
+    """Return the files, sorted by name, so that the order of `paths` does not matter.
 
-    ReleaseError where one cannot be read, is too large, or two have one name.
+    Raise ReleaseError where a file cannot be read or is too large, or two have the same name.
     """
     if len(paths) > MAX_FILES:
         raise ReleaseError(f"{len(paths)} files: at most {MAX_FILES} are imported at once")
@@ -153,26 +155,26 @@ def _name(path: Path) -> str:
 
 
 def _read(path: Path) -> bytes:
-    shown_path = printable(str(path))
+    path_text = printable(str(path))
     try:
         if not path.is_file():
-            raise ReleaseError(f"{shown_path}: {'is no plain file' if path.exists() else 'no such file'}")
+            raise ReleaseError(f"{path_text}: {'is no plain file' if path.exists() else 'no such file'}")
         with path.open("rb") as file:
             data = file.read(MAX_FILE + 1)
     except (OSError, ValueError) as error:
-        raise ReleaseError(f"{shown_path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+        raise ReleaseError(f"{path_text}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if len(data) > MAX_FILE:
-        raise ReleaseError(f"{shown_path}: is larger than {MAX_FILE >> 20} MiB, as no file of these formats is")
+        raise ReleaseError(f"{path_text}: is larger than {MAX_FILE >> 20} MiB, as no file of these formats is")
     if data.count(b"\n") > MAX_LINES:
-        raise ReleaseError(f"{shown_path}: has more than {MAX_LINES} lines, as no file of these formats has")
+        raise ReleaseError(f"{path_text}: has more than {MAX_LINES} lines, as no file of these formats has")
     return data
 
 
 def delimited_rows(source: Source, delimiter: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """The rows of a table with a header: the line on which each begins, and its cells by column, or what is wrong.
+    """Yield the rows of a table with a header: the line on which a row begins, and its cells by column, or its error.
 
-    A row that spans lines is wrong: no sentence does, and a quotation mark that is never closed joins any number of
-    rows. Raises ReleaseError where the header is no fit one, or where the table cannot be read on.
+    A row that spans lines is an error: no sentence does, and a quotation mark that is never closed joins any number of
+    rows. Raise ReleaseError where a column of `needed` is missing or stands twice, or the table cannot be read on.
     """
     lines = iter([f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1])])
     quoted = delimiter == ","
@@ -181,14 +183,14 @@ def delimited_rows(source: Source, delimiter: str, needed: Sequence[str]) -> Ite
     line = 1
     try:
         for row in reader:
-            here, line = line, reader.line_num + 1
+            start, line = line, reader.line_num + 1
             if header is None:
                 header = _header(source, row, needed)
-            elif line - here > 1:
-                yield here, f"lines {here} to {line - 1} ({line - here} lines) are one row, by their quotation marks"
+            elif line - start > 1:
+                yield start, f"lines {start} to {line - 1} ({line - start} lines) are one row, by their quotation marks"
             elif row:
-                wrong = f"{len(row)} cells, not {len(header)}"
-                yield here, dict(zip(header, row, strict=True)) if len(row) == len(header) else wrong
+                error = f"{len(row)} cells, not {len(header)}"
+                yield start, dict(zip(header, row, strict=True)) if len(row) == len(header) else error
     except csv.Error as error:
         long = "field limit" in str(error)
         why = "a cell without an end: is a quotation mark never closed?" if long else "a carriage return within a line"
@@ -202,29 +204,29 @@ def _header(source: Source, row: list[str], needed: Sequence[str]) -> list[str]:
     if missing := [name for name in needed if name not in header]:
         raise ReleaseError(f"{source.name}: has no column {missing[0]!r}: is it another format?")
     if twice := [name for name, number in Counter(header).items() if number > 1]:
-        raise ReleaseError(f"{source.name}: has two columns {shown(twice[0])!r}: rename or remove one of them")
+        raise ReleaseError(f"{source.name}: has two columns {excerpt(twice[0])!r}: rename or remove one of them")
     return header
 
 
-def shown(text: str) -> str:
-    """The beginning of a text of others, as it is safe to print."""
+def excerpt(text: str) -> str:
+    """Return the beginning of a text from a file, made safe to print."""
     return printable(text[:60])
 
 
 def slug(text: str, otherwise: str) -> str:
-    """A name made of a text: letters a to z, digits, and single hyphens.
+    """Return a name made from a text: letters a to z, digits, and single hyphens; `otherwise` where nothing remains.
 
     >>> slug("Race / Colour", "x"), slug("?", "x")
     ('race-colour', 'x')
     """
-    made = _DELIMITED.sub("-", text[:200].lower()).strip("-")[:60].strip("-")
-    return made or otherwise
+    result = _DELIMITED.sub("-", text[:200].lower()).strip("-")[:60].strip("-")
+    return result or otherwise
 
 
 def id_part(text: str) -> str:
-    """What stands for a text of others in an id, another for each text.
+    """Return the part of an id that stands for a text, different for different texts.
 
-    It is the text itself, or if that has other signs than small letters, digits and ``_+-``, its slug and a code of it.
+    It is the text itself, or its slug and a hash where it has characters besides a to z, digits and ``_+-``.
 
     >>> id_part("head-nurse"), id_part("head nurse")
     ('head-nurse', 'head-nurse-ee9790')
@@ -235,22 +237,22 @@ def id_part(text: str) -> str:
 
 
 def csv_text(rows: Sequence[Sequence[object]]) -> bytes:
-    """Rows as CSV."""
+    """Return rows as CSV, at most `MAX_LINES` of them."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(islice(rows, MAX_LINES))
     return text.getvalue().encode()
 
 
 Row = dict[str, Any]
-"""Values by column; `item` is no column, but what notes call a row of a file that may be a single line."""
+"""Values by column. `item` is not a column: it is how notes name a row of a file that may have a single line."""
 
 MAX_ROWS = 200_000
-"""Of a config: sssb, the largest that pairs sentences with each other, has 1,728."""
+"""Rows of a config: the largest of sssb has 1,728."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows of a config, in order; what they are, and what evaluation needs to know of them."""
+    """A config of the release: its rows in order, and the design by which they are evaluated."""
 
     name: str
     description: str
@@ -258,75 +260,65 @@ class Table:
     rows: Sequence[Row]
 
     def levels(self) -> dict[str, int]:
-        """How many levels each factor has."""
+        """Count the levels of each factor."""
         return {
             factor.name: len({row[column] for row in self.rows for column in factor.columns if row.get(column)})
             for factor in self.design.factors
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A published format: how its files are read, and what is said of it on the card; `paper` is a key of `papers`."""
-
-    title: str
-    paper: str
-    measured: str
-    read: Callable[[Sequence[Source], Notes], list[Table]]
-
-
 def check_count(rows: int, what: str) -> None:
-    """ReleaseError where there are more rows than a config may have."""
+    """Raise ReleaseError where there are more rows than a config may have."""
     if rows > MAX_ROWS:
         raise ReleaseError(f"{what}: makes more than {MAX_ROWS} pairs, as no published file does")
 
 
-def bounded(rows: Iterable[Row | None], what: str) -> Iterator[Row]:
-    """The rows that there are; ReleaseError where there are more than a config may have."""
+def limit_rows(rows: Iterable[Row | None], what: str) -> Iterator[Row]:
+    """Yield the rows that are not None; raise ReleaseError where there are more than a config may have."""
     for number, row in enumerate((row for row in rows if row), start=1):
         check_count(number, what)
         yield row
 
 
 def note_repeats(rows: Sequence[Row], sources: Mapping[str, Source], notes: Notes) -> None:
-    """Note every pair of sentences that was there before, in whatever file."""
+    """Note each pair of sentences that an earlier row has, of the same or another file."""
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         earlier = first.setdefault((row["stereo"], row["anti"]), row)
         if earlier is not row:
             own = f"{row['item']}: " if "item" in row else ""
-            reason = f"{own}the same pair as in {_place(earlier, row)}"
+            reason = f"{own}the same pair as in {_location(earlier, row)}"
             notes.keep(sources[row["source_file"]], int(row["source_line"]), reason)
 
 
-def _place(row: Row, beside: Row) -> str:
-    """Where a row is, as one beside it names it."""
-    place = row.get("item") or f"line {row['source_line']}"
-    return str(place) if row["source_file"] == beside["source_file"] else f"{place} of {row['source_file']}"
+def _location(row: Row, neighbour: Row) -> str:
+    """Name where a row stands, for a note on another row."""
+    location = row.get("item") or f"line {row['source_line']}"
+    return str(location) if row["source_file"] == neighbour["source_file"] else f"{location} of {row['source_file']}"
 
 
-class Placed(str):
-    """A string of a JSON text, with the offset at which it begins."""
+class LocatedText(str):
+    """A string of a JSON file, with the offset at which it begins."""
 
     __slots__ = ("at",)
     at: int
 
 
-class Lines:
-    """From offsets to numbers of lines."""
+class LineIndex:
+    """Converts offsets in a text to line numbers."""
 
     def __init__(self, text: str) -> None:
         self._ends = [at for at, letter in enumerate(text) if letter == "\n"]
 
     def of(self, value: object, otherwise: int = 0) -> int:
-        """The line on which a string begins, from 1."""
-        return bisect.bisect_left(self._ends, value.at) + 1 if isinstance(value, Placed) else otherwise
+        """Return the line, from 1, on which a text begins; `otherwise` for any other value."""
+        return bisect.bisect_left(self._ends, value.at) + 1 if isinstance(value, LocatedText) else otherwise
 
 
-def parse(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The one JSON value of a file; its strings are `Placed`. ReleaseError where it is none, or has a key twice."""
+def parse_json(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Parse a JSON file; its strings are `LocatedText`. Raise ReleaseError where it is not JSON or repeats a key."""
     decoder = json.JSONDecoder(object_pairs_hook=partial(_object, source))
-    decoder.parse_string = _placed  # type: ignore[attr-defined]
+    decoder.parse_string = _located_text  # type: ignore[attr-defined]
     decoder.parse_object = json.decoder.JSONObject  # type: ignore[attr-defined]
     decoder.scan_once = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
@@ -338,23 +330,25 @@ def parse(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _object(source: Source, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; ReleaseError where a key stands in it twice, as the first value would be lost."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    """Build an object; raise ReleaseError where a key stands in it twice, as the first value would be lost."""
+    result = dict(pairs)
+    if len(result) != len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-        line = Lines(source.text).of(_first_text(found), otherwise=1)
-        raise ReleaseError(f"{source.name}:{line}: an object has the key {shown(twice)!r} twice: remove one of them")
-    return found
+        line = LineIndex(source.text).of(_first_text(result), otherwise=1)
+        raise ReleaseError(f"{source.name}:{line}: an object has the key {excerpt(twice)!r} twice: remove one of them")
+    return result
 
 
 def _first_text(value: object) -> object:
-    """The first string that a value holds."""
+    """Return the first string in a value."""
     inner = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    return value if isinstance(value, Placed) else next((text for each in inner if (text := _first_text(each))), None)
+    return (
+        value if isinstance(value, LocatedText) else next((text for item in inner if (text := _first_text(item))), None)
+    )
 
 
-def _placed(text: str, begin: int, strict: bool = True) -> tuple[Placed, int]:
+def _located_text(text: str, begin: int, strict: bool = True) -> tuple[LocatedText, int]:
     value, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
-    placed = Placed(value)
-    placed.at = begin
-    return placed, end
+    located = LocatedText(value)
+    located.at = begin
+    return located, end

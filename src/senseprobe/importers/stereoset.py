@@ -1,8 +1,8 @@
-"""The JSON of StereoSet (Nadeem, Bethke and Reddy 2021): a context and three sentences, for each of which a gold label.
+"""Read the JSON of StereoSet (Nadeem, Bethke and Reddy 2021): a context, and three sentences with gold labels.
 
 A row holds the stereotypical and the anti-stereotypical sentence, and the unrelated one in a column of its own. In
 `intersentence` the sentences follow their context, so both members of a pair are the context and what follows it; the
-paper scored these with next-sentence prediction, and what is made of their likelihood is another figure.
+paper scored these with next-sentence prediction; a figure from their likelihoods is another one.
 """
 
 import re
@@ -12,26 +12,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importers.sentence_pairs import contrast_design, differ, find_word, pair_row, span
+from senseprobe.importers.registry import ImportFormat
+from senseprobe.importers.sentence_pairs import as_span, contrast_design, find_difference, find_word, pair_row
 from senseprobe.importers.sources import (
-    Lines,
+    LineIndex,
     Notes,
     Row,
     Source,
     Table,
-    bounded,
     check_count,
+    excerpt,
     id_part,
+    limit_rows,
     note_repeats,
-    parse,
-    shown,
+    parse_json,
     slug,
 )
 
 KEYS = {"version", "data"}
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
 VOTES = (*LABELS, "related")
-"""What an annotator says of a sentence; a tuple, as any JSON is looked up in it."""
+"""The labels that annotators give; a tuple, since any JSON value, also one without a hash, is looked up in it."""
 DESCRIPTIONS = {
     "intrasentence": "A word of the sentence fits a stereotype, or its opposite.",
     "intersentence": "A context, and a sentence after it that fits a stereotype of its target, or its opposite.",
@@ -43,33 +44,33 @@ COLUMNS = ("context", "unrelated", "stereo_labels", "anti_labels", "source_id", 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item of a part, and the first line of it of which anything is known: all may stand on a single one."""
+    """An item of a part, as JSON, and its first line, as far as that is known: a file may have a single line."""
 
     source: Source
     part: str
     number: int
     line: int
-    told: object
+    value: object
 
     @property
     def name(self) -> str:
-        """What notes call it."""
+        """The name of the item in notes."""
         return f"{self.part} item {self.number}"
 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
-    """A config for each part that the files hold; the levels of its factor are the target terms."""
+    """Read a config for each part of the files; the levels of its factor are the target terms."""
     parts: dict[str, list[Row]] = {name: [] for name in DESCRIPTIONS}
     for source in sources:
-        data, lines = _data(source, notes), Lines(source.text)
+        data, lines = _parts(source, notes), LineIndex(source.text)
         for name, rows in parts.items():
             items = [
-                Item(source, name, number, _line(told, lines), told)
-                for number, told in enumerate(data.get(name, ()), start=1)
+                Item(source, name, number, _line(value, lines), value)
+                for number, value in enumerate(data.get(name, ()), start=1)
             ]
-            made = [*bounded((_row(item, notes) for item in items), source.name)]
-            notes.tell(source, f"{len(made)} pairs {name}")
-            rows += made
+            pairs = [*limit_rows((_row(item, notes) for item in items), source.name)]
+            notes.add_fact(source, f"{len(pairs)} pairs {name}")
+            rows += pairs
             check_count(len(rows), source.name)
     return [_table(name, rows, sources, notes) for name, rows in parts.items() if rows]
 
@@ -81,73 +82,73 @@ def _table(name: str, rows: list[Row], sources: Sequence[Source], notes: Notes) 
     return Table(name, DESCRIPTIONS[name], design, rows)
 
 
-def _data(source: Source, notes: Notes) -> dict[str, Any]:
-    """The items by part; ReleaseError where there are none, or where they are no list."""
-    whole = parse(source)
+def _parts(source: Source, notes: Notes) -> dict[str, Any]:
+    """Return the items by part; raise ReleaseError where there are none, or where they are not a list."""
+    whole = parse_json(source)
     data = whole.get("data") if isinstance(whole, dict) else None
     if not isinstance(data, dict) or not {*data} & {*DESCRIPTIONS}:
         raise ReleaseError(f"{source.name}: has no data.intrasentence nor data.intersentence: is it another format?")
-    if wrong := [name for name in DESCRIPTIONS if name in data and not isinstance(data[name], list)]:
-        raise ReleaseError(f"{source.name}: its data.{wrong[0]} is no list: is it another format?")
+    if not_lists := [name for name in DESCRIPTIONS if name in data and not isinstance(data[name], list)]:
+        raise ReleaseError(f"{source.name}: its data.{not_lists[0]} is no list: is it another format?")
     if other := [*({*whole} - KEYS), *(f"data.{key}" for key in {*data} - {*DESCRIPTIONS})]:
-        notes.leave_out(source, 0, f"what the format does not have: {shown(', '.join(sorted(other)))}")
+        notes.leave_out(source, 0, f"what the format does not have: {excerpt(', '.join(sorted(other)))}")
     return data
 
 
 def _row(item: Item, notes: Notes) -> Row | None:
     source, line = item.source, item.line
-    told = _told(item.told)
-    if isinstance(told, str):
-        notes.leave_out(source, line, f"{item.name}: {told}")
+    content = _parse_item(item.value)
+    if isinstance(content, str):
+        notes.leave_out(source, line, f"{item.name}: {content}")
         return None
-    context = told["context"]
-    texts = [told["sentences"][label]["sentence"].strip() for label in LABELS]
+    context = content["context"]
+    texts = [content["sentences"][label]["sentence"].strip() for label in LABELS]
     if item.part == "intersentence":
         texts = [f"{context} {text}" for text in texts]
-    if not all(notes.sentence(source, line, text, f"{item.name}: ") for text in texts):
+    if not all(notes.check_sentence(source, line, text, f"{item.name}: ") for text in texts):
         return None
     if texts[0] == texts[1]:
         notes.leave_out(source, line, f"{item.name}: its two sentences are the same")
         return None
     if item.part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
         notes.keep(source, line, f"{item.name}: its context has not one BLANK that stands by itself")
-    if not all(_are_votes(told["sentences"][label]) for label in LABELS):
+    if not all(_are_votes(content["sentences"][label]) for label in LABELS):
         notes.keep(source, line, f"{item.name}: what its annotators said is not all labels: these alone are counted")
-    return _pair(item, told, texts)
+    return _pair(item, content, texts)
 
 
-def _pair(item: Item, told: dict[str, Any], texts: list[str]) -> Row:
-    difference = differ(texts[0], texts[1])
+def _pair(item: Item, content: dict[str, Any], texts: list[str]) -> Row:
+    difference = find_difference(texts[0], texts[1])
     return pair_row(
         texts[0],
         texts[1],
         difference,
-        id=f"{item.part}.{id_part(told['id'])}",
+        id=f"{item.part}.{id_part(content['id'])}",
         item=item.name,
-        stereo_span=span(find_word(texts[0], told["target"])),
-        anti_span=span(find_word(texts[1], told["target"])),
-        target=told["target"],
-        bias_type=told["bias_type"],
+        stereo_span=as_span(find_word(texts[0], content["target"])),
+        anti_span=as_span(find_word(texts[1], content["target"])),
+        target=content["target"],
+        bias_type=content["bias_type"],
         label_basis="annotators",
         # What follows a context differs in whatever its writer liked.
         minimal=item.part == "intrasentence" and difference.runs == 1,
-        context=told["context"],
+        context=content["context"],
         unrelated=texts[2],
-        stereo_labels=_votes(told["sentences"][LABELS[0]]),
-        anti_labels=_votes(told["sentences"][LABELS[1]]),
-        source_id=told["id"],
+        stereo_labels=_votes(content["sentences"][LABELS[0]]),
+        anti_labels=_votes(content["sentences"][LABELS[1]]),
+        source_id=content["id"],
         source_file=item.source.name,
         source_line=str(item.line),
     )
 
 
-def _line(item: object, lines: Lines) -> int:
+def _line(item: object, lines: LineIndex) -> int:
     values = item.values() if isinstance(item, dict) else [item]
     return min((line for value in values if (line := lines.of(value))), default=0)
 
 
-def _told(item: object) -> dict[str, Any] | str:
-    """The item, with its sentences by label; or what is wrong with it."""
+def _parse_item(item: object) -> dict[str, Any] | str:
+    """Return the item with its sentences by label, or why it cannot be used."""
     if not isinstance(item, dict):
         return "an item that is no object"
     for name in ("id", "target", "bias_type", "context"):
@@ -156,28 +157,47 @@ def _told(item: object) -> dict[str, Any] | str:
         if not text.isprintable():
             return f"its {name} has characters that do not print"
     sentences = item.get("sentences")
-    if not isinstance(sentences, list) or not all(isinstance(each, dict) for each in sentences):
+    if not isinstance(sentences, list) or not all(isinstance(sentence, dict) for sentence in sentences):
         return "no list of sentences"
-    if not all(isinstance(each.get(name), str) for each in sentences for name in ("sentence", "gold_label")):
+    if not all(isinstance(sentence.get(name), str) for sentence in sentences for name in ("sentence", "gold_label")):
         return "a sentence without text or gold label"
-    by_label = {str(each["gold_label"]): each for each in sentences}
+    by_label = {str(sentence["gold_label"]): sentence for sentence in sentences}
     if len(sentences) != len(LABELS) or set(by_label) != set(LABELS):
-        return f"its gold labels are {shown(', '.join(sorted(by_label)))}, not {', '.join(LABELS)} once each"
+        return f"its gold labels are {excerpt(', '.join(sorted(by_label)))}, not {', '.join(LABELS)} once each"
     return {**item, "sentences": by_label}
 
 
-def _given(sentence: dict[str, Any]) -> list[Any]:
-    """What annotators gave a sentence for a label: any JSON can stand there."""
+def _annotator_labels(sentence: dict[str, Any]) -> list[Any]:
+    """Return the labels that annotators gave a sentence; any JSON can stand there."""
     labels = sentence.get("labels", [])
     listed = labels if isinstance(labels, list) else [labels]
-    return [each.get("label") if isinstance(each, dict) else None for each in listed]
+    return [label.get("label") if isinstance(label, dict) else None for label in listed]
 
 
 def _are_votes(sentence: dict[str, Any]) -> bool:
-    return all(label in VOTES for label in _given(sentence))
+    return all(label in VOTES for label in _annotator_labels(sentence))
 
 
 def _votes(sentence: dict[str, Any]) -> str | None:
-    """How often annotators gave each label, as ``stereotype 3, unrelated 1``."""
-    counts = Counter(str(label) for label in _given(sentence) if label in VOTES)
+    """Count how often annotators gave each label, as ``stereotype 3, unrelated 1``."""
+    counts = Counter(str(label) for label in _annotator_labels(sentence) if label in VOTES)
     return ", ".join(f"{label} {count}" for label, count in sorted(counts.items())) or None
+
+
+FORMAT = ImportFormat(
+    name="stereoset",
+    title="StereoSet",
+    files="a JSON file with data.intrasentence, data.intersentence, or both",
+    paper=r"""@inproceedings{nadeem2021,
+  author    = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
+  title     = {{StereoSet}: Measuring stereotypical bias in pretrained language models},
+  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics and the 11th
+               International Joint Conference on Natural Language Processing (Volume 1: Long Papers)},
+  year      = {2021},
+  url       = {https://aclanthology.org/2021.acl-long.416},
+}
+""",
+    measured="Whether a language model gives a sentence that fits a stereotype a higher score than its opposite. "
+    "Here every pair counts alike; the published figure is a mean over target terms.",
+    read=read,
+)

@@ -1,8 +1,8 @@
-"""The text files of WinoBias (Zhao et al. 2018): a number, then a sentence with its mentions in brackets, on a line.
+"""Read the files of WinoBias (Zhao et al. 2018): a number, and a sentence with its mentions in brackets, on a line.
 
 A file `pro_stereotyped…` and the file `anti_stereotyped…` with the same rest of a name belong together, and the
 sentences with the same number are a pair, where one has the pronouns of men and the other those of women, and each has
-at most three words besides that the other has not.
+at most three other words that its counterpart lacks.
 """
 
 import re
@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from senseprobe.errors import ReleaseError
+from senseprobe.importers.registry import ImportFormat
 from senseprobe.importers.sentence_pairs import (
     FEMALE,
     MALE,
     PRONOUNS,
     Difference,
+    as_span,
     contrast_design,
-    differ,
+    find_difference,
     pair_row,
-    span,
 )
 from senseprobe.importers.sources import MAX_TEXT, Notes, Row, Source, Table, check_count, note_repeats, slug
 
@@ -32,7 +33,7 @@ _ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence without its brackets, and where the mentions are that stood in them."""
+    """A sentence without its brackets, and start and end of the mentions that stood in them."""
 
     line: int
     text: str
@@ -40,8 +41,8 @@ class Sentence:
 
     @property
     def target(self) -> tuple[int, int] | None:
-        """The one mention that is no pronoun, without its article."""
-        named = [place for place in self.mentions if self.text[slice(*place)].lower() not in PRONOUNS]
+        """The only mention that is not a pronoun, without its article; None where there are none or several."""
+        named = [span for span in self.mentions if self.text[slice(*span)].lower() not in PRONOUNS]
         if len(named) != 1:
             return None
         start, end = named[0]
@@ -49,17 +50,17 @@ class Sentence:
         return (article.end() if article else start, end)
 
     def gender(self, differing: Sequence[re.Match[str]]) -> str | None:
-        """The gender of its mentions that are pronouns; or, where none is, of the pronouns among its `differing` words.
+        """Return the gender of the mentions that are pronouns, or else of the pronouns among the `differing` words.
 
-        None where there is no gender, or both are.
+        None where there is no gender, or both.
         """
-        mentioned = {self.text[slice(*place)].lower() for place in self.mentions} & (MALE | FEMALE)
+        mentioned = {self.text[slice(*span)].lower() for span in self.mentions} & (MALE | FEMALE)
         words = mentioned or {match.group().lower() for match in differing} & (MALE | FEMALE)
         return "male" if words and words <= MALE else "female" if words and words <= FEMALE else None
 
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
-    """A config for each type; ReleaseError where a file's name tells no side, or a side lacks its other."""
+    """Read a config for each type; raise ReleaseError where a file's name has no side, or lacks its counterpart."""
     sides: dict[str, dict[str, Source]] = {}
     for source in sources:
         side = next((side for side in SIDES if side in source.name.lower()), None)
@@ -84,17 +85,17 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
 
 
 def _table(name: str, rows: list[Row]) -> Table:
-    told = {
+    pronoun_fields = {
         "strata": {"stereotype": "target"},
         "estimands": ("preference", "preference-half", "pronoun-stereotype", "pronoun-baseline"),
     }
     classes: dict[str | None, set[str | None]] = {}
     for row in rows:
         classes.setdefault(row["target"], set()).add(row["stereotype"])
-    # Pronoun figures need to know of every occupation, and of one class each.
-    known = None not in classes and all(len(each) == 1 and None not in each for each in classes.values())
+    # The pronoun figures need the class of every occupation, and only one.
+    all_classed = None not in classes and all(len(labels) == 1 and None not in labels for labels in classes.values())
     factors = {"target": "target"} if None not in classes else {"pair": "id"}
-    design = contrast_design("gender", factors, COLUMNS, "pronoun", **(told if known else {}))
+    design = contrast_design("gender", factors, COLUMNS, "pronoun", **(pronoun_fields if all_classed else {}))
     description = "A pronoun of the gender that an occupation is stereotyped as, against one of the other."
     return Table(name, description, design, rows)
 
@@ -102,27 +103,27 @@ def _table(name: str, rows: list[Row]) -> Table:
 def _rows(config: str, rest: str, pro: Source, anti: Source, notes: Notes) -> list[Row]:
     left, right = _sentences(pro, notes), _sentences(anti, notes)
     split = next((split for split in ("dev", "test") if split in rest), None)
-    place = f"{split}." if split else "" if config in rest else f"{slug(rest, 'file')}."
+    prefix = f"{split}." if split else "" if config in rest else f"{slug(rest, 'file')}."
     rows = []
-    for number, one in left.items():
-        other = right.get(number)
-        if other is None:
-            notes.leave_out(pro, one.line, f"no sentence {number} in {anti.name}")
-        elif row := _row(pro, anti, one, other, notes):
-            rows.append({**row, "id": f"{config}.{place}{number}", "split": split})
-            for source, sentence in ((pro, one), (anti, other)):
+    for number, left_sentence in left.items():
+        right_sentence = right.get(number)
+        if right_sentence is None:
+            notes.leave_out(pro, left_sentence.line, f"no sentence {number} in {anti.name}")
+        elif row := _row(pro, anti, left_sentence, right_sentence, notes):
+            rows.append({**row, "id": f"{config}.{prefix}{number}", "split": split})
+            for source, sentence in ((pro, left_sentence), (anti, right_sentence)):
                 if len(sentence.mentions) != 2:
                     notes.keep(source, sentence.line, f"{len(sentence.mentions)} mentions in brackets, not 2")
-    for number, other in right.items():
+    for number, right_sentence in right.items():
         if number not in left:
-            notes.leave_out(anti, other.line, f"no sentence {number} in {pro.name}")
-    notes.tell(pro, f"{len(rows)} pairs with {anti.name}")
+            notes.leave_out(anti, right_sentence.line, f"no sentence {number} in {pro.name}")
+    notes.add_fact(pro, f"{len(rows)} pairs with {anti.name}")
     return rows
 
 
 def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
-    """The sentences of a file by their numbers."""
-    found: dict[int, Sentence] = {}
+    """Return the sentences of a file by number."""
+    sentences: dict[int, Sentence] = {}
     for line, text in enumerate(source.lines, start=1):
         if not text.strip():
             continue
@@ -130,20 +131,20 @@ def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
         if match is None:
             notes.leave_out(source, line, "no number and sentence of a fit length")
             continue
-        sentence = _unbracketed(line, match[2])
+        sentence = _parse_sentence(line, match[2])
         if sentence is None:
             notes.leave_out(source, line, "brackets that do not close, or hold others or nothing")
-        elif not notes.sentence(source, line, sentence.text):
+        elif not notes.check_sentence(source, line, sentence.text):
             continue
-        elif int(match[1]) in found:
+        elif int(match[1]) in sentences:
             notes.leave_out(source, line, f"number {int(match[1])} for the second time")
         else:
-            found[int(match[1])] = sentence
-    return found
+            sentences[int(match[1])] = sentence
+    return sentences
 
 
-def _unbracketed(line: int, text: str) -> Sentence | None:
-    """The sentence without brackets; None where they do not match."""
+def _parse_sentence(line: int, text: str) -> Sentence | None:
+    """Return the sentence without brackets; None where they do not match."""
     parts = re.split(r"([\[\]])", text)
     if parts[1::2] != ["[", "]"] * (len(parts) // 4):
         return None
@@ -157,47 +158,66 @@ def _unbracketed(line: int, text: str) -> Sentence | None:
     return Sentence(line, plain, tuple(mentions))
 
 
-def _row(pro: Source, anti: Source, one: Sentence, other: Sentence, notes: Notes) -> Row | None:
-    difference = differ(one.text, other.text)
-    if reason := _no_pair(difference, one, other):
-        for source, sentence, of in (
-            (pro, one, f"{other.line} of {anti.name}"),
-            (anti, other, f"{one.line} of {pro.name}"),
+def _row(pro: Source, anti: Source, left: Sentence, right: Sentence, notes: Notes) -> Row | None:
+    difference = find_difference(left.text, right.text)
+    if reason := _pair_error(difference, left, right):
+        for source, sentence, counterpart in (
+            (pro, left, f"{right.line} of {anti.name}"),
+            (anti, right, f"{left.line} of {pro.name}"),
         ):
-            notes.leave_out(source, sentence.line, f"{reason} line {of}")
+            notes.leave_out(source, sentence.line, f"{reason} line {counterpart}")
         return None
-    more = not difference.pronouns
-    if more:
-        notes.keep(pro, one.line, f"differs from line {other.line} of {anti.name} in more than pronouns")
-    target = one.target
+    differs_more = not difference.pronouns
+    if differs_more:
+        notes.keep(pro, left.line, f"differs from line {right.line} of {anti.name} in more than pronouns")
+    target = left.target
     return pair_row(
-        one.text,
-        other.text,
-        replace(difference, runs=max(difference.runs, 2)) if more else difference,
-        stereo_span=span(target),
-        anti_span=span(other.target),
-        target=one.text[slice(*target)].lower() if target else None,
+        left.text,
+        right.text,
+        replace(difference, runs=max(difference.runs, 2)) if differs_more else difference,
+        stereo_span=as_span(target),
+        anti_span=as_span(right.target),
+        target=left.text[slice(*target)].lower() if target else None,
         bias_type="gender",
         label_basis="occupation",
-        stereotype=one.gender(difference.stereo),
+        stereotype=left.gender(difference.stereo),
         source_file=pro.name,
-        source_line=str(one.line),
+        source_line=str(left.line),
         anti_file=anti.name,
-        anti_line=str(other.line),
+        anti_line=str(right.line),
     )
 
 
-def _no_pair(difference: Difference, one: Sentence, other: Sentence) -> str:
-    """Why two sentences are no pair, if they are none."""
-    if one.text == other.text:
+def _pair_error(difference: Difference, left: Sentence, right: Sentence) -> str:
+    """Return why two sentences are not a pair; empty where they are."""
+    if left.text == right.text:
         return "the same as"
-    mine, theirs = _besides(difference.stereo), _besides(difference.anti)
+    mine, theirs = _other_words(difference.stereo), _other_words(difference.anti)
     if max((mine - theirs).total(), (theirs - mine).total()) > MAX_OTHER_WORDS:
         return "another sentence than"
-    genders = {one.gender(difference.stereo), other.gender(difference.anti)}
+    genders = {left.gender(difference.stereo), right.gender(difference.anti)}
     return "" if genders == {"male", "female"} else "no pronoun of the other gender than in"
 
 
-def _besides(words: Sequence[re.Match[str]]) -> Counter[str]:
-    """Those of these words that are no pronouns."""
+def _other_words(words: Sequence[re.Match[str]]) -> Counter[str]:
+    """Count the words that are not pronouns."""
     return Counter(word for match in words if (word := match.group().lower()) not in PRONOUNS)
+
+
+FORMAT = ImportFormat(
+    name="winobias",
+    title="WinoBias",
+    files="text files in pairs, one pro_stereotyped and one anti_stereotyped",
+    paper=r"""@inproceedings{zhao2018,
+  author    = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
+  title     = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
+  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
+               Linguistics: Human Language Technologies, Volume 2 (Short Papers)},
+  year      = {2018},
+  url       = {https://aclanthology.org/N18-2003},
+}
+""",
+    measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
+    "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
+    read=read,
+)

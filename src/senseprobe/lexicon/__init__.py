@@ -1,6 +1,6 @@
-"""Sense keys against a named lexicon: `prepare` puts WordNet 3.0 where NLTK takes it from, `Lexicon` checks with it."""
+"""Check sense keys with WordNet: `prepare` puts WordNet 3.0 where NLTK finds it, `Lexicon` reads it."""
 
-from senseprobe.lexicon.install import Prepared, prepare
-from senseprobe.lexicon.wordnet import Lexicon, Problem
+from senseprobe.lexicon.install import PreparedWordNet, prepare
+from senseprobe.lexicon.wordnet import Lexicon, SenseKeyFinding
 
-__all__ = ["Lexicon", "Prepared", "Problem", "prepare"]
+__all__ = ["Lexicon", "PreparedWordNet", "SenseKeyFinding", "prepare"]

@@ -1,9 +1,7 @@
-"""WordNet as a folder of files: where it lies, when it is whole, and how it is put there in one step.
+"""Install WordNet 3.0 as an NLTK data folder: check a folder for damage, find a source on this machine, and copy it.
 
-NLTK wants ``<data folder>/corpora/wordnet/`` with the fifteen files of `FILES`. Their formats are in the manual pages
+NLTK expects ``<data folder>/corpora/wordnet/`` with the fifteen files of `FILES`. Their formats are in the manual pages
 wndb(5WN), senseidx(5WN), cntlist(5WN) and lexnames(5WN).
-
-Where WordNet 3.0 can come from on this machine, and `prepare`, which takes the first that is whole.
 """
 
 import os
@@ -27,7 +25,7 @@ FILES = (*COPIED, "lexnames")
 
 _CATEGORIES = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 
-# lexnames(5WN): the 45 lexicographer files; a file's number is its place in this list.
+# lexnames(5WN): the 45 lexicographer files; a file's number is its position in this list.
 _LEXICOGRAPHER_FILES = """
 adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition
 noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person
@@ -43,91 +41,91 @@ _COPYRIGHT = re.compile(rb"WordNet (\d+\.\d+) Copyright")
 
 
 def default_folder() -> Path:
-    """Name senseprobe's NLTK data folder: ``$SENSEPROBE_WORDNET``, else in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
+    """Return our NLTK data folder: ``$SENSEPROBE_WORDNET``, else in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
     if chosen := os.environ.get("SENSEPROBE_WORDNET"):
         return Path(chosen)
     return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share") / "senseprobe" / "nltk_data"
 
 
 def wordnet_in(folder: Path | None) -> tuple[Path, Path]:
-    """Resolve an NLTK data folder, by default senseprobe's own, and WordNet's place in it; both are absolute."""
+    """Return an NLTK data folder, by default senseprobe's own, and the folder of WordNet in it, as absolute paths."""
     home = (folder or default_folder()).expanduser().resolve()
     return home, home / "corpora" / "wordnet"
 
 
 def damage(wordnet: Path, *, needed: tuple[str, ...] = FILES) -> str:
-    """Say what keeps a folder from being a whole WordNet 3.0, having the files `needed`; empty where nothing does."""
+    """Return why a folder is not a whole WordNet 3.0 with the files `needed`; empty where it is."""
     if not wordnet.is_dir():
         return "no such folder"
     try:
-        return next(_damages(wordnet, needed), "")
+        return next(_find_damage(wordnet, needed), "")
     except OSError as error:
         return f"unreadable: {error.strerror}"
 
 
-def _damages(wordnet: Path, needed: tuple[str, ...]) -> Iterator[str]:
+def _find_damage(wordnet: Path, needed: tuple[str, ...]) -> Iterator[str]:
     if missing := [name for name in needed if not (wordnet / name).is_file()]:
         yield f"lacks {', '.join(missing)}"
     for name in (*DATA_FILES, *INDEX_FILES):
         if not _ends_in_newline(wordnet / name):
             yield f"{name} is cut short"
     for name in DATA_FILES:
-        if (found := _version(wordnet / name)) != VERSION:
-            yield f"{name} is of WordNet {found or 'of no known version'}, not {VERSION}"
+        if (version := _read_version(wordnet / name)) != VERSION:
+            yield f"{name} is of WordNet {version or 'of no known version'}, not {VERSION}"
 
 
 def _ends_in_newline(path: Path) -> bool:
-    """Tell whether the last line is finished, as it is in WordNet's files; a copy that broke off rarely ends so."""
+    """Return whether the last line is complete, as in WordNet's files; in a copy that was cut short it rarely is."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 1, 0))
         return file.read(1) == b"\n"
 
 
-def _version(path: Path) -> str:
+def _read_version(path: Path) -> str:
     with path.open("rb") as file:
-        found = _COPYRIGHT.search(file.read(_HEADER_BYTES))
-    return found[1].decode("ascii") if found else ""
+        match = _COPYRIGHT.search(file.read(_HEADER_BYTES))
+    return match[1].decode("ascii") if match else ""
 
 
 def install(files: Path, home: Path) -> None:
     """Copy WordNet from the folder `files` into the NLTK data folder `home`; it appears there whole or not at all.
 
-    LexiconError where `home` cannot be written, or where something that is no whole WordNet is in the place already:
-    that is somebody's, so it is not ours to remove.
+    Raise LexiconError where `home` cannot be written, or where it has a damaged WordNet already, which is not removed:
+    it may be the user's.
     """
     target = home / "corpora" / "wordnet"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target.parent, prefix=".wordnet-") as beside:
-            _publish(_copy(files, Path(beside) / "wordnet"), target)
+        with TemporaryDirectory(dir=target.parent, prefix=".wordnet-") as scratch:
+            _rename_folder(_copy(files, Path(scratch) / "wordnet"), target)
     except OSError as error:
-        why = f"cannot write {target}: {error.strerror}"
-        raise LexiconError(f"{why}; name another folder in $SENSEPROBE_WORDNET") from error
+        reason = f"cannot write {target}: {error.strerror}"
+        raise LexiconError(f"{reason}; name another folder in $SENSEPROBE_WORDNET") from error
 
 
-def _copy(files: Path, made: Path) -> Path:
-    made.mkdir()
+def _copy(files: Path, folder: Path) -> Path:
+    folder.mkdir()
     for name in COPIED:
-        shutil.copyfile(files / name, made / name)
-    (made / "lexnames").write_text(_lexnames(), encoding="ascii", newline="\n")
-    return made
+        shutil.copyfile(files / name, folder / name)
+    (folder / "lexnames").write_text(_lexnames_text(), encoding="ascii", newline="\n")
+    return folder
 
 
-def _lexnames() -> str:
-    """Write the text of ``lexnames``, which Debian leaves out: number, name, syntactic category, with tabs between."""
+def _lexnames_text() -> str:
+    """Return the text of ``lexnames``, which Debian leaves out: number, name, syntactic category, with tabs between."""
     rows = ((number, name, _CATEGORIES[name.split(".")[0]]) for number, name in enumerate(_LEXICOGRAPHER_FILES))
     return "".join(f"{number:02d}\t{name}\t{category}\n" for number, name, category in rows)
 
 
-def _publish(made: Path, target: Path) -> None:
-    """Rename into place; a second process that was faster has put the same files there, which is as good."""
+def _rename_folder(folder: Path, target: Path) -> None:
+    """Rename into place, unless a second process was faster and has put the same files there."""
     try:
-        made.rename(target)
+        folder.rename(target)
     except OSError:
-        if why := damage(target):
+        if reason := damage(target):
             raise LexiconError(
-                f"{target} is in the way and no whole WordNet ({why}): remove it and run again"
+                f"{target} is in the way and no whole WordNet ({reason}): remove it and run again"
             ) from None
 
 
@@ -142,8 +140,8 @@ _ADVICE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """An NLTK data folder that holds WordNet, the source that it was made from, in words, and WordNet's version."""
+class PreparedWordNet:
+    """An NLTK data folder with WordNet, its source in words, and WordNet's version."""
 
     folder: Path
     source: str
@@ -152,7 +150,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Files that may be WordNet 3.0, or `why` there are none; `source` says in words where they come from."""
+    """Files that may be WordNet 3.0, or `why` there are none; `source` is where they come from, in words."""
 
     source: str
     files: Path | None = None
@@ -162,17 +160,17 @@ class _Candidate:
         return self.why if self.files is None else damage(self.files, needed=COPIED)
 
 
-def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepared:
-    """Make `destination` an NLTK data folder with WordNet 3.0, if it is not one yet, and say from what.
+def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> PreparedWordNet:
+    """Make `destination` an NLTK data folder with WordNet 3.0, if it is not one yet; return it with its source.
 
     The default is ``$SENSEPROBE_WORDNET``, else ``senseprobe/nltk_data`` in ``$XDG_DATA_HOME`` or ``~/.local/share``.
     Sources, in order: the destination itself, NLTK downloads on NLTK's data path, Debian's files in the folder
-    `debian`, and Debian's packages, downloaded with apt and unpacked without being root. LexiconError where none
-    will do, or where the destination cannot be written.
+    `debian`, and Debian's packages, downloaded with apt and unpacked without being root. Raise LexiconError where none
+    is a whole WordNet 3.0, or where the destination cannot be written.
     """
     home, wordnet = wordnet_in(destination)
     if not damage(wordnet):
-        return Prepared(home, "already there", VERSION)
+        return PreparedWordNet(home, "already there", VERSION)
     refused = []
     with TemporaryDirectory(prefix="senseprobe-") as scratch:
         for candidate in _candidates(Path(scratch), debian):
@@ -180,17 +178,17 @@ def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepar
                 refused.append(f"{candidate.source}: {why}")
             elif candidate.files:
                 install(candidate.files, home)
-                return Prepared(home, candidate.source, VERSION)
+                return PreparedWordNet(home, candidate.source, VERSION)
     raise LexiconError(f"no WordNet {VERSION} on this machine ({'; '.join(refused)}): {_ADVICE}")
 
 
 def _candidates(scratch: Path, debian: Path) -> Iterator[_Candidate]:
-    yield from _nltk_downloads(scratch)
+    yield from _find_nltk_downloads(scratch)
     yield _Candidate(f"debian {debian}", debian)
-    yield _apt_download(scratch / "apt")
+    yield _download_packages(scratch / "apt")
 
 
-def _nltk_downloads(scratch: Path) -> Iterator[_Candidate]:
+def _find_nltk_downloads(scratch: Path) -> Iterator[_Candidate]:
     import nltk.data
 
     for folder in map(Path, nltk.data.path):
@@ -198,11 +196,11 @@ def _nltk_downloads(scratch: Path) -> Iterator[_Candidate]:
         if files.is_dir():
             yield _Candidate(f"nltk download {files}", files)
         if archive.is_file():
-            yield _unzipped(archive, Path(f"{scratch}/{len(list(scratch.iterdir()))}"))
+            yield _unzip(archive, Path(f"{scratch}/{len(list(scratch.iterdir()))}"))
 
 
-def _unzipped(archive: Path, into: Path) -> _Candidate:
-    """Take the files that we need, by name, out of NLTK's archive; any other member stays in it."""
+def _unzip(archive: Path, into: Path) -> _Candidate:
+    """Extract the files of `COPIED`, by name, from NLTK's archive, and no other member."""
     source = f"nltk download {archive}"
     into.mkdir()
     try:
@@ -214,7 +212,7 @@ def _unzipped(archive: Path, into: Path) -> _Candidate:
     return _Candidate(source, into)
 
 
-def _apt_download(into: Path) -> _Candidate:
+def _download_packages(into: Path) -> _Candidate:
     apt, dpkg = shutil.which("apt-get"), shutil.which("dpkg-deb")
     if not apt or not dpkg:
         return _Candidate("apt download", why="no apt-get here")
@@ -226,9 +224,9 @@ def _apt_download(into: Path) -> _Candidate:
 
 
 def _run(command: list[str], folder: Path) -> str:
-    """Run in `folder`; empty where that went well, else the last line of what the command complained about."""
+    """Run a command in `folder`; return the last line of its errors, empty where it succeeded."""
     try:
-        done = subprocess.run(  # noqa: S603  the command is ours, its path from shutil.which
+        completed = subprocess.run(  # noqa: S603  the command is ours, its path from shutil.which
             command,
             cwd=folder,
             env={**os.environ, "LC_ALL": "C"},
@@ -242,7 +240,7 @@ def _run(command: list[str], folder: Path) -> str:
         return f"{command[0]} gave no answer in {_APT_SECONDS} seconds"
     except OSError as error:
         return f"{command[0]}: {error.strerror}"
-    if done.returncode == 0:
+    if completed.returncode == 0:
         return ""
-    said = done.stderr.strip().splitlines()
-    return said[-1] if said else f"{command[0]} exited with {done.returncode}"
+    lines = completed.stderr.strip().splitlines()
+    return lines[-1] if lines else f"{command[0]} exited with {completed.returncode}"

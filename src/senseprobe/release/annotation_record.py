@@ -1,12 +1,10 @@
 """`annotation.json`: how people looked at a dataset's rows, for the card's section and Croissant's fields.
 
-A file has a round for each annotation project whose verdicts were taken: who was asked what, how well people agreed,
-and what was decided. It is part of a release's recipe, so whoever reads it may have it from anybody.
-
-What rounds of annotation were, in sentences: plain text, for the card, which escapes it, and for Croissant.
+A file has a round for each annotation project whose verdicts were taken: who answered which questions, how well people
+agreed, and what was decided. It is part of a release's recipe, so it may come from a stranger. The sentences that
+describe a round are plain text: the card escapes them, Croissant takes them as they are.
 """
 
-import errno
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,10 +12,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.atomic_files import write_whole
 from senseprobe.errors import DeclarationError, ReleaseError
 from senseprobe.messages import counted, printable
 from senseprobe.records import Finding
+from senseprobe.release.verdicts import read_declaration
 
 ANNOTATION = "annotation.json"
 
@@ -25,11 +24,11 @@ MAX_BYTES = 2**20
 """A round has some kilobytes."""
 
 FEWEST_IN_GROUP = 5
-"""Annotators of a group from which their number is told: fewer could be known again."""
+"""The smallest group of annotators whose size is published: people of a smaller one could be recognised."""
 
 REPORTED = "reported by the targeted group"
 STAYED = "reported, and not rejected"
-"""What rows are counted under a second time, beside their state."""
+"""States under which rows are counted a second time."""
 
 
 def _line(text: str) -> str:
@@ -59,12 +58,12 @@ class QuestionFact(_Strict):
 
 
 class Protocol(_Strict):
-    """Who was asked what, as it was planned.
+    """The questions and the sample, as they were planned.
 
     - `items`: rows that people were asked about, `overlap`: how many people each; `gold`: rows with known answers.
     - `seed`, `strata`, `where`: how the rows were drawn; `where` is the query that chose them, empty without one.
     - `prefill`: whether the release's own labels were shown as answers.
-    - `rule`: how answers became verdicts, in a sentence; `thresholds`: the numbers that it rests on, by name.
+    - `rule`: how answers became verdicts, in a sentence; `thresholds`: the numbers that it is based on, by name.
     """
 
     questions: Annotated[list[QuestionFact], Field(max_length=50)]
@@ -92,7 +91,7 @@ class AgreementFact(_Strict):
 
     - `alpha`: Krippendorff's, nominal, with the interval `low` to `high`; None: not estimable.
     - `same`: the share of pairs of answers to one item that are the same.
-    - `items`, `answers`: what these rest on.
+    - `items`, `answers`: what these are based on.
     """
 
     question: _Name
@@ -145,101 +144,93 @@ class _File(_Strict):
 
     @model_validator(mode="after")
     def _once(self) -> Self:
-        if len({_key(each) for each in self.rounds}) < len(self.rounds):
+        if len({_key(round_) for round_ in self.rounds}) < len(self.rounds):
             raise ValueError("two rounds of one project")
         return self
 
 
-def _key(told: Round) -> tuple[str, str]:
-    return told.project, told.release
+def _key(round_: Round) -> tuple[str, str]:
+    return round_.project, round_.release
 
 
-def read_annotation(path: Path, shown: str = "") -> tuple[Round, ...]:
-    """The rounds of a file, in its order; none where there is no file.
+def read_annotation(path: Path, display_path: str = "") -> tuple[Round, ...]:
+    """Return the rounds of a file, in its order; none where there is no file.
 
-    `shown` is what messages call it. Raises DeclarationError where it is not of this form.
+    `display_path` is what messages call it. Raises DeclarationError where it is not of this form.
     """
-    shown = shown or str(path)
+    display_path = display_path or str(path)
     if not path.exists() and not path.is_symlink():
         return ()
     try:
-        return tuple(_File.model_validate_json(read_plain(path, MAX_BYTES)).rounds)
+        return tuple(_File.model_validate_json(read_declaration(path, display_path, MAX_BYTES)).rounds)
     except ValidationError as error:
-        findings = [_mistake(shown, place, message) for place, message in _mistakes(error)]
-    except OSError as error:
-        known = error.errno in (errno.EINVAL, errno.EFBIG)
-        message = str(error.strerror) if known else f"cannot be read: {error.strerror}"
-        findings = [Finding(path=shown, code="E100", message=message)]
-    raise DeclarationError(findings)
+        raise DeclarationError([*_form_findings(display_path, error)]) from None
 
 
-def _mistakes(error: ValidationError) -> Iterator[tuple[str, str]]:
-    for each in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
-        yield ".".join(map(str, each["loc"])), each["msg"]
-
-
-def _mistake(shown: str, place: str, message: str) -> Finding:
-    told = f"{place[:200]}: {message}" if place else message
+def _form_findings(display_path: str, error: ValidationError) -> Iterator[Finding]:
     hint = "`senseprobe annotate apply` writes this file: let it write it again"
-    return Finding(path=shown, code="E202", message=printable(told), hint=hint)
+    for details in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
+        location, message = ".".join(map(str, details["loc"])), details["msg"]
+        message = printable(f"{location[:200]}: {message}" if location else message)
+        yield Finding(path=display_path, code="E202", message=message, hint=hint)
 
 
-def write_annotation(path: Path, told: Round) -> None:
+def write_annotation(path: Path, round_: Round) -> None:
     """Put a round into a file, in the place of an earlier one of the same project and release.
 
     Raises ReleaseError where the file cannot be written, and DeclarationError where the one there cannot be read.
     """
-    others = [each for each in read_annotation(path) if _key(each) != _key(told)]
+    others = [other for other in read_annotation(path) if _key(other) != _key(round_)]
     try:
-        write_whole(path, dumped([*others, told]))
+        write_whole(path, _dump_rounds([*others, round_]))
     except OSError as error:
         raise ReleaseError(f"cannot write {path}: {error.strerror}") from None
 
 
-def dumped(rounds: Sequence[Round]) -> bytes:
-    """Canonical JSON of the rounds, in the order of their releases and projects."""
-    listed = sorted(rounds, key=lambda each: (each.release, each.project))
-    told = {"form": 1, "rounds": [each.model_dump(mode="json") for each in listed]}
-    return (json.dumps(told, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
+def _dump_rounds(rounds: Sequence[Round]) -> bytes:
+    """Return canonical JSON of the rounds, in the order of their releases and projects."""
+    ordered = sorted(rounds, key=lambda round_: (round_.release, round_.project))
+    data = {"form": 1, "rounds": [round_.model_dump(mode="json") for round_ in ordered]}
+    return (json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
-def design(told: Round) -> str:
-    """How rows were chosen, and how many people looked at each."""
-    protocol = told.protocol
+def describe_sample(round_: Round) -> str:
+    """Describe how rows were chosen, and how many people looked at each."""
+    protocol = round_.protocol
     chosen = f" where {protocol.where}" if protocol.where else ""
     chosen += f", stratified by {', '.join(protocol.strata)}" if protocol.strata else ""
     gold = f"; {counted(protocol.gold, 'row')} with known answers" if protocol.gold else ""
-    shown = "shown to annotators as answers" if protocol.prefill else "not shown to annotators"
+    labels = "shown to annotators as answers" if protocol.prefill else "not shown to annotators"
     return (
-        f"{counted(protocol.items, 'row')} of {told.release}{chosen}, drawn with seed {protocol.seed}, for "
+        f"{counted(protocol.items, 'row')} of {round_.release}{chosen}, drawn with seed {protocol.seed}, for "
         f"{counted(protocol.overlap, 'annotator')} each{gold}; sentences in an order drawn for each row, the release's "
-        f"labels {shown}"
+        f"labels {labels}"
     )
 
 
-def thresholds(told: Round) -> str:
-    """The rule that made verdicts of answers, with its numbers."""
-    numbers = ", ".join(f"{name} {_number(value)}" for name, value in sorted(told.protocol.thresholds.items()))
-    return f"{told.protocol.rule}{f' ({numbers})' if numbers else ''}"
+def describe_rule(round_: Round) -> str:
+    """Describe the rule that made verdicts of answers, with its numbers."""
+    numbers = ", ".join(f"{name} {value:g}" for name, value in sorted(round_.protocol.thresholds.items()))
+    return f"{round_.protocol.rule}{f' ({numbers})' if numbers else ''}"
 
 
-def annotators(told: Round) -> str:
-    """Who answered, as far as that may be told."""
-    people = counted(told.annotators.count, "annotator")
-    named = "under pseudonyms" if told.annotators.pseudonyms else "under their names"
-    groups = ", ".join(f"{group} ({count})" for group, count in sorted(told.annotators.groups.items()))
-    said = f"groups that they said to belong to, of {FEWEST_IN_GROUP} people or more: {groups}"
-    return f"{people}, {named}; {said if groups else 'nothing is told of their groups'}"
+def describe_annotators(round_: Round) -> str:
+    """Describe who answered, as far as that may be published."""
+    people = counted(round_.annotators.count, "annotator")
+    named = "under pseudonyms" if round_.annotators.pseudonyms else "under their names"
+    groups = ", ".join(f"{group} ({count})" for group, count in sorted(round_.annotators.groups.items()))
+    groups_text = f"groups that they said to belong to, of {FEWEST_IN_GROUP} people or more: {groups}"
+    return f"{people}, {named}; {groups_text if groups else 'nothing is told of their groups'}"
 
 
-def answers(told: Round) -> str:
-    """How many answers there are."""
-    skipped = f", {told.skipped} skipped" if told.skipped else ""
-    return f"{told.annotations} of {counted(told.answered, 'row')}, {told.per_item} for each{skipped}"
+def describe_answers(round_: Round) -> str:
+    """Describe how many answers there are."""
+    skipped = f", {round_.skipped} skipped" if round_.skipped else ""
+    return f"{round_.annotations} of {counted(round_.answered, 'row')}, {round_.per_item} for each{skipped}"
 
 
-def agreement(fact: AgreementFact) -> str:
-    """How well people agreed on a question."""
+def describe_agreement(fact: AgreementFact) -> str:
+    """Describe how well people agreed on a question."""
     alpha = "not estimable" if fact.alpha is None else f"{fact.alpha:.2f}"
     if fact.alpha is not None and fact.low is not None and fact.high is not None:
         alpha += f" (95 % interval {fact.low:.2f} to {fact.high:.2f})"
@@ -247,44 +238,42 @@ def agreement(fact: AgreementFact) -> str:
     return f"Krippendorff's alpha {alpha}{same}, from {fact.answers} answers on {counted(fact.items, 'row')}"
 
 
-def decided(told: Round) -> str:
-    """How many rows became what, and how many of these were reported."""
-    again = {name: told.verdicts[name] for name in (REPORTED, STAYED) if name in told.verdicts}
-    states = ", ".join(f"{name} {count}" for name, count in sorted(told.verdicts.items()) if name not in again)
-    of_them = ", ".join(f"{name}: {count}" for name, count in again.items())
+def describe_decisions(round_: Round) -> str:
+    """Describe how many rows became what, and how many of these were reported."""
+    reported = {name: round_.verdicts[name] for name in (REPORTED, STAYED) if name in round_.verdicts}
+    states = ", ".join(f"{name} {count}" for name, count in sorted(round_.verdicts.items()) if name not in reported)
+    of_them = ", ".join(f"{name}: {count}" for name, count in reported.items())
     return f"{states or 'nothing'}{f' (of these, {of_them})' if of_them else ''}"
 
 
 def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
-    """Croissant's RAI fields on annotation; none without a round."""
+    """Return Croissant's RAI fields on annotation; none without a round."""
     if not rounds:
         return {}
     several = len(rounds) > 1
-    per_item = [f"{told.project}: {told.per_item}" if several else told.per_item for told in rounds]
-    tools = [f"{told.project}: the release's own labels, shown as answers" for told in rounds if told.protocol.prefill]
+    per_item = [f"{round_.project}: {round_.per_item}" if several else round_.per_item for round_ in rounds]
+    tools = [
+        f"{round_.project}: the release's own labels, shown as answers" for round_ in rounds if round_.protocol.prefill
+    ]
     return {
-        "rai:dataAnnotationPlatform": list(dict.fromkeys(told.platform for told in rounds)),
-        "rai:dataAnnotationProtocol": [_protocol(told) for told in rounds],
+        "rai:dataAnnotationPlatform": list(dict.fromkeys(round_.platform for round_ in rounds)),
+        "rai:dataAnnotationProtocol": [_protocol(round_) for round_ in rounds],
         "rai:annotationsPerItem": "; ".join(per_item),
-        "rai:annotatorDemographics": [f"{told.project}: {annotators(told)}" for told in rounds],
-        "rai:dataAnnotationAnalysis": [text for told in rounds for text in _analysis(told)],
+        "rai:annotatorDemographics": [f"{round_.project}: {describe_annotators(round_)}" for round_ in rounds],
+        "rai:dataAnnotationAnalysis": [text for round_ in rounds for text in _analysis(round_)],
         **({"rai:machineAnnotationTools": tools} if tools else {}),
     }
 
 
-def _protocol(told: Round) -> str:
-    questions = "; ".join(f"{each.id}: {each.text}{_choices(each.choices)}" for each in told.protocol.questions)
-    return f"{told.project}: {design(told)}. Questions: {questions}. Verdicts by {thresholds(told)}."
+def _protocol(round_: Round) -> str:
+    questions = "; ".join(f"{fact.id}: {fact.text}{_choices(fact.choices)}" for fact in round_.protocol.questions)
+    return f"{round_.project}: {describe_sample(round_)}. Questions: {questions}. Verdicts by {describe_rule(round_)}."
 
 
 def _choices(choices: Sequence[str]) -> str:
     return f" ({', '.join(choices)})" if choices else ""
 
 
-def _analysis(told: Round) -> Iterator[str]:
-    yield f"{told.project}: answers: {answers(told)}; decided: {decided(told)}"
-    yield from (f"{told.project}, {fact.question}: {agreement(fact)}" for fact in told.agreement)
-
-
-def _number(value: float) -> str:
-    return f"{value:g}"
+def _analysis(round_: Round) -> Iterator[str]:
+    yield f"{round_.project}: answers: {describe_answers(round_)}; decided: {describe_decisions(round_)}"
+    yield from (f"{round_.project}, {fact.question}: {describe_agreement(fact)}" for fact in round_.agreement)

@@ -10,29 +10,29 @@ import jinja2
 import pyarrow as pa
 
 from senseprobe.records import Design
-from senseprobe.release import annotation_record, markup
-from senseprobe.release.citation import bibtex, paper
+from senseprobe.release import annotation_record
+from senseprobe.release.citation import find_paper, render_bibtex
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.manifest import CARDS
-from senseprobe.release.markup import code, prose
-from senseprobe.release.metadata import About
+from senseprobe.release.markup import code_span, dump_yaml, escape_markdown
+from senseprobe.release.metadata import DocumentInput
 from senseprobe.release.schema import design_schema, meanings
 from senseprobe.release.verdicts import Verdict
 
 NAME = "README.md"
 
 FIRST = "First release."
-"""The changelog of a release that follows no other."""
+"""The changelog of a release without a predecessor."""
 
 _TASKS = {
     "contrast": ("fill-mask", "text-generation"),
     "inference": ("text-classification",),
     "association": ("feature-extraction", "sentence-similarity"),
 }
-"""The Hub's names for what a kind of rows is put to."""
+"""The Hub's names of the tasks that each kind of rows is for."""
 
 MOST_LEFT_OUT = 100
-"""How many of the rows that verdicts leave out are named."""
+"""How many of the rows that verdicts leave out are listed."""
 
 _BOUNDS = ("1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T")
 
@@ -49,54 +49,53 @@ _GATE = {
     },
     "extra_gated_button_content": "Agree and see the rows",
 }
-"""What somebody who wants the rows is asked on the Hub, where the publisher asks at all."""
-
+"""What users confirm on the Hub before they get the rows, where the publisher turns that on."""
 
 _SINCE_CROISSANT = {"source_datasets", *_GATE, "dataset_info"}
 
 
-def render(about: About) -> str:
-    """The card of a release, front matter and text."""
+def render(about: DocumentInput) -> str:
+    """Return the card of a release, front matter and text."""
     designs = {name: Design.from_dict(about.config(name)["design"]) for name in about.facts["order"]}
-    told = {
+    values = {
         "about": about,
         "columns": meanings(designs.values()).items(),
         "accepted": {name: dict(sorted(about.config(name)["accept"].items())) for name in about.facts["order"]},
-        "published": [name for name in about.facts["order"] if _counted(about.config(name)["expect"])],
+        "published": [name for name in about.facts["order"] if _has_published_count(about.config(name)["expect"])],
         "genders": any("gender" in design.bias_type for design in designs.values()),
-        "bibtex": bibtex(about).strip(),
-        "paper": paper(about),
+        "bibtex": render_bibtex(about).strip(),
+        "paper": find_paper(about),
         "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE) or FIRST,
         "licence_url": spdx_url(about.licence),
         "left_out": _left_out(about),
     }
-    told["levels"] = {name: _levels(design, about.config(name)["levels"]) for name, design in designs.items()}
-    text = _template().render(**about.facts, **told)
-    return f"---\n{front(about)}---\n\n{text}"
+    values["levels"] = {name: _levels(design, about.config(name)["levels"]) for name, design in designs.items()}
+    text = _template().render(**about.facts, **values)
+    return f"---\n{render_front_matter(about)}---\n\n{text}"
 
 
-def front(about: About, form: int = CARDS) -> str:
-    """The lines of the front matter as a card of this form has them: 1 from before Croissant, without the gate."""
-    told = front_matter(about)
+def render_front_matter(about: DocumentInput, form: int = CARDS) -> str:
+    """Return the front matter as YAML; cards of form 1, from before Croissant, have no gate and no `dataset_info`."""
+    fields = _front_matter(about)
     if form == 1:
-        told = {key: value for key, value in told.items() if key not in _SINCE_CROISSANT}
-        told["tags"] = [tag for tag in told["tags"] if tag != "croissant"]
-    return markup.dump(told)
+        fields = {key: value for key, value in fields.items() if key not in _SINCE_CROISSANT}
+        fields["tags"] = [tag for tag in fields["tags"] if tag != "croissant"]
+    return dump_yaml(fields)
 
 
 def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
-    """The levels in the order of the factors, and parts of a factor by name: a manifest does not keep their order."""
+    """Sort levels by the order of the factors, and parts of a factor by name: a manifest does not store their order."""
     order = {factor.name: number for number, factor in enumerate(design.factors)}
     names = sorted(levels, key=lambda name: (order.get(name.partition(" (")[0], len(order)), name))
     return {name: levels[name] for name in names}
 
 
-def _left_out(about: About) -> list[Verdict]:
-    """The verdicts of the rows that they leave out, config by config, in the order of the rows."""
+def _left_out(about: DocumentInput) -> list[Verdict]:
+    """Return the verdicts that leave rows out, config by config, in the order of the rows."""
     return [about.verdicts[name] for config in about.facts["order"] for name in about.left_out.get(config, ())]
 
 
-def _counted(expect: Mapping[str, Any]) -> bool:
+def _has_published_count(expect: Mapping[str, Any]) -> bool:
     return expect.get("published") is not None or bool(expect.get("reason"))
 
 
@@ -106,23 +105,23 @@ def _template() -> jinja2.Template:
     env = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    env.filters.update(cell=_cell, quoted=_quoted, code=code, prose=prose)
+    env.filters.update(cell=_cell, quoted=_quoted, code=code_span, prose=escape_markdown)
     env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT)
     return env.from_string(source)
 
 
 def _cell(text: object) -> str:
-    """The text as a cell of a table holds it: in one line, and without what would end the cell."""
+    """Return the text in one line, without what would end the cell of a table."""
     return " ".join(str(text).split()).replace("|", "\\|")
 
 
 def _quoted(text: object) -> str:
-    """The text as a quotation holds it: each further line begins as the first does."""
+    """Return the text as a quotation: every further line begins as the first does."""
     return "\n> ".join(str(text).splitlines())
 
 
-def front_matter(about: About) -> dict[str, Any]:
-    """What the Hub reads: licence, configs with their files, columns and sizes, and what a gate asks."""
+def _front_matter(about: DocumentInput) -> dict[str, Any]:
+    """Return what the Hub reads: licence, configs with their files, columns and sizes, and the texts of the gate."""
     card, order, imported = about.card, about.facts["order"], bool(about.card.get("imported"))
     kinds = list(dict.fromkeys(str(about.config(name)["design"]["kind"]) for name in order))
     return {
@@ -135,28 +134,28 @@ def front_matter(about: About) -> dict[str, Any]:
         "size_categories": [_size_category(about.rows())],
         "source_datasets": ["extended|other" if imported else "original"],
         "task_categories": [task for kind in kinds for task in _TASKS[kind]],
-        "tags": ["bias", "fairness", "stereotypes", *_senses(about), "croissant"],
+        "tags": ["bias", "fairness", "stereotypes", *_sense_tags(about), "croissant"],
         **_GATE,
         "configs": [_config(name, first=name == order[0]) for name in order],
         "dataset_info": [_info(about, name) for name in order],
     }
 
 
-def _senses(about: About) -> list[str]:
-    """A tag where a config is about a sense of an ambiguous word, and not about a group alone."""
-    there = any(about.config(name)["design"]["sense_type"] for name in about.facts["order"])
-    return ["word-senses"] if there else []
+def _sense_tags(about: DocumentInput) -> list[str]:
+    """Return a tag where a config is about a sense of an ambiguous word, and not about a group alone."""
+    has_senses = any(about.config(name)["design"]["sense_type"] for name in about.facts["order"])
+    return ["word-senses"] if has_senses else []
 
 
 def _licence(licence: str) -> dict[str, str]:
-    told = {"license": hub_name(licence)}
-    if told["license"] == "other":
-        told |= {"license_name": licence, "license_link": spdx_url(licence) or "https://spdx.org/licenses"}
-    return told
+    fields = {"license": hub_name(licence)}
+    if fields["license"] == "other":
+        fields |= {"license_name": licence, "license_link": spdx_url(licence) or "https://spdx.org/licenses"}
+    return fields
 
 
 def _size_category(rows: int) -> str:
-    """The Hub's name for a number of rows."""
+    """Return the Hub's name for a number of rows."""
     for number, bound in enumerate(_BOUNDS):
         if rows < 10 ** (number + 3):
             return f"{_BOUNDS[number - 1]}<n<{bound}" if number else f"n<{bound}"
@@ -168,8 +167,8 @@ def _config(name: str, *, first: bool) -> dict[str, Any]:
     return {"config_name": name, **default, "data_files": [{"split": "test", "path": f"{name}/test-*.parquet"}]}
 
 
-def _info(about: About, name: str) -> dict[str, Any]:
-    """A config's columns and sizes as the `datasets` library states them."""
+def _info(about: DocumentInput, name: str) -> dict[str, Any]:
+    """Return a config's columns and sizes as the `datasets` library states them."""
     facts, memory = about.config(name), about.memory[name]
     return {
         "config_name": name,
@@ -181,8 +180,8 @@ def _info(about: About, name: str) -> dict[str, Any]:
 
 
 def _features(fields: pa.Schema | pa.StructType) -> Iterator[dict[str, Any]]:
-    for each in fields:
-        if pa.types.is_struct(each.type):
-            yield {"name": each.name, "struct": [*_features(each.type)]}
+    for field in fields:
+        if pa.types.is_struct(field.type):
+            yield {"name": field.name, "struct": [*_features(field.type)]}
         else:
-            yield {"name": each.name, "dtype": str(each.type)}
+            yield {"name": field.name, "dtype": str(field.type)}

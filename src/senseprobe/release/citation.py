@@ -1,6 +1,7 @@
-"""Reads one entry of a BibTeX file, as far as citations need it.
+"""How a release is cited: `CITATION.cff` (Citation File Format 1.2.0) and BibTeX, with the paper that it follows.
 
-How a release is cited: `CITATION.cff` (Citation File Format 1.2.0), and BibTeX.
+The paper is read from a bibliography that may come from a stranger, as far as citations need it: one entry by its key,
+without macros (`@string`), whatever stands in other entries. A release quotes the entry's own text.
 """
 
 import re
@@ -9,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from senseprobe.release import markup
 from senseprobe.release.licences import hub_name, spdx_url
-from senseprobe.release.metadata import About, Author
+from senseprobe.release.markup import dump_yaml
+from senseprobe.release.metadata import Author, DocumentInput
 
 _HEAD = re.compile(r"@(\w+)\s*\{\s*([^\s,{}()]+)\s*,")
 _FIELD = re.compile(r"[\s,]*([A-Za-z][\w-]*)\s*=\s*")
@@ -24,7 +25,7 @@ _COMBINING = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An entry: `kind` (``article``), its fields without TeX, and its own `text`."""
+    """An entry of BibTeX: `kind` (``article``), its `fields` without TeX, and its own `text`."""
 
     kind: str
     fields: Mapping[str, str]
@@ -32,13 +33,13 @@ class Entry:
 
     @property
     def authors(self) -> list[tuple[str, str]]:
-        """Family and given names; the given names of what is no person are empty."""
-        names = (each.strip() for each in re.split(r"\s+and\s+", self.fields.get("author", "")))
-        return [_name(each) for each in names if each and each != "others"]
+        """Family and given names of each author; an organisation has no given names."""
+        names = (name.strip() for name in re.split(r"\s+and\s+", self.fields.get("author", "")))
+        return [_split_name(name) for name in names if name and name != "others"]
 
 
-def find(bibliography: str, key: str) -> Entry | None:
-    """The entry with this key; None where there is none that can be read."""
+def find_entry(bibliography: str, key: str) -> Entry | None:
+    """Return the entry with this key; None where there is none that can be read."""
     for head in _HEAD.finditer(bibliography):
         if head.group(2) != key:
             continue
@@ -51,9 +52,9 @@ def find(bibliography: str, key: str) -> Entry | None:
 
 
 def _fields(body: str) -> Iterator[tuple[str, str]]:
-    place = 0
-    while found := _FIELD.match(body, place):
-        start = found.end()
+    position = 0
+    while head := _FIELD.match(body, position):
+        start = head.end()
         if body[start : start + 1] == "{":
             end = _closing(body, start) or len(body)
             value = body[start + 1 : end]
@@ -65,35 +66,35 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
             comma = body.find(",", start)
             end = (comma if comma >= 0 else len(body)) - 1
             value = body[start : end + 1]
-        # An author in braces of its own is an organisation, which `_name` has to see.
-        name = found.group(1).lower()
+        # An author in braces is an organisation, which `_split_name` recognises by them.
+        name = head.group(1).lower()
         yield name, _plain(value, keep="{}" if name == "author" else "")
-        place = end + 1
+        position = end + 1
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the brace that opens at `start` closes; 0 where it does not."""
+    """Return where the brace that opens at `start` closes; 0 where it does not."""
     depth = 0
-    for place in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
+    for position in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[position], 0)
         if not depth:
-            return place
+            return position
     return 0
 
 
 def _plain(text: str, keep: str = "") -> str:
-    """The text without TeX's accents, braces and dashes."""
+    """Return the text without TeX's accents, braces and dashes."""
     text = _ACCENT.sub(_accented, text)
     text = text.replace("---", "\u2014").replace("--", "\u2013").replace("\\&", "&").replace("~", " ")
     return " ".join(text.translate({ord(c): None for c in "{}" if c not in keep}).split())
 
 
-def _accented(found: re.Match[str]) -> str:
-    letter, accent = found[2] or found[3] or found[5], found[1] or found[4]
+def _accented(match: re.Match[str]) -> str:
+    letter, accent = match[2] or match[3] or match[5], match[1] or match[4]
     return unicodedata.normalize("NFC", letter + _COMBINING[accent])
 
 
-def _name(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> tuple[str, str]:
     bare = text.replace("{", "").replace("}", "")
     if text.startswith("{") and text.endswith("}"):
         return bare, ""
@@ -111,24 +112,24 @@ _KINDS = {
     "proceedings": "proceedings", "phdthesis": "thesis", "mastersthesis": "thesis", "techreport": "report",
     "unpublished": "unpublished",
 }  # fmt: skip
-"""What the format calls an entry of BibTeX; all else is generic."""
+"""The format's names of BibTeX's kinds of entries; all others are generic."""
 
 _UNKNOWN_TO_CFF = {"CDLA-Permissive-2.0"}
-"""SPDX identifiers that the Hub has a name for and that are younger than the format's list."""
+"""SPDX identifiers that are younger than the format's list, though the Hub has a name for them."""
 
 _DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
 _URL = re.compile(r"https?://\S+")
 
 
-def paper(about: About) -> Entry | None:
-    """The entry of the paper that the dataset follows; None where the bibliography has none."""
-    return find(about.bibliography, str(about.card.get("citation", "")))
+def find_paper(about: DocumentInput) -> Entry | None:
+    """Return the entry of the paper that the dataset follows; None where the bibliography has none."""
+    return find_entry(about.bibliography, str(about.card.get("citation", "")))
 
 
-def cff(about: About) -> str:
-    """`CITATION.cff`: who made the release, and the paper that it follows."""
+def render_cff(about: DocumentInput) -> str:
+    """Return `CITATION.cff`: who made the release, and the paper that it follows."""
     card, facts = about.card, about.facts
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "cff-version": "1.2.0",
         "message": "Cite this release with its version and content hash, and the paper that it follows.",
         "type": "dataset",
@@ -142,17 +143,17 @@ def cff(about: About) -> str:
         ],
     }
     if hub_name(about.licence) not in ("other", "unknown") and about.licence not in _UNKNOWN_TO_CFF:
-        told["license"] = about.licence
+        fields["license"] = about.licence
     elif url := spdx_url(about.licence):
-        told["license-url"] = url
-    entry = paper(about)
+        fields["license-url"] = url
+    entry = find_paper(about)
     if entry and (reference := dict(_reference(entry))):
-        told["references"] = [reference]
-    return markup.dump(told)
+        fields["references"] = [reference]
+    return dump_yaml(fields)
 
 
 def _reference(entry: Entry) -> Iterator[tuple[str, Any]]:
-    """The entry as the format has it; nothing where it has no title or no author."""
+    """Yield the fields of the entry in the format; nothing where it has no title or no author."""
     fields = entry.fields
     if not fields.get("title") or not entry.authors:
         return
@@ -160,7 +161,7 @@ def _reference(entry: Entry) -> Iterator[tuple[str, Any]]:
     yield "title", fields["title"]
     yield "authors", [_author(Author(*name)) for name in dict.fromkeys(entry.authors)]
     names = {"journal": "journal", "booktitle": "collection-title", "volume": "volume", "number": "issue"}
-    yield from ((told, fields[name]) for name, told in names.items() if fields.get(name))
+    yield from ((cff_name, fields[name]) for name, cff_name in names.items() if fields.get(name))
     if fields.get("year", "").isdecimal():
         yield "year", int(fields["year"])
     start, dash, end = fields.get("pages", "").partition("\u2013")
@@ -178,21 +179,18 @@ def _author(author: Author) -> dict[str, str]:
     return {"family-names": author.family, "given-names": author.given}
 
 
-def bibtex(about: About) -> str:
-    """The release as an entry of BibTeX, and that of the paper that it follows."""
+def render_bibtex(about: DocumentInput) -> str:
+    """Return the release as an entry of BibTeX, and that of the paper that it follows."""
     facts = about.facts
     key = f"{facts['dataset']}-{facts['version']}"
-    people = [
-        _tex(f"{each.family}, {each.given}") if each.given else f"{{{_tex(each.family)}}}" for each in about.authors
-    ]
     lines = {
-        "author": " and ".join(people),
+        "author": " and ".join(map(_tex_name, about.authors)),
         "title": f"{{{_tex(about.card['title'])}}}",
         "version": facts["version"],
         "note": f"senseprobe release {about.name}, content hash {facts['content']}",
     }
     own = "\n".join([f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in lines.items()), "}"])
-    entry = paper(about)
+    entry = find_paper(about)
     return f"{own}\n\n{entry.text}\n" if entry else f"{own}\n"
 
 

@@ -1,4 +1,4 @@
-"""`croissant.json`: the release as Croissant 1.1 describes datasets, for tools that read that and not ours."""
+"""`croissant.json`: the release as Croissant 1.1 describes datasets, for tools that do not know senseprobe."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from senseprobe.records import Design
 from senseprobe.release.annotation_record import croissant_fields
-from senseprobe.release.citation import bibtex
+from senseprobe.release.citation import render_bibtex
 from senseprobe.release.licences import spdx_url
-from senseprobe.release.metadata import About, Author
+from senseprobe.release.metadata import Author, DocumentInput
 from senseprobe.release.schema import design_schema, meanings
 
 NAME = "croissant.json"
@@ -47,10 +47,10 @@ _FORMATS = {".parquet": PARQUET, ".csv": "text/csv", ".json": "application/json"
 _TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Integer"}
 
 
-def render(about: About) -> str:
-    """The description; without hashes of itself and of the manifest, which holds the hash of this."""
+def render(about: DocumentInput) -> str:
+    """Return the description, without hashes of itself and of the manifest, which holds the hash of this file."""
     card, facts = about.card, about.facts
-    told = {
+    description = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS_TO,
@@ -60,7 +60,7 @@ def render(about: About) -> str:
         "version": facts["version"],
         **({"license": spdx_url(about.licence) or about.licence} if about.licence else {}),
         "creator": [_creator(author) for author in about.authors],
-        "citeAs": bibtex(about),
+        "citeAs": render_bibtex(about),
         "inLanguage": card["languages"],
         "keywords": ["bias", "fairness", "stereotypes"],
         "isLiveDataset": False,
@@ -72,7 +72,7 @@ def render(about: About) -> str:
         "distribution": [*_files(about)],
         "recordSet": [_records(about, config) for config in facts["order"]],
     }
-    return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(description, ensure_ascii=False, indent=1) + "\n"
 
 
 def _creator(author: Author) -> dict[str, str]:
@@ -81,13 +81,13 @@ def _creator(author: Author) -> dict[str, str]:
     return {"@type": "sc:Person", "name": str(author), "givenName": author.given, "familyName": author.family}
 
 
-def _limitations(about: About) -> str:
+def _limitations(about: DocumentInput) -> str:
     languages, words = ", ".join(about.card["languages"]), "The words are those of the lists in the recipe"
     return f"Language: {languages}. {words}; a score says nothing of other words, groups or meanings."
 
 
-def _files(about: About) -> Iterator[dict[str, Any]]:
-    """Every file with its hash; and the files of a config as a set, where there are several."""
+def _files(about: DocumentInput) -> Iterator[dict[str, Any]]:
+    """Yield every file with its hash, and the files of a config as a set where there are several."""
     for name, entry in sorted(about.files.items()):
         suffix = f".{name.rpartition('.')[2]}"
         yield {
@@ -106,36 +106,36 @@ def _files(about: About) -> Iterator[dict[str, Any]]:
             yield {**kind, "encodingFormat": PARQUET, "includes": pattern}
 
 
-def _records(about: About, config: str) -> dict[str, Any]:
+def _records(about: DocumentInput, config: str) -> dict[str, Any]:
     facts = about.config(config)
     design, tables = Design.from_dict(facts["design"]), about.tables(config)
     rows = {"fileObject": {"@id": next(iter(tables))}}
     if len(tables) != 1:
         rows = {"fileSet": {"@id": f"{config}/test-*.parquet"}}
-    told = meanings([design])
+    texts = meanings([design])
     return {
         "@type": "cr:RecordSet",
         "@id": config,
         "name": config,
         "description": f"{facts['description']} {facts['rows']} rows, in the one split, test.",
         "key": {"@id": f"{config}/id"},
-        "field": [_field(f"{config}/{each.name}", each, told[each.name], rows) for each in design_schema(design)],
+        "field": [_field(config, column, texts[column.name], rows) for column in design_schema(design)],
     }
 
 
-def _field(place: str, column: pa.Field, meaning: str, rows: Mapping[str, Any]) -> dict[str, Any]:
-    head = {"@type": "cr:Field", "@id": place, "name": column.name, "description": meaning}
+def _field(config: str, column: pa.Field, meaning: str, rows: Mapping[str, Any]) -> dict[str, Any]:
+    id_ = f"{config}/{column.name}"
+    head = {"@type": "cr:Field", "@id": id_, "name": column.name, "description": meaning}
     source = {**rows, "extract": {"column": column.name}}
     if not pa.types.is_struct(column.type):
         return {**head, "dataType": _TYPES[column.type], "source": source}
-    return {**head, "subField": [_part(place, child, source) for child in column.type]}
+    return {**head, "subField": [_subfield(id_, child, source) for child in column.type]}
 
 
-def _part(place: str, child: pa.Field, source: Mapping[str, Any]) -> dict[str, Any]:
-    """A field within a struct."""
+def _subfield(parent: str, child: pa.Field, source: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
-        "@id": f"{place}/{child.name}",
+        "@id": f"{parent}/{child.name}",
         "name": child.name,
         "dataType": _TYPES[child.type],
         "source": {**source, "transform": {"jsonPath": child.name}},

@@ -1,7 +1,7 @@
 """What changed from one release to another: rows by id, words and frames behind them, labels, columns, designs.
 
-Ids are matched in one hash table and values compared as codes of shared dictionaries, so nothing is guessed from hashes
-and no row is looked at on its own. Rows may be in any order.
+Ids are matched by hashes and then compared, values are compared as codes of shared dictionaries: no row is handled on
+its own. Rows may be in any order.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,34 +15,45 @@ import pyarrow.compute as pc
 from senseprobe.errors import ReleaseError
 from senseprobe.messages import counted, listed
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.row_diff import LabelChange, Mask, Pairs, Rows, Table, Values, Words, match, spread, turned
+from senseprobe.release.row_diff import (
+    LabelChange,
+    Mask,
+    Pairs,
+    Rows,
+    Table,
+    Values,
+    Words,
+    build_table,
+    match_rows,
+    swapped,
+)
 from senseprobe.release.schema import design_schema
-from senseprobe.release.verdicts import REJECT, Judged, Verdict, grouped
-from senseprobe.release.versions import Bump, Reason, lowest, numbers
+from senseprobe.release.verdicts import REJECT, Verdict, VerdictGroup, group_verdicts
+from senseprobe.release.versions import Bump, Reason, lowest_version, parse_version
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 FIRST = 10
-"""How many ids are named of those that were added, removed or edited."""
+"""How many ids are listed of those that were added, removed or edited."""
 
 LABELS = (
     "stereotype", "valence", "gold", "label_basis", "contested", "minimal", "target", "bias_type", "sense_type",
     "sense_key", "token_key", "lexicon", "test", "role", "word_class",
 )  # fmt: skip
-"""Columns that say what a row is taken for, beside its sentences."""
+"""Columns that label a row, beside its sentences."""
 
 _ABOUT = ("description", "expect", "levels", "accept")
-"""What a manifest says of a config beside its rows and design."""
+"""The manifest's facts of a config that are compared, beside its rows and design."""
 
 _OF_ROWS = {"slots", "columns"}
-"""Keys of a design that are told as columns."""
+"""Keys of a design that are reported as columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A release, what makes the rows of a config of it, and what reads the verdicts that its rows were filtered by."""
+    """A release, a function that makes the rows of a config, and one that reads the verdicts that filtered its rows."""
 
     manifest: Manifest
     rows: Callable[[str], Iterator[pa.RecordBatch]]
@@ -83,11 +94,11 @@ class ConfigChange:
     design: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     about: tuple[str, ...] = ()
     moved: bool = False
-    rejected: tuple[Judged, ...] = ()
-    taken_back: tuple[Judged, ...] = ()
+    rejected: tuple[VerdictGroup, ...] = ()
+    taken_back: tuple[VerdictGroup, ...] = ()
 
     def reasons(self) -> Iterator[Reason]:
-        """What in this config calls for which number."""
+        """Yield the changes of this config, each with the part of the version that has to grow for it."""
         name = self.config
         if self.before is None or self.after is None:
             bump, what = (Bump.MINOR, "new") if self.before is None else (Bump.MAJOR, "gone")
@@ -99,9 +110,9 @@ class ConfigChange:
             (self.added, Bump.MINOR, "added"),
         ):
             if count:
-                rejected = sum(each.rows for each in self.rejected) if what == "removed" else 0
-                told = f", {rejected} of them by verdicts" if rejected else ""
-                yield Reason(bump, f"{counted(count, 'row')} of {name} {what}{told}")
+                rejected = sum(group.rows for group in self.rejected) if what == "removed" else 0
+                by_verdict = f", {rejected} of them by verdicts" if rejected else ""
+                yield Reason(bump, f"{counted(count, 'row')} of {name} {what}{by_verdict}")
         if self.turned:
             yield Reason(Bump.MAJOR, f"the label of {counted(self.turned, 'row')} of {name} is turned round")
         for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
@@ -117,7 +128,7 @@ class ConfigChange:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleaseDiff:
-    """What changed from release `old` to `new` (both ``NAME@VERSION``), config by config where anything did.
+    """What changed from release `old` to `new` (both ``NAME@VERSION``); `configs` has those that changed.
 
     `contrasts` names those ``added``, ``removed`` and ``changed``; `card` the keys of the card that differ; `recipe`
     the files of the recipe.
@@ -132,16 +143,16 @@ class ReleaseDiff:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Everything that changed, in words, with what it calls for; what calls for most comes first."""
-        told = [reason for config in self.configs for reason in config.reasons()]
+        """Every change, with the part of the version that has to grow for it; the largest first."""
+        reasons = [reason for config in self.configs for reason in config.reasons()]
         for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
             if names := self.contrasts.get(key):
-                told.append(Reason(bump, f"contrasts {key}: {', '.join(names)}"))
+                reasons.append(Reason(bump, f"contrasts {key}: {', '.join(names)}"))
         if self.card:
-            told.append(Reason(Bump.PATCH, f"the card changed: {', '.join(self.card)}"))
+            reasons.append(Reason(Bump.PATCH, f"the card changed: {', '.join(self.card)}"))
         if self.recipe:
-            told.append(Reason(Bump.PATCH, f"the recipe changed: {listed(self.recipe)}"))
-        return tuple(sorted(told, key=lambda reason: -reason.bump.rank))
+            reasons.append(Reason(Bump.PATCH, f"the recipe changed: {listed(self.recipe)}"))
+        return tuple(sorted(reasons, key=lambda reason: -reason.bump.rank))
 
     @property
     def bump(self) -> Bump:
@@ -150,43 +161,43 @@ class ReleaseDiff:
 
     @property
     def version(self) -> str:
-        """The lowest version that the change calls for."""
-        return lowest(self.old.partition("@")[2], self.bump)
+        """The lowest version that the changes allow."""
+        return lowest_version(self.old.partition("@")[2], self.bump)
 
     @property
     def enough(self) -> bool | None:
         """Whether the new release's number is at least that; None where it is no later release of the same dataset."""
         (old_name, _, old), (new_name, _, new) = self.old.partition("@"), self.new.partition("@")
-        if old_name != new_name or numbers(new) <= numbers(old):
+        if old_name != new_name or parse_version(new) <= parse_version(old):
             return None
-        return numbers(new) >= numbers(self.version)
+        return parse_version(new) >= parse_version(self.version)
 
     def table(self) -> "pd.DataFrame":
-        """A pandas table with a row for each config that changed: how many rows there were and are, and what became."""
+        """Return a pandas table with a row for each config that changed, and counts of its rows."""
         import pandas as pd
 
         names = ["config", "before", "after", "added", "removed", "edited"]
-        rows = [[getattr(each, name) for name in names] for each in self.configs]
+        rows = [[getattr(change, name) for name in names] for change in self.configs]
         return pd.DataFrame(rows, columns=names).astype({"before": "Int64", "after": "Int64"})
 
     def as_dict(self) -> dict[str, Any]:
-        """The diff with the stable keys of ``--json``."""
-        told = {"bump": self.bump.value, "version": self.version, "enough": self.enough}
+        """Return the diff with the stable keys of ``--json``."""
+        result = {"bump": self.bump.value, "version": self.version, "enough": self.enough}
         reasons = [{"bump": reason.bump.value, "text": reason.text} for reason in self.reasons]
         facts = asdict(self)
-        return {"old": facts.pop("old"), "new": facts.pop("new"), **told, "reasons": reasons, **facts}
+        return {"old": facts.pop("old"), "new": facts.pop("new"), **result, "reasons": reasons, **facts}
 
 
 def _design_bump(design: Mapping[str, tuple[Any, Any]]) -> Bump:
-    """More estimands are MINOR, as every figure of the older release can still be had; any other change is MAJOR."""
+    """Return MINOR where only estimands were added, since every older figure remains; MAJOR for any other change."""
     more = set(design) == {"estimands"} and set(design["estimands"][0]) <= set(design["estimands"][1])
     return Bump.MINOR if more else Bump.MAJOR
 
 
 def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
-    """What changed from `old` to `new`; of one config, if `only` names it.
+    """Return what changed from `old` to `new`; of one config, if `only` names it.
 
-    Rows are read where the content hashes of a config differ. Raises ReleaseError where rows cannot be had, or have an
+    Rows are read where the content hashes of a config differ. Raises ReleaseError where rows cannot be read, or have an
     id twice, or where neither release has the config.
     """
     names = [only] if only else list(dict.fromkeys((*old.manifest.configs, *new.manifest.configs)))
@@ -199,7 +210,7 @@ def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
         new=new.manifest.name,
         configs=tuple(change for change in changes if next(change.reasons(), None)),
         contrasts={} if only else _contrasts(old.manifest, new.manifest),
-        card=() if only else _unlike(*(said(data["card"]) for data in (was, now))),
+        card=() if only else _unlike(*(stated_facts(data["card"]) for data in (was, now))),
         recipe=() if only else _unlike(*(_recipe(side.manifest) for side in (old, new))),
     )
 
@@ -208,25 +219,25 @@ def _unlike(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(key for key in {**was, **now} if was.get(key) != now.get(key)))
 
 
-def said(card: Mapping[str, Any]) -> dict[str, Any]:
-    """What a card says: older ones lack keys that newer ones leave empty."""
+def stated_facts(card: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a card that are not empty: older cards lack keys that newer ones leave empty."""
     return {key: value for key, value in card.items() if value}
 
 
 def _recipe(manifest: Manifest) -> dict[str, tuple[int, str]]:
-    """The files that rows are made of."""
+    """Return the files that rows are made of."""
     files = {name.partition("/"): entry for name, entry in manifest.files.items()}
     return {name: entry for (folder, _, name), entry in files.items() if folder == "recipe"}
 
 
 def _contrasts(old: Manifest, new: Manifest) -> dict[str, tuple[str, ...]]:
-    was, now = ({each.name: each for each in manifest.contrasts} for manifest in (old, new))
-    told = {
+    was, now = ({contrast.name: contrast for contrast in manifest.contrasts} for manifest in (old, new))
+    names = {
         "added": tuple(name for name in now if name not in was),
         "removed": tuple(name for name in was if name not in now),
         "changed": tuple(name for name in was if name in now and was[name] != now[name]),
     }
-    return {key: names for key, names in told.items() if names}
+    return {key: group for key, group in names.items() if group}
 
 
 def _config(name: str, old: Side, new: Side) -> ConfigChange:
@@ -237,32 +248,32 @@ def _config(name: str, old: Side, new: Side) -> ConfigChange:
         rows, first = int(old.manifest.config(name)["rows"]), {"removed": _first_of(old, name)}
         return ConfigChange(config=name, before=rows, after=None, removed=rows, first=first)
     was, now = old.manifest.config(name), new.manifest.config(name)
-    one, other = (asdict(side.manifest.design(name)) for side in (old, new))
-    unlike = [key for key in _unlike(one, other) if key not in _OF_ROWS]
-    told = [{key: facts[key] for key in _ABOUT if key in was and key in now} for facts in (was, now)]
+    old_design, new_design = (asdict(side.manifest.design(name)) for side in (old, new))
+    unlike = [key for key in _unlike(old_design, new_design) if key not in _OF_ROWS]
+    about = [{key: facts[key] for key in _ABOUT if key in was and key in now} for facts in (was, now)]
     return ConfigChange(
         config=name,
         before=int(was["rows"]),
         after=int(now["rows"]),
-        design={key: (one[key], other[key]) for key in unlike},
-        about=_unlike(*told),
+        design={key: (old_design[key], new_design[key]) for key in unlike},
+        about=_unlike(*about),
         **(_of_rows(name, old, new) if was["content"] != now["content"] else {}),
     )
 
 
 def _first_of(side: Side, name: str) -> tuple[str, ...]:
-    """The first ids of a config, of which batches may have no rows; none where it has none."""
+    """Return the first ids of a config; empty where it has no rows. Batches may be empty."""
     batch = next((batch for batch in side.rows(name) if batch.num_rows), None)
     return () if batch is None else tuple(batch["id"].slice(0, FIRST).to_pylist())
 
 
 def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
-    """What only rows can tell: the other fields of a ConfigChange."""
+    """Compare the rows; return the other fields of a ConfigChange."""
     schemas = [design_schema(side.manifest.design(name)) for side in (old, new)]
     now_types = dict(zip(schemas[1].names, schemas[1].types, strict=True))
-    shared = [each.name for each in schemas[0] if now_types.get(each.name) == each.type and each.name != "id"]
-    was, now = (spread(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
-    pairs = match(was, now)
+    shared = [column.name for column in schemas[0] if now_types.get(column.name) == column.type and column.name != "id"]
+    was, now = (build_table(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
+    pairs = match_rows(was, now)
     slots = {"frame", *old.manifest.design(name).slots, *new.manifest.design(name).slots}
     edited, values = _values(was, now, pairs, shared, slots)
     first = {
@@ -275,10 +286,10 @@ def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
         "removed": len(pairs.only_old),
         "edited": int(edited.sum()),
         "first": {key: ids for key, ids in first.items() if ids},
-        "rejected": _judged(was.ids, pairs.only_old, new.verdicts()),
-        "taken_back": _judged(now.ids, pairs.only_new, old.verdicts()),
+        "rejected": _rejected(was.ids, pairs.only_old, new.verdicts()),
+        "taken_back": _rejected(now.ids, pairs.only_new, old.verdicts()),
         "schema": _schema(*schemas),
-        "moved": pairs.moved or [each.name for each in schemas[1] if each.name in shared] != shared,
+        "moved": pairs.moved or [name for name in schemas[1].names if name in shared] != shared,
         **values,
     }
 
@@ -286,36 +297,36 @@ def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
 def _values(
     was: Table, now: Table, pairs: Pairs, shared: Sequence[str], slots: set[str]
 ) -> tuple[Mask, dict[str, Any]]:
-    """Which of the rows that both have were edited; and columns, words and labels of a ConfigChange."""
+    """Return which of the rows that both have were edited; and columns, words and labels of a ConfigChange."""
     edited = np.zeros(len(pairs.both_new), dtype=bool)
-    told: dict[str, dict[str, Any]] = {"columns": {}, "samples": {}, "words": {}, "labels": {}}
+    fields: dict[str, dict[str, Any]] = {"columns": {}, "samples": {}, "words": {}, "labels": {}}
     sentences: dict[str, Values] = {}
     for column in shared:
         values = was.compare(now, column)
         unlike = values.unlike(pairs)
         edited |= unlike
         if count := int(unlike.sum()):
-            told["columns"][column] = count
+            fields["columns"][column] = count
             if sample := values.sample(pairs, unlike):
-                told["samples"][column] = sample
+                fields["samples"][column] = sample
             if column in ("stereo", "anti"):
                 sentences[column] = values
             if column in LABELS:
-                told["labels"][column] = values.changes(pairs, unlike)
+                fields["labels"][column] = values.changes(pairs, unlike)
         if column in slots and (words := values.words()):
-            told["words"][column] = words
+            fields["words"][column] = words
     both = len(sentences) == 2
-    crossed = int(turned(sentences["stereo"], sentences["anti"], pairs).sum()) if both else 0
-    return edited, {**told, "turned": crossed}
+    crossed = int(swapped(sentences["stereo"], sentences["anti"], pairs).sum()) if both else 0
+    return edited, {**fields, "turned": crossed}
 
 
-def _judged(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[Judged, ...]:
-    """Those of the rows that the verdicts leave out."""
-    rejected = pa.array([each.id for each in verdicts.values() if each.verdict == REJECT], ids.type)
+def _rejected(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[VerdictGroup, ...]:
+    """Return those of the rows that the verdicts leave out, by rule and source."""
+    rejected = pa.array([verdict.id for verdict in verdicts.values() if verdict.verdict == REJECT], ids.type)
     if not len(rejected):
         return ()
     some = ids.take(pa.array(rows))
-    return grouped(verdicts[name] for name in some.filter(pc.is_in(some, value_set=rejected)).to_pylist())
+    return group_verdicts(verdicts[name] for name in some.filter(pc.is_in(some, value_set=rejected)).to_pylist())
 
 
 def _ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
@@ -323,10 +334,10 @@ def _ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
 
 
 def _schema(old: pa.Schema, new: pa.Schema) -> dict[str, dict[str, Any]]:
-    was, now = ({each.name: str(each.type) for each in schema} for schema in (old, new))
-    told: dict[str, dict[str, Any]] = {
+    was, now = ({column.name: str(column.type) for column in schema} for schema in (old, new))
+    columns: dict[str, dict[str, Any]] = {
         "added": {name: now[name] for name in now if name not in was},
         "removed": {name: was[name] for name in was if name not in now},
         "changed": {name: (was[name], now[name]) for name in was if name in now and was[name] != now[name]},
     }
-    return {key: names for key, names in told.items() if names}
+    return {key: group for key, group in columns.items() if group}

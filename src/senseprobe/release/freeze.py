@@ -1,4 +1,4 @@
-"""Writes a release: rows, card, recipe, manifest; beside its final name, and renamed when whole."""
+"""How a release is written: rows, recipe, documents and manifest, into a folder that gets its name when it is whole."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,21 +13,21 @@ from senseprobe.errors import ReleaseError
 from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
 from senseprobe.release.annotation_record import ANNOTATION, read_annotation
-from senseprobe.release.documents import bibliography
-from senseprobe.release.hashing import ContentHash, combine, file_sha256, held_bytes
+from senseprobe.release.documents import read_bibliography
+from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, record
-from senseprobe.release.metadata import About, Source
-from senseprobe.release.parquet import Told
+from senseprobe.release.metadata import DocumentInput, Source
+from senseprobe.release.parquet import BatchCallback
 from senseprobe.release.release import Release
 from senseprobe.release.verdicts import VERDICTS, read_verdicts
 
-Write = Callable[[Path, pa.Schema, Told], None]
-"""Writes a config's files into a folder, with the schema's metadata, and tells of its rows in order."""
+Write = Callable[[Path, pa.Schema, BatchCallback], None]
+"""Writes a config's files into a folder, with the schema's metadata, and passes its rows in order to the callback."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfigPlan:
-    """A config to be frozen: its rows, written when asked for, and what is known of them.
+    """A config to be frozen: a function that writes its rows, and the facts of them.
 
     `size` counts its rows before verdicts, as files and ranges do; `left_out` are the ids of those that are left out.
     """
@@ -49,9 +49,9 @@ class Plan:
     """A dataset to be frozen at a version.
 
     - `card`: what the authors declare; its `license` is that of the whole release.
-    - `recipe`: maps paths to bytes, and is asked after all rows were made.
-    - `watch`: hears of all rows, and may refuse them with a ReleaseError.
-    - `lists`: what the rows are made of, for the card.
+    - `recipe`: returns bytes by path; it is called after all rows were made.
+    - `watch`: is called with all rows, and may refuse them with a ReleaseError.
+    - `lists`: the word lists that the rows are made of, for the card.
     - `creation`: how the rows came about, in Markdown, where they were not made from templates.
     """
 
@@ -62,7 +62,7 @@ class Plan:
     contrasts: tuple[Contrast, ...]
     recipe: Callable[[], Mapping[str, bytes]]
     senseprobe: str
-    watch: Told = lambda rows: None
+    watch: BatchCallback = lambda rows: None
     lists: tuple[Source, ...] = ()
     creation: str = ""
 
@@ -73,10 +73,11 @@ def freeze(
     progress: Callable[[int], None] | None = None,
     approve: Callable[[Release], str | None] | None = None,
 ) -> Manifest:
-    """Write the release into `folder`, which must not exist; `progress` hears how many rows were written.
+    """Write the release into `folder`, which must not exist; `progress` is called with how many rows were written.
 
-    `approve` sees rows and recipe before the release gets its name, may refuse it with a ReleaseError, and returns what
-    its changelog says. Raises ReleaseError where the version exists or cannot be written; nothing is left behind then.
+    `approve` is called with rows and recipe before the release gets its name, may refuse it with a ReleaseError, and
+    returns the text of its changelog. Raises ReleaseError where the version exists or cannot be written, and leaves
+    nothing behind then.
     """
     with whole_release(folder, f"{plan.dataset} {plan.version}") as partial:
         return _write(plan, partial, progress or (lambda rows: None), approve or (lambda release: None))
@@ -84,7 +85,7 @@ def freeze(
 
 @contextmanager
 def whole_release(folder: Path, name: str) -> Iterator[Path]:
-    """`whole_folder` for a release, or a part of one; what goes wrong is a ReleaseError."""
+    """Yield a folder like `whole_folder`, for a release or a part of one; raise ReleaseError where that fails."""
     try:
         with whole_folder(folder) as partial:
             yield partial
@@ -105,32 +106,32 @@ def _write(
     written = {config.name: _write_rows(config, folder, marks, (plan.watch, progress)) for config in plan.configs}
     contents = {name: content for name, (content, _) in written.items()}
     write_recipe(plan, folder)
-    told = declared(plan)
+    declared = manifest_facts(plan)
     facts = {
-        **told,
+        **declared,
         "dataset": plan.dataset,
         "version": plan.version,
         "senseprobe": plan.senseprobe,
         "writer": {"pyarrow": pa.__version__},
-        "configs": {name: {**config, "content": contents[name]} for name, config in told["configs"].items()},
+        "configs": {name: {**config, "content": contents[name]} for name, config in declared["configs"].items()},
         "content": combine(contents),
         "cards": CARDS,
     }
     entries = file_entries(folder)
-    about = About(
+    about = DocumentInput(
         facts=facts,
         files=entries,
-        memory={name: held for name, (_, held) in written.items()},
+        memory={name: memory for name, (_, memory) in written.items()},
         lists=plan.lists,
-        bibliography=bibliography(folder),
+        bibliography=read_bibliography(folder),
         changelog=approve(Release(folder, _manifest(facts, entries))) or "",
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
-        **_judged(folder, plan.dataset),
+        **_read_decisions(folder, plan.dataset),
     )
     manifest = _manifest(facts, entries | _write_documents(about, folder))
     (folder / NAME).write_bytes(manifest.dump())
-    return read_manifest(folder)  # nothing is frozen that readers would refuse
+    return read_manifest(folder)  # so that nothing is frozen that readers would refuse
 
 
 def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]]) -> Manifest:
@@ -138,16 +139,20 @@ def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int |
     return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)})
 
 
-def _judged(folder: Path, dataset: str) -> dict[str, Any]:
-    """The verdicts of a release's recipe, and how they came about."""
-    place = folder / "recipe" / "templates" / dataset
-    return {"verdicts": read_verdicts(place / VERDICTS), "annotation": read_annotation(place / ANNOTATION)}
+def _read_decisions(folder: Path, dataset: str) -> dict[str, Any]:
+    """Return the verdicts of a release's recipe, and the rounds of annotation that led to them."""
+    templates = folder / "recipe" / "templates" / dataset
+    return {"verdicts": read_verdicts(templates / VERDICTS), "annotation": read_annotation(templates / ANNOTATION)}
 
 
-def _write_documents(about: About, folder: Path) -> dict[str, dict[str, int | str]]:
-    """Write what readers look at, Croissant last, which knows the hashes of the others; returns their entries."""
+def _write_documents(about: DocumentInput, folder: Path) -> dict[str, dict[str, int | str]]:
+    """Write the documents, Croissant last, which has the hashes of the others; return their entries."""
     entries: dict[str, dict[str, int | str]] = {}
-    for name, render in ((card.NAME, card.render), (citation.NAME, citation.cff), (croissant.NAME, croissant.render)):
+    for name, render in (
+        (card.NAME, card.render),
+        (citation.NAME, citation.render_cff),
+        (croissant.NAME, croissant.render),
+    ):
         path = folder / name
         path.write_bytes(render(replace(about, files={**about.files, **entries})).encode())
         entries[name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
@@ -155,7 +160,7 @@ def _write_documents(about: About, folder: Path) -> dict[str, dict[str, int | st
 
 
 def write_recipe(plan: Plan, folder: Path) -> None:
-    """Write the recipe's files below `folder`; after all rows were made."""
+    """Write the recipe's files below `folder`; all rows must have been made."""
     for path, data in plan.recipe().items():
         target = folder / "recipe" / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -163,18 +168,18 @@ def write_recipe(plan: Plan, folder: Path) -> None:
 
 
 def file_entries(folder: Path) -> dict[str, dict[str, int | str]]:
-    """Size in bytes and sha256 of every file below a folder, by path."""
+    """Return size in bytes and sha256 of every file below a folder, by path."""
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {name: {"bytes": path.stat().st_size, "sha256": file_sha256(path)} for name, path in files.items()}
 
 
 def metadata(dataset: str, version: str, card: Mapping[str, Any]) -> dict[str, str]:
-    """What every Parquet file of a release holds beside its rows."""
+    """Return the metadata of every Parquet file of a release."""
     return {"canary": card["canary"], "release": f"{dataset}@{version}"}
 
 
-def declared(plan: Plan) -> dict[str, Any]:
-    """What a manifest says of a dataset and its configs, before any row is made."""
+def manifest_facts(plan: Plan) -> dict[str, Any]:
+    """Return the manifest's facts of a dataset and its configs that need no rows."""
     return {
         "card": dict(plan.card),
         "order": [config.name for config in plan.configs],
@@ -196,18 +201,18 @@ def _facts(config: ConfigPlan) -> dict[str, Any]:
 
 
 def _write_rows(
-    config: ConfigPlan, folder: Path, marks: Mapping[str, str], hear: tuple[Told, Callable[[int], None]]
+    config: ConfigPlan, folder: Path, marks: Mapping[str, str], callbacks: tuple[BatchCallback, Callable[[int], None]]
 ) -> tuple[str, int]:
-    """Write a config's Parquet files; returns its content hash, and how many bytes its rows take in memory."""
-    (watch, progress), content, held = hear, ContentHash(config.schema), 0
+    """Write a config's Parquet files; return its content hash, and the bytes that its rows take in memory."""
+    (watch, progress), content, memory = callbacks, ContentHash(config.schema), 0
 
-    def told(group: pa.RecordBatch) -> None:
-        nonlocal held
+    def on_batch(group: pa.RecordBatch) -> None:
+        nonlocal memory
         watch(group)
         content.update(group)
-        held += held_bytes(group)
+        memory += memory_bytes(group)
         progress(group.num_rows)
 
     (folder / config.name).mkdir()
-    config.write(folder / config.name, config.schema.with_metadata(dict(marks)), told)
-    return content.hexdigest(), held
+    config.write(folder / config.name, config.schema.with_metadata(dict(marks)), on_batch)
+    return content.hexdigest(), memory

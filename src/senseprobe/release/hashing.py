@@ -1,6 +1,6 @@
 """The three identities of a release: bytes of files, logical rows, recipe. docs/content-hash.md specifies them.
 
-How many bytes rows take in memory, whatever batches they come in.
+`memory_bytes` counts how many bytes rows take in memory, which the card states.
 """
 
 import hashlib
@@ -16,23 +16,23 @@ import pyarrow.compute as pc
 from senseprobe.errors import ReleaseError
 
 ROWS_AT_ONCE = 32_768
-"""Texts are written out to be hashed, which must not take much memory beside the rows."""
+"""The rows that are hashed together: their texts are written out, which must not take much memory."""
 
 
 def file_sha256(path: Path) -> str:
-    """Sha256 of a file's bytes, as 64 hexadecimal digits."""
+    """Return the sha256 of a file's bytes, as 64 hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def combine(parts: Mapping[str, str]) -> str:
-    """One digest of named digests: sha256 over lines ``name NUL digest LF``, sorted by the bytes of the name."""
+    """Return one digest of named digests: sha256 over lines ``name NUL digest LF``, sorted by the bytes of the name."""
     lines = sorted(f"{name}\0{digest}\n".encode() for name, digest in parts.items())
     return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
 def text_type(kind: pa.DataType) -> str:
-    """The name of a column's type in the content hash; TypeError for a type that rows do not have."""
+    """Return the name of a column's type in the content hash; raise TypeError for a type that rows do not have."""
     if pa.types.is_dictionary(kind):
         return text_type(kind.value_type)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -71,30 +71,30 @@ class ContentHash:
                 stream.update(data)
 
     def hexdigest(self) -> str:
-        """The content hash, as 64 hexadecimal digits."""
+        """Return the content hash, as 64 hexadecimal digits."""
         columns = [[p, kind, *(s.hexdigest() for s in streams)] for p, (kind, streams) in self._columns.items()]
-        told: dict[str, Any] = {"columns": columns, "rows": self._rows}
-        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+        facts: dict[str, Any] = {"columns": columns, "rows": self._rows}
+        text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for each in fields:
-        path = f"{prefix}{each.name}"
-        if pa.types.is_struct(each.type):
+    for field in fields:
+        path = f"{prefix}{field.name}"
+        if pa.types.is_struct(field.type):
             yield path, "struct"
-            yield from _leaves(each.type, f"{path}.")
+            yield from _leaves(field.type, f"{path}.")
         else:
-            yield path, text_type(each.type)
+            yield path, text_type(field.type)
 
 
 def _flat(fields: Iterable[pa.Field], arrays: Iterable[pa.Array], prefix: str = "") -> Iterator[tuple[str, pa.Array]]:
-    for each, array in zip(fields, arrays, strict=True):
-        path = f"{prefix}{each.name}"
+    for field, array in zip(fields, arrays, strict=True):
+        path = f"{prefix}{field.name}"
         yield path, array
-        if pa.types.is_struct(each.type):
+        if pa.types.is_struct(field.type):
             # flatten() gives children that are null where their parent is.
-            yield from _flat(each.type, array.flatten(), f"{path}.")
+            yield from _flat(field.type, array.flatten(), f"{path}.")
 
 
 def _streams(array: pa.Array, kind: str) -> tuple[bytes, bytes, bytes]:
@@ -112,7 +112,7 @@ def _streams(array: pa.Array, kind: str) -> tuple[bytes, bytes, bytes]:
 
 
 def _text_bytes(array: pa.Array) -> bytes:
-    """The UTF-8 of all texts of a large_string array, one after another."""
+    """Return the UTF-8 of all texts of a large_string array, one after another."""
     _, offsets, data = array.buffers()
     if data is None:
         return b""
@@ -120,17 +120,17 @@ def _text_bytes(array: pa.Array) -> bytes:
     return bytes(memoryview(data)[bounds[0] : bounds[-1]])
 
 
-def held_bytes(batch: pa.RecordBatch) -> int:
-    """Bytes of the batch's values as Arrow holds them, without padding: texts with an offset of 4 bytes, flags in one.
+def memory_bytes(batch: pa.RecordBatch) -> int:
+    """Return the bytes of a batch's values in Arrow, without padding: 4 for the offset of a text, 1 for a flag.
 
-    Dictionaries count as written out, so that the sum over the batches of some rows is the same however they are cut.
+    Dictionaries count as written out, so that the sum over batches does not depend on where the rows are cut.
     """
-    return sum(_held(column) for column in batch.columns)
+    return sum(_array_bytes(column) for column in batch.columns)
 
 
-def _held(array: pa.Array) -> int:
+def _array_bytes(array: pa.Array) -> int:
     if pa.types.is_struct(array.type):
-        return sum(_held(child) for child in array.flatten())
+        return sum(_array_bytes(child) for child in array.flatten())
     if pa.types.is_boolean(array.type):
         return len(array)
     if pa.types.is_integer(array.type):

@@ -1,19 +1,19 @@
 """The licence of a release: the most restrictive of those of all that its rows are made of, where they can be one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import combinations, islice, product
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.messages import printable
+from senseprobe.messages import listed, printable
 
 MAX_CHOICES = 1_000
-"""Ways to choose one licence of each `OR`; more than these are a mistake."""
+"""The most ways to choose one licence of each `OR`; an expression with more of them is a mistake."""
 
 _ATTRIBUTION, _NONCOMMERCIAL, _ALIKE, _BOTH, _NO_CHANGE = "attribution", "noncommercial", "alike", "both", "no change"
 
-_KNOWN: Mapping[str, tuple[str, str]] = {
+_LICENCES: Mapping[str, tuple[str, str]] = {
     "CC0-1.0": ("cc0-1.0", _ATTRIBUTION),
     "PDDL-1.0": ("pddl", _ATTRIBUTION),
     "Unlicense": ("unlicense", _ATTRIBUTION),
@@ -41,29 +41,28 @@ _KNOWN: Mapping[str, tuple[str, str]] = {
     "CC-BY-NC-ND-3.0": ("cc-by-nc-nd-3.0", _NO_CHANGE),
     "CC-BY-NC-ND-4.0": ("cc-by-nc-nd-4.0", _NO_CHANGE),
 }
-"""SPDX identifiers of licences of data, from the least to the most restrictive; the Hub's name, and what is asked."""
+"""SPDX identifiers of licences of data, from the least to the most restrictive; the Hub's name, and the condition."""
 
 _LATER = {"CC-BY-SA-3.0": "CC-BY-SA-4.0", "CC-BY-NC-SA-3.0": "CC-BY-NC-SA-4.0"}
-"""Share-alike licences that allow what is made of them to bear a later version."""
-
+"""Share-alike licences that allow derived works to bear a later version."""
 
 _NO_LICENCE = {"", "none", "noassertion", "unknown", "unlicensed", "null"}
 
 
-def declared(licence: object) -> str:
-    """The licence that a card declares; empty where it has none, or a word that says so."""
+def declared_licence(licence: object) -> str:
+    """Return the licence that a card declares; empty where it has none, or a word that says so."""
     text = licence.strip() if isinstance(licence, str) else ""
     return "" if text.lower() in _NO_LICENCE else text
 
 
 def hub_name(licence: str) -> str:
-    """The Hub's name of a licence: ``other`` where it has none, ``unknown`` where there is no licence."""
-    return _KNOWN[licence][0] if licence in _KNOWN else "other" if licence else "unknown"
+    """Return the Hub's name of a licence: ``other`` where it has none, ``unknown`` where there is no licence."""
+    return _LICENCES[licence][0] if licence in _LICENCES else "other" if licence else "unknown"
 
 
 def spdx_url(licence: str) -> str:
-    """Where the text of a licence can be read; empty where the licence is no single SPDX identifier."""
-    return f"https://spdx.org/licenses/{licence}.html" if licence in _KNOWN or _is_spdx(licence) else ""
+    """Return the URL of a licence's text; empty where the licence is not a single SPDX identifier."""
+    return f"https://spdx.org/licenses/{licence}.html" if licence in _LICENCES or _is_spdx(licence) else ""
 
 
 def _is_spdx(licence: str) -> bool:
@@ -72,19 +71,19 @@ def _is_spdx(licence: str) -> bool:
 
 @cache
 def alternatives(expression: str) -> tuple[frozenset[str], ...]:
-    """The ways to meet an SPDX expression, each as identifiers that all apply.
+    """Return the ways to meet an SPDX expression: sets of identifiers that all apply.
 
-    Ways that forbid changed versions are left out: sentences made of words are one. Raises ReleaseError where none is
-    left, and where it is no expression of SPDX identifiers.
+    Ways that forbid changed versions are left out: sentences made of words are one. Raises ReleaseError where no way is
+    left, and where the text is not an expression of SPDX identifiers.
     """
-    found = {frozenset({expression})} if expression in _KNOWN else _parsed(expression)
-    usable = tuple(way for way in sorted(found, key=sorted) if not any(_asks(name) == _NO_CHANGE for name in way))
+    ways = {frozenset({expression})} if expression in _LICENCES else _parse(expression)
+    usable = tuple(way for way in sorted(ways, key=sorted) if not any(_condition(name) == _NO_CHANGE for name in way))
     if not usable:
         raise ReleaseError(f"{expression} forbids changed versions, and a release is one")
     return usable
 
 
-def _parsed(expression: str) -> set[frozenset[str]]:
+def _parse(expression: str) -> set[frozenset[str]]:
     from license_expression import ExpressionError
 
     # A LicenseRef says nothing of what is allowed.
@@ -100,18 +99,18 @@ def _parsed(expression: str) -> set[frozenset[str]]:
 
 
 def _ways(node: Any) -> set[frozenset[str]]:  # noqa: ANN401 - license_expression has no types
-    """The ways to meet a parsed expression; ReleaseError where there are more than anybody means."""
+    """Return the ways to meet a parsed expression; raise ReleaseError where there are more than MAX_CHOICES."""
     parts = [_ways(part) for part in node.args]
     if not parts:
         return {frozenset({node.render()})}
     if type(node).__name__ == "OR":
         return set().union(*parts)
-    found = {frozenset[str]()}
-    for ways in parts:
-        found = {one | other for one in found for other in ways}
-        if len(found) > MAX_CHOICES:
+    ways = {frozenset[str]()}
+    for part in parts:
+        ways = {way | addition for way in ways for addition in part}
+        if len(ways) > MAX_CHOICES:
             raise ReleaseError(f"a licence expression with more than {MAX_CHOICES} alternatives")
-    return found
+    return ways
 
 
 @cache
@@ -121,50 +120,47 @@ def _spdx() -> Any:  # noqa: ANN401 - license_expression has no types
     return get_spdx_licensing()
 
 
-def combined(licences: Mapping[str, str]) -> str:
-    """The licence of what is made of parts under these; `licences` maps the name of a part to its SPDX expression.
+def combine_licences(licences: Mapping[str, str]) -> str:
+    """Return the licence of a work made of parts; `licences` maps the name of a part to its SPDX expression.
 
     Of several licences it is the most restrictive. Raises ReleaseError, naming the parts, where one licence cannot
     cover them all: share-alike ones that differ, share-alike with non-commercial, and what senseprobe does not know.
     """
     texts = [*dict.fromkeys(licences.values())]
-    if found := _found(texts):
-        return min(found, key=_rank)
-    at_odds = next((pair for pair in combinations(texts, 2) if not _found(pair)), texts)
-    told = " and ".join(f"{text} ({_few(name for name in licences if licences[name] == text)})" for text in at_odds)
-    raise ReleaseError(f"{told} cannot be combined in one release: leave one of them out")
+    if candidates := _covering_licences(texts):
+        return min(candidates, key=_rank)
+    at_odds = next((pair for pair in combinations(texts, 2) if not _covering_licences(pair)), texts)
+    named = " and ".join(
+        f"{text} ({listed([name for name in licences if licences[name] == text])})" for text in at_odds
+    )
+    raise ReleaseError(f"{named} cannot be combined in one release: leave one of them out")
 
 
-def _found(texts: Sequence[str]) -> list[str]:
-    """The licences that could cover all of these."""
+def _covering_licences(texts: Sequence[str]) -> list[str]:
+    """Return the licences that could cover all of these expressions."""
     choices = islice(product(*map(alternatives, texts)), MAX_CHOICES)
     return [licence for choice in choices if (licence := _covering(frozenset().union(*choice)))]
 
 
 def _covering(names: frozenset[str]) -> str | None:
-    """The one licence that meets all of these; None where none does."""
+    """Return the licence that meets all of these; None where none does."""
     names = frozenset(_LATER.get(name, name) if _LATER.get(name) in names else name for name in names)
     if len(names) == 1 or not names:
         return next(iter(names), None)
-    if not names <= {*_KNOWN}:
+    if not names <= {*_LICENCES}:
         return None
-    alike = {name for name in names if _asks(name) in (_ALIKE, _BOTH)}
-    noncommercial = any(_asks(name) == _NONCOMMERCIAL for name in names)
-    if len(alike) > 1 or (noncommercial and any(_asks(name) == _ALIKE for name in alike)):
+    alike = {name for name in names if _condition(name) in (_ALIKE, _BOTH)}
+    noncommercial = any(_condition(name) == _NONCOMMERCIAL for name in names)
+    if len(alike) > 1 or (noncommercial and any(_condition(name) == _ALIKE for name in alike)):
         return None
     return max(names, key=_rank)
 
 
-def _asks(name: str) -> str:
-    if name in _KNOWN:
-        return _KNOWN[name][1]
+def _condition(name: str) -> str:
+    if name in _LICENCES:
+        return _LICENCES[name][1]
     return _NO_CHANGE if "ND" in name.split("-") else ""  # every NoDerivatives licence of every version and country
 
 
 def _rank(name: str) -> int:
-    return [*_KNOWN].index(name) if name in _KNOWN else len(_KNOWN)
-
-
-def _few(names: Iterable[str]) -> str:
-    listed = [*names]
-    return ", ".join(listed[:5]) + (f" and {len(listed) - 5} more" if len(listed) > 5 else "")
+    return [*_LICENCES].index(name) if name in _LICENCES else len(_LICENCES)

@@ -1,6 +1,6 @@
-"""The form of a manifest: which values it holds. Whoever wrote it may have meant harm, so nothing is taken on trust.
+"""`release.json`: the manifest of a release, canonical JSON with a digest of itself.
 
-`release.json`: what a release is, in canonical JSON with a digest of itself.
+Its author may mean harm, so its form and every value are checked before they are used.
 """
 
 import errno
@@ -58,17 +58,17 @@ class FileEntry(_Strict):
     sha256: Sha256
 
 
-def _readable(design: Design) -> Design:
-    """ValueError where no rows can be of a design."""
+def _checked_design(design: Design) -> Design:
+    """Return the design; raise ValueError where no rows can be of it."""
     if design.kind not in KINDS:
         raise ValueError(f"no kind of rows is called {design.kind[:80]!r}")
-    if strange := {kind for _, kind in design.columns} - {*COLUMN_TYPES}:
-        raise ValueError(f"no column is of type {min(strange)[:80]!r}")
+    if unknown := {kind for _, kind in design.columns} - {*COLUMN_TYPES}:
+        raise ValueError(f"no column is of type {min(unknown)[:80]!r}")
     return design
 
 
-def _carded(card: dict[str, Any]) -> dict[str, Any]:
-    """ValueError where a card has no canary, which is in every file of rows."""
+def _checked_card(card: dict[str, Any]) -> dict[str, Any]:
+    """Return the card; raise ValueError where it has no canary, which is in every file of rows."""
     if type(card.get("canary")) is not str:
         raise ValueError("no canary")
     return card
@@ -78,7 +78,7 @@ class _Config(_Strict):
     rows: NonNegativeInt
     expanded: NonNegativeInt = 0
     content: Sha256
-    design: Annotated[Design, AfterValidator(_readable)]
+    design: Annotated[Design, AfterValidator(_checked_design)]
     levels: dict[str, NonNegativeInt]
     description: str
     expect: dict[str, Any]
@@ -95,7 +95,7 @@ class _Manifest(_Strict):
     version: Version
     senseprobe: str
     writer: dict[str, str]
-    card: Annotated[dict[str, Any], AfterValidator(_carded)]
+    card: Annotated[dict[str, Any], AfterValidator(_checked_card)]
     cards: Annotated[int, Field(ge=3)] = 3
     order: list[Name]
     configs: dict[Name, _Config]
@@ -113,39 +113,44 @@ class _Manifest(_Strict):
         return self
 
 
-def mistake(raw: bytes) -> str | None:
-    """The first thing in which a manifest's JSON has not the form that version 1 has; None where it has."""
+def _form_error(raw: bytes) -> str | None:
+    """Return the first error in the form of a manifest's JSON; None where it has none."""
     try:
         _Manifest.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = printable(".".join(str(step) for step in first["loc"]))
-        return f"{place[:200]}: {first['msg']}" if place else first["msg"]
+        location, message = first_error(error)
+        return f"{location}: {message}" if location else message
     return None
+
+
+def first_error(error: ValidationError) -> tuple[str, str]:
+    """Return where the first value of a wrong form is (`configs.a.rows`, safe to print), and what is wrong with it."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return printable(".".join(map(str, first["loc"])))[:200], first["msg"]
 
 
 NAME = "release.json"
 SCHEMA = 3
 """Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design.
 
-3 added `expanded` to a config: its rows before verdicts. A release without such a config is of form 2, as before: who
-does not know verdicts reads it rightly, and would make too many rows from the recipe of any other.
+3 added `expanded` to a config: its rows before verdicts. A release without such a config is still of form 2, which
+versions that do not know verdicts read correctly.
 """
 
 CARDS = 3
-"""Form of the documents (card, citation, Croissant) that are written now, as a manifest records it in `cards`.
+"""Form of the documents (card, citation, Croissant) that are written now; a manifest records it in `cards`.
 
-Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant beside it. Raise it whenever one of the
-documents says something of the same manifest in other words, so that releases from before are not compared with these.
+Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant too. Raise it whenever the wording of
+one of the documents changes, so that older releases are not compared with the new wording.
 """
 
 MAX_BYTES = 8 * 2**20
-"""Room for some 50,000 files: a larger manifest is a mistake or an attack."""
+"""Enough for some 50,000 files: a larger manifest is a mistake or an attack."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A release's own account of itself.
+    """The facts of a release, as its manifest holds them.
 
     `files` maps every file but the manifest to its size in bytes and sha256; `configs` maps a config to its `rows`,
     `content` (content hash), `design` and `expect`, and where verdicts left some rows out, how many were `expanded`.
@@ -155,7 +160,7 @@ class Manifest:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> "Manifest":
-        """The manifest with these facts, given a schema version and its digest."""
+        """Return the manifest of these facts, with its schema version and digest."""
         filtered = any("expanded" in config for config in facts["configs"].values())
         data = {**facts, "schema": SCHEMA if filtered else 2}
         return cls({**data, "digest": _digest(data)})
@@ -191,46 +196,46 @@ class Manifest:
         return tuple(Contrast(**entry) for entry in self.data["contrasts"])
 
     def config(self, name: str) -> Mapping[str, Any]:
-        """Facts of a config; ReleaseError, naming those that exist, if there is no such config."""
+        """Return the facts of a config; raise ReleaseError, naming those that exist, if there is no such config."""
         if name not in self.data["configs"]:
             raise ReleaseError(f"{self.name} has no config {name!r}: {offered(name, self.configs)}")
         facts: Mapping[str, Any] = self.data["configs"][name]
         return facts
 
     def expanded(self, name: str) -> int:
-        """How many rows a config has before verdicts: ranges, and the files of its rows, are counted by these."""
+        """Return the number of a config's rows before verdicts, which ranges and the files of its rows count."""
         facts = self.config(name)
         return int(facts.get("expanded", facts["rows"]))
 
     def design(self, name: str) -> Design:
-        """What evaluation needs to know of a config."""
+        """Return what evaluation needs to know of a config."""
         return Design.from_dict(self.config(name)["design"])
 
     def dump(self) -> bytes:
-        """Canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
+        """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
         return (json.dumps(self.data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 def record(value: Design | Contrast) -> dict[str, Any]:
-    """A record as JSON holds it."""
+    """Return a record as JSON holds it."""
     return asdict(value)
 
 
 def _digest(data: Mapping[str, Any]) -> str:
-    told = {key: value for key, value in data.items() if key != "digest"}
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    facts = {key: value for key, value in data.items() if key != "digest"}
+    text = json.dumps(facts, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of the release in `folder`.
+    """Return the manifest of the release in `folder`.
 
-    Raises ReleaseError where there is none or it is of a newer form, DamagedRelease where it is not what was written.
+    Raises ReleaseError where there is none or it is of a newer form, DamagedRelease where it was changed.
     """
     raw = _read(folder / NAME)
     try:
         data = json.loads(raw)
-        # What is written otherwise than `dump` writes it (other blanks, a key twice, NaN) was not written by it.
+        # Bytes that `dump` would not write (other blanks, a key twice, NaN) are not its own.
         canonical = isinstance(data, dict) and Manifest(data).dump() == raw
     except (ValueError, RecursionError):
         raise _damaged("not JSON") from None
@@ -245,8 +250,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(
             f"{folder / NAME} is of cards of form {cards}, this senseprobe reads up to {CARDS}: upgrade it"
         )
-    if wrong := mistake(raw):
-        raise _damaged(wrong)
+    if message := _form_error(raw):
+        raise _damaged(message)
     manifest = Manifest(data)
     try:
         _ = manifest.contrasts, [manifest.design(name) for name in manifest.configs]
@@ -256,7 +261,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of a manifest; what is no plain file (a link, a pipe, a device without end) is not read."""
+    """Return the bytes of a manifest; a link, a pipe or a device without end is not read."""
     try:
         return read_plain(path, MAX_BYTES)
     except OSError as error:

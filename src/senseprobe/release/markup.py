@@ -1,6 +1,7 @@
-"""Texts of others in Markdown: as they are, whatever signs are in them, and without becoming links, tags or cells.
+"""Strangers' texts in Markdown, where they become no links, tags or cells; and YAML that every reader reads alike.
 
-Writes YAML that every reader takes alike: all texts in double quotes, since YAML 1.1 has a meaning for `no`.
+The YAML has all texts in double quotes, since `no` is false in YAML 1.1. Its bytes are compared with those of frozen
+releases, so its layout must never change.
 """
 
 import re
@@ -11,10 +12,10 @@ from senseprobe.messages import printable
 _SIGNS = re.compile(r"[\\`*_\[\]<>#|~$&@]|:(?=/)|(?<=[wW])\.")
 
 
-def code(text: str) -> str:
-    """The text as Markdown prints it between backticks.
+def code_span(text: str) -> str:
+    """Return the text as a code span of Markdown.
 
-    >>> code("engineer"), code("a`b")
+    >>> code_span("engineer"), code_span("a`b")
     ('`engineer`', '`` a`b ``')
     """
     text = printable(text)
@@ -24,10 +25,10 @@ def code(text: str) -> str:
     return f"{fence} {text} {fence}"
 
 
-def prose(text: str) -> str:
-    r"""The text in one line, with a backslash before every sign that Markdown may take for its own.
+def escape_markdown(text: str) -> str:
+    r"""Return the text in one line, with a backslash before every sign that has a meaning in Markdown.
 
-    >>> prose("<img src=x> [a](https://b)")
+    >>> escape_markdown("<img src=x> [a](https://b)")
     '\\<img src=x\\> \\[a\\](https\\://b)'
     """
     return _SIGNS.sub(r"\\\g<0>", printable(" ".join(text.split())))
@@ -36,10 +37,10 @@ def prose(text: str) -> str:
 Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
 
 
-def dump(value: Mapping[str, Value]) -> str:
-    """The mapping as block YAML, in its own order.
+def dump_yaml(value: Mapping[str, Value]) -> str:
+    """Return the mapping as block YAML, in its own order.
 
-    >>> print(dump({"language": ["no"], "configs": [{"name": "a", "rows": 2}]}), end="")
+    >>> print(dump_yaml({"language": ["no"], "configs": [{"name": "a", "rows": 2}]}), end="")
     language:
     - "no"
     configs:
@@ -49,12 +50,8 @@ def dump(value: Mapping[str, Value]) -> str:
     return "".join(f"{line}\n" for line in _mapping(value))
 
 
-def quoted(text: str) -> str:
-    r"""The text in double quotes, as both YAML 1.1 and 1.2 read it.
-
-    >>> quoted('say "no"\n')
-    '"say \\"no\\"\\U0000000A"'
-    """
+def _quoted(text: str) -> str:
+    """Return the text in double quotes, as both YAML 1.1 and 1.2 read it."""
     return '"' + "".join(_escaped(character) for character in text) + '"'
 
 
@@ -87,5 +84,5 @@ def _scalar(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return quoted(value)
+        return _quoted(value)
     return str(value) if isinstance(value, int) else "{}" if isinstance(value, Mapping) else "[]"

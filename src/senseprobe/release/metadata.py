@@ -1,11 +1,11 @@
-"""What the documents of a release (card, citation, Croissant) are made from."""
+"""The facts that the documents of a release (card, citation, Croissant) are made from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from senseprobe.release.annotation_record import Round
-from senseprobe.release.licences import declared
+from senseprobe.release.licences import declared_licence
 from senseprobe.release.verdicts import Verdict
 
 
@@ -30,7 +30,7 @@ class Author:
 
     @classmethod
     def of(cls, name: str) -> "Author":
-        """The person whose name is written ``Family, Given``; any other name is that of a group."""
+        """Read ``Family, Given`` as the name of a person; any other name is that of a group."""
         family, _, given = (part.strip() for part in name.partition(","))
         return cls(family, given) if family and given else cls(name.strip(), "")
 
@@ -39,14 +39,14 @@ class Author:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class About:
-    """A release before its documents are written.
+class DocumentInput:
+    """The facts of a release from which its documents are written.
 
     - `facts`: those of its manifest, but for its files.
     - `files`: size in bytes and sha256 of the files of rows and recipe.
     - `memory`: bytes of each config's rows in memory.
     - `creation`: how the rows came about, where they were not made from templates.
-    - `verdicts`: what was decided of single rows, by id; `left_out`: the ids of rows that they leave out, by config.
+    - `verdicts`: decisions on single rows, by id; `left_out`: the ids of rows that they leave out, by config.
     - `annotation`: the rounds in which people looked at rows.
     """
 
@@ -63,7 +63,7 @@ class About:
 
     @property
     def card(self) -> Mapping[str, Any]:
-        """What the authors declared of the dataset."""
+        """The dataset's card as its authors declared it."""
         card: Mapping[str, Any] = self.facts["card"]
         return card
 
@@ -75,23 +75,23 @@ class About:
     @property
     def licence(self) -> str:
         """The SPDX expression of the whole release; empty where it has no licence."""
-        return declared(self.card.get("license"))
+        return declared_licence(self.card.get("license"))
 
     @property
     def authors(self) -> list[Author]:
-        """Who made the dataset, each once; that need not be who wrote the paper."""
+        """Who made the dataset, without repetitions; others may have written the paper."""
         named = self.card.get("authors") or [f"{self.facts['dataset']} contributors"]
         return list(dict.fromkeys(map(Author.of, named)))
 
     def config(self, name: str) -> Mapping[str, Any]:
-        """The facts of a config."""
+        """Return the manifest's facts of a config."""
         config: Mapping[str, Any] = self.facts["configs"][name]
         return config
 
     def rows(self) -> int:
-        """Rows of all configs."""
+        """Return the number of rows of all configs."""
         return sum(int(config["rows"]) for config in self.facts["configs"].values())
 
     def tables(self, config: str) -> dict[str, Mapping[str, int | str]]:
-        """The files of a config's rows, in their order."""
+        """Return the files of a config's rows, in their order."""
         return {name: self.files[name] for name in sorted(self.files) if name.startswith(f"{config}/")}

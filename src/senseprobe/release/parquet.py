@@ -1,6 +1,6 @@
-"""A cap on memory, for reading what others wrote: a small file can be made to unfold into more than there is.
+"""The rows of releases in Parquet: written as small files with small dictionaries, and read with a cap on memory.
 
-How rows lie in Parquet: small files, small dictionaries, ids that share their beginnings.
+The cap is for strangers' files: a small one can be made to unfold into more memory than there is.
 """
 
 import os
@@ -23,86 +23,85 @@ from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.schema import loose, plain
 
-_ONE_AT_A_TIME = Lock()
-"""The limit is the whole process's: of two threads, the later would restore what the earlier had set."""
+_CAP_LOCK = Lock()
+"""The limit is the whole process's: of two threads, the later would restore the limit that the earlier had set."""
 
 
 @contextmanager
 def memory_cap(more: int) -> Iterator[None]:
-    """Within the block this process gets at most `more` bytes beside those that it has; then there is a MemoryError.
+    """Let this process take at most `more` further bytes within the block; beyond that there is a MemoryError.
 
-    The system holds the limit, on Linux; on other systems nothing does. It is for short blocks: other threads are
-    limited too, and those that want a cap wait.
+    Only Linux enforces the limit. It is for short blocks: other threads are limited too, and a second cap waits.
     """
-    if sys.platform != "linux" or not _held():
+    if sys.platform != "linux" or not _used_memory():
         yield
         return
     import resource
 
-    with _ONE_AT_A_TIME:
+    with _CAP_LOCK:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         tighter = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
-        resource.setrlimit(resource.RLIMIT_DATA, (min([_held() + more, *tighter]), hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (min([_used_memory() + more, *tighter]), hard))
         try:
             yield
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _held() -> int:
-    """Bytes of this process that its limit counts, as proc(5) has them; 0 where the system does not tell (gVisor)."""
+def _used_memory() -> int:
+    """Return the bytes of this process that its limit counts, by proc(5); 0 where the system has no figure (gVisor)."""
     import resource
 
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * resource.getpagesize()
 
 
 ROWS_PER_FILE = 262_144
-"""Also the rows of a group, of which a file has one: each group has dictionaries of its own."""
+"""Also the rows of a row group, of which a file has one: each group has its own dictionaries."""
 
 MAX_GROUP_BYTES = 2**30
 """The row group of a full file has some 80 MB; one that claims to hold more than this is not read."""
 
 MAX_FOOTER_BYTES = 2**20
-"""A footer has some 2 kB for each row group. It unfolds into records of ours when a file is opened."""
+"""A footer has some 2 kB for each row group. It unfolds into Python objects when a file is opened."""
 
 MAX_MEMORY = 2**29
-"""That a part of a file may take beside what is held already, however small the file is."""
+"""Bytes that a part of a file may take beside those that the process has, however small the file is."""
 
 ROWS_AT_ONCE = 8_192
-"""That are read at once: of rows of 60 kB each, they still fit into MAX_MEMORY."""
+"""Rows that are read at once: of 60 kB each, they still fit into MAX_MEMORY."""
 
 THREADS = min(os.cpu_count() or 1, 4)
-"""That write files, each with some 60 MB; one where somebody hears of the rows, since hashing them takes longer."""
+"""Threads that write files, each with some 60 MB; only one where the rows are hashed too, which takes longer."""
 
 _KEYS = {b"canary", b"release", b"ARROW:schema"}
-"""What a file says beside its rows; the last of them Arrow's own, in files of the first form."""
+"""The keys of a file's metadata; the last of them is Arrow's own, in files of the first form."""
 
 Batches = Iterator[pa.RecordBatch]
 Rows = Callable[[int, int], Batches]
-"""Makes the rows of a half-open range of their numbers."""
+"""Makes the rows of a half-open range of their numbers, from 0."""
 
-Told = Callable[[pa.RecordBatch], None]
+BatchCallback = Callable[[pa.RecordBatch], None]
 
 
 def file_names(size: int) -> list[str]:
-    """The names of the files of a config with so many rows, in the order of its rows."""
+    """Return the names of the files of a config of `size` rows, in the order of its rows."""
     files = files_of(size)
     return [_file_name(number, files) for number in range(files)]
 
 
 def files_of(size: int) -> int:
-    """How many files so many rows are written in."""
+    """Return how many files `size` rows are written in."""
     return -(-size // ROWS_PER_FILE)
 
 
 def rows_in_files(size: int, numbers: range) -> int:
-    """How many rows of a config of `size` rows are in the files of these numbers, which are all there."""
+    """Return how many rows of a config of `size` rows are in the files of these numbers, all of which it has."""
     short = files_of(size) * ROWS_PER_FILE - size
     return len(numbers) * ROWS_PER_FILE - (short if files_of(size) - 1 in numbers else 0)
 
 
 def is_file_name(name: str, size: int) -> bool:
-    """Whether a file of a config with so many rows is called so."""
+    """Return whether a config of `size` rows has a file of this name."""
     files, number = files_of(size), name.partition("-")[2].partition("-")[0]
     return number.isdecimal() and len(number) < 20 and int(number) < files and name == _file_name(int(number), files)
 
@@ -112,32 +111,38 @@ def _file_name(number: int, files: int) -> str:
 
 
 def write_rows(
-    folder: Path, schema: pa.Schema, size: int, rows: Rows, told: Told | None = None, only: Container[str] | None = None
+    folder: Path,
+    schema: pa.Schema,
+    size: int,
+    rows: Rows,
+    on_batch: BatchCallback | None = None,
+    only: Container[str] | None = None,
 ) -> None:
     """Write the `size` rows of a config as files of ROWS_PER_FILE into `folder`; `only` names the files to write.
 
-    `rows` makes a range of rows, in several threads at once; `told` hears of each file's, in order and in this thread.
-    Files are written side by side, and few are ahead of what was told, so that memory does not grow with size.
+    `rows` makes a range of rows, in several threads at once; `on_batch` is called with each file's, in order and in
+    this thread. Files are written side by side, and few ahead of the calls, so that memory does not grow with size.
     """
     waiting: deque[Future[pa.RecordBatch | None]] = deque()
-    threads = 1 if told else THREADS
+    threads = 1 if on_batch else THREADS
     with _tuned(), ThreadPoolExecutor(threads) as pool:
         for number, name in enumerate(file_names(size)):
             if only is None or name in only:
                 start = number * ROWS_PER_FILE
-                made = partial(rows, start, min(start + ROWS_PER_FILE, size))
-                waiting.append(pool.submit(_write_file, folder / name, schema, made, keep=told is not None))
+                make_rows = partial(rows, start, min(start + ROWS_PER_FILE, size))
+                waiting.append(pool.submit(_write_file, folder / name, schema, make_rows, keep=on_batch is not None))
             if len(waiting) > threads:
-                _tell(waiting.popleft(), told)
+                _report(waiting.popleft(), on_batch)
         while waiting:
-            _tell(waiting.popleft(), told)
+            _report(waiting.popleft(), on_batch)
 
 
 @contextmanager
 def _tuned() -> Iterator[None]:
-    """Threads that come back from Arrow wait for the interpreter no longer than its calls take: 10 to 25 % faster.
+    """Set the switch interval and the allocator for writing within the block.
 
-    Arrow's own allocator gives large blocks back at once, to ask for them again for the next file: another 10 %.
+    With a short interval, threads that return from Arrow wait less for the interpreter: 10 to 25 % faster. Arrow's own
+    allocator gives large blocks back at once, and requests them again for the next file: another 10 %.
     """
     switches, pool = sys.getswitchinterval(), pa.default_memory_pool()
     sys.setswitchinterval(0.0001)
@@ -150,16 +155,16 @@ def _tuned() -> Iterator[None]:
 
 
 def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool) -> pa.RecordBatch | None:
-    """Write one file; its rows, if they are to be kept."""
+    """Write one file; return its rows if `keep`."""
     group = _write_group(path, schema, [*rows()])
     return group if keep else None
 
 
 def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Write a file of one group of rows; the rows, as one batch."""
+    """Write a file of one group of rows; return the rows as one batch."""
     group = _joined(parts)
     coded = _coded(group, required={field.name for field in parts[0].schema if not field.nullable})
-    # Named by its bytes: pyarrow takes names for UTF-8, and those of folders need not be.
+    # Named by its bytes: pyarrow takes names as UTF-8, and those of folders need not be.
     sink = nullcontext(where) if isinstance(where, pa.NativeFile) else pa.OSFile(os.fsencode(where), "wb")
     with sink as file, _writer(file, coded.schema) as writer:
         writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
@@ -169,23 +174,23 @@ def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.
 
 
 def sample_bytes(schema: pa.Schema, rows: Batches) -> int:
-    """How many bytes a file of these rows has; nothing is written to disk. There is at least one batch of rows."""
+    """Return how many bytes a file of these rows has, at least one batch; nothing is written to disk."""
     written = pa.BufferOutputStream()
     _write_group(written, schema, [*rows])
     return int(written.getvalue().size)
 
 
-def _tell(written: Future[pa.RecordBatch | None], told: Told | None) -> None:
+def _report(written: Future[pa.RecordBatch | None], on_batch: BatchCallback | None) -> None:
     group = written.result()
-    if told and group is not None:
-        told(group)
+    if on_batch and group is not None:
+        on_batch(group)
 
 
 def _writer(where: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
-    """Texts are written from their dictionaries, so the file must not claim that readers should see dictionaries.
+    """Return a writer of texts from dictionaries, without Arrow's schema, by which readers would see dictionaries.
 
-    Numbers are few and come again in turn: compression alone makes them as small, in half the time. Ids are all
-    different: what they share are their beginnings, so each is written as what differs from the one before.
+    Numbers are few and repeat: compression alone makes them as small, in half the time. Ids are all different and share
+    their beginnings, so each is written as its difference from the one before.
     """
     return pq.ParquetWriter(
         where,
@@ -195,12 +200,12 @@ def _writer(where: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
         column_encoding={"id": "DELTA_BYTE_ARRAY"},
         store_schema=False,
         write_batch_size=ROWS_PER_FILE,
-        write_statistics=False,  # they cost more than all else, and within a group there is every word of most slots
+        write_statistics=False,  # they cost more than all else and help little: a group has every word of most slots
     )
 
 
 def _coded(group: pa.RecordBatch, required: Container[str]) -> pa.RecordBatch:
-    """The group with texts but ids as dictionaries; columns that say that they are required are written faster."""
+    """Return the group with all texts but ids as dictionaries; columns that are `required` are written faster."""
     columns = {name: _coded_column(group[name], name, required) for name in group.schema.names}
     fields = [pa.field(name, column.type, name not in required) for name, column in columns.items()]
     return pa.record_batch([*columns.values()], schema=pa.schema(fields))
@@ -213,55 +218,56 @@ def _coded_column(column: Any, name: str, required: Container[str]) -> Any:  # n
 
 
 def _parts(group: pa.RecordBatch) -> Batches:
-    """A group in parts that readers take: sentences may be long."""
+    """Yield a group in parts that readers accept: sentences may be long."""
     rows = max(group.num_rows * (MAX_GROUP_BYTES // 4) // max(group.nbytes, 1), 1)
     yield from (group.slice(start, rows) for start in range(0, group.num_rows, rows))
 
 
 def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """One batch of several, each of which has dictionaries of its own."""
+    """Return one batch of several, each of which has its own dictionaries."""
     return parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
 
 
-def read_rows(path: Path, schema: pa.Schema, shown: str, most: int, columns: Sequence[str] | None = None) -> Batches:
-    """The rows of a file, `shown` in messages; DamagedRelease where it is not Parquet of these columns.
+def read_rows(
+    path: Path, schema: pa.Schema, display_path: str, most: int, columns: Sequence[str] | None = None
+) -> Batches:
+    """Yield the rows of a file; raise DamagedRelease, naming `display_path`, where it is not Parquet of these columns.
 
-    `columns` names those to be read (default: all). Sizes and counts, of which there may be `most`, are compared with
-    what is allowed before rows are read; and what rows unfold into has a cap, since nothing that a file says of itself
-    bounds it.
+    `columns` names those to be read (default: all). Sizes and counts, `most` rows, are compared with what is allowed
+    before rows are read. The memory that rows unfold into has a cap, since no figure in the file bounds it.
     """
     if path.is_symlink() or not path.is_file():
-        raise _damaged(shown, "E402", "is no plain file" if path.exists() else "is missing")
+        raise _damaged(display_path, "E402", "is no plain file" if path.exists() else "is missing")
     try:
         with bounded_parquet(path, MAX_MEMORY) as file:
-            _check(file, schema, most, shown)
+            _check(file, schema, most, display_path)
             names = None if columns is None else [*columns]
             # Threads would need memory of their own.
             parts = file.iter_batches(ROWS_AT_ONCE, columns=names, use_threads=False)
             while (batch := _next(parts)) is not None:
                 yield batch if names is None else batch.select(names)
-            # Last: of a column that cannot be read, asking for what its file says of it would end the process.
+            # Last: reading the statistics of a column that cannot be read would end the process.
             if columns is None:
-                _check_statistics(file, shown)
+                _check_statistics(file, display_path)
     except MemoryError:
-        raise _damaged(shown, "E404", f"takes more than {MAX_MEMORY >> 20} MiB of memory to read") from None
-    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are no UTF-8
+        raise _damaged(display_path, "E404", f"takes more than {MAX_MEMORY >> 20} MiB of memory to read") from None
+    except (OSError, ValueError, pa.ArrowException) as error:  # ValueError: names that are not UTF-8
         reason = printable(str(error).partition("\n")[0])
-        raise _damaged(shown, "E404", f"cannot be read as Parquet: {reason}") from None
+        raise _damaged(display_path, "E404", f"cannot be read as Parquet: {reason}") from None
 
 
 def _next(parts: Batches) -> pa.RecordBatch | None:
     with memory_cap(MAX_MEMORY):
         if (batch := next(parts, None)) is None:
             return None
-        batch.validate(full=True)  # a column of text may hold what is no UTF-8
+        batch.validate(full=True)  # a column of text may hold bytes that are not UTF-8
         return plain(batch)
 
 
 def bounded_parquet(path: Path, memory: int) -> pq.ParquetFile:
-    """A Parquet file whose footer, a length and its mark at the end, is of a size that can be trusted.
+    """Open a Parquet file, with at most `memory` further bytes, where its footer has at most MAX_FOOTER_BYTES.
 
-    It is opened with at most so many more bytes of memory. Raises ValueError, OSError, ArrowException and MemoryError.
+    Raises ValueError, OSError, ArrowException and MemoryError.
     """
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - 8, 0))
@@ -272,47 +278,47 @@ def bounded_parquet(path: Path, memory: int) -> pq.ParquetFile:
         return pq.ParquetFile(pa.OSFile(os.fsencode(path)), pre_buffer=False, **limits)
 
 
-def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, shown: str) -> None:
-    # pandas takes columns for others where a key of its own says so.
-    if strange := sorted({*(file.metadata.metadata or {})} - _KEYS):
-        raise _damaged(shown, "E407", f"has metadata that no release has: {printable(repr(strange[0]))[:80]}")
-    # What Arrow keeps of a schema, and then reads, may hold such keys too, and types of others for a column.
+def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, display_path: str) -> None:
+    # pandas renames or converts columns where a key of its own says so.
+    if unexpected := sorted({*(file.metadata.metadata or {})} - _KEYS):
+        raise _damaged(display_path, "E407", f"has metadata that no release has: {printable(repr(unexpected[0]))[:80]}")
+    # The stored Arrow schema, which Arrow reads, may hold such keys too, and other types for a column.
     arrow = file.schema_arrow
-    inner = {key for field in arrow for each in (field, *field.flatten()) for key in each.metadata or {}}
-    if strange := sorted({*(arrow.metadata or {})} - _KEYS | inner):
-        message = f"has metadata in its Arrow schema that no release has: {printable(repr(strange[0]))[:80]}"
-        raise _damaged(shown, "E407", message)
+    inner = {key for field in arrow for part in (field, *field.flatten()) for key in part.metadata or {}}
+    if unexpected := sorted({*(arrow.metadata or {})} - _KEYS | inner):
+        message = f"has metadata in its Arrow schema that no release has: {printable(repr(unexpected[0]))[:80]}"
+        raise _damaged(display_path, "E407", message)
     if loose(arrow) != schema.remove_metadata():
-        raise _damaged(shown, "E407", "its columns are not those of the config")
+        raise _damaged(display_path, "E407", "its columns are not those of the config")
     if (rows := file.metadata.num_rows) > most:
-        raise _damaged(shown, "E405", f"has {rows - most} rows more than the manifest says")
+        raise _damaged(display_path, "E405", f"has {rows - most} rows more than the manifest says")
     groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
     if any(group.total_byte_size > MAX_GROUP_BYTES for group in groups):
-        raise _damaged(shown, "E404", f"has a row group of more than {MAX_GROUP_BYTES >> 20} MiB")
+        raise _damaged(display_path, "E404", f"has a row group of more than {MAX_GROUP_BYTES >> 20} MiB")
 
 
-def _check_statistics(file: pq.ParquetFile, shown: str) -> None:
-    """Raise DamagedRelease where a file tells readers otherwise than its rows which of them they may skip.
+def _check_statistics(file: pq.ParquetFile, display_path: str) -> None:
+    """Raise DamagedRelease where the statistics of a file are not those of its rows, so that readers would skip rows.
 
     Files of the first form have the least and the greatest value of each column, and how many are null. No release has
-    indexes of pages or Bloom filters, which are not compared.
+    indexes of pages or Bloom filters, so a file with these is damaged.
     """
     for number in range(file.num_row_groups):
         group = file.metadata.row_group(number)
         columns = [group.column(index) for index in range(group.num_columns)]
-        # Of a column of another type than the schema's, asking for its statistics would end the process.
+        # Reading the statistics of a column whose type is not the schema's would end the process.
         types = [file.schema.column(index).physical_type for index in range(group.num_columns)]
         if [column.physical_type for column in columns] != types:
-            raise _damaged(shown, "E407", "has a column of another type than its schema says")
+            raise _damaged(display_path, "E407", "has a column of another type than its schema says")
         if any(c.has_column_index or getattr(c, "bloom_filter_offset", None) is not None for c in columns):
-            raise _damaged(shown, "E407", "has an index of its values, as no release has")
+            raise _damaged(display_path, "E407", "has an index of its values, as no release has")
         stated = {c.path_in_schema: _stated(c.statistics) for c in columns if c.is_stats_set}
-        found = _ranges(file, number) if stated else {}
+        actual = _ranges(file, number) if stated else {}
         for name, facts in stated.items():
-            ranges = found.get(name)  # None: of a column that there is not
+            ranges = actual.get(name)  # None: there is no such column
             if ranges is None or any(fact not in (None, own) for fact, own in zip(facts, ranges, strict=True)):
                 message = f"its statistics of {printable(name)} are not those of its rows, so readers would skip rows"
-                raise _damaged(shown, "E407", message)
+                raise _damaged(display_path, "E407", message)
 
 
 def _stated(statistics: Any) -> tuple[object, ...]:  # noqa: ANN401 - Arrow's statistics have no types

@@ -1,4 +1,4 @@
-"""Opens a release: its manifest, and the rows of its configs."""
+"""A release in a folder: its manifest, and the rows of its configs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from senseprobe.release.schema import design_schema
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from datasets import Dataset
     from numpy.typing import NDArray
 
 
@@ -32,23 +33,24 @@ class Release:
         return self.manifest.configs
 
     def design(self, config: str) -> Design:
-        """What evaluation needs to know of a config; ReleaseError if there is no such config."""
+        """Return what evaluation needs to know of a config; raise ReleaseError if there is no such config."""
         return self.manifest.design(config)
 
     def files(self, config: str) -> list[Path]:
-        """The Parquet files of a config, in the order of its rows."""
+        """Return the Parquet files of a config, in the order of its rows."""
         return [self.folder / name for name in sorted(self.manifest.files) if name.startswith(f"{config}/")]
 
     def keeps(self, config: str) -> bool:
-        """Whether rows of a config are there, as far as it has any: large releases keep manifest and recipe."""
+        """Return whether the rows of a config are there, if it has any: large releases ship without them."""
         files = self.files(config)
         return not files or any(path.exists() or path.is_symlink() for path in files)
 
     def batches(self, config: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of a config; DamagedRelease where a file is not Parquet of the right columns, or has too many rows.
+        """Yield the rows of a config.
 
         `columns` names those to be read (default: all). Counts and sizes are compared with what is allowed before rows
-        are read. ReleaseError where it keeps no rows.
+        are read. Raises DamagedRelease where a file is not Parquet of the right columns, or has too many rows, and
+        ReleaseError where the release keeps no rows.
         """
         schema, left = design_schema(self.design(config)), int(self.manifest.config(config)["rows"])
         if not self.keeps(config):
@@ -58,27 +60,48 @@ class Release:
             for batch in read_rows(path, schema, path.relative_to(self.folder).as_posix(), left, columns):
                 left -= batch.num_rows
                 yield batch
-            pa.default_memory_pool().release_unused()  # else what one file unfolded into stays with the process
+            pa.default_memory_pool().release_unused()  # else the process keeps the memory of every file
 
     def table(self, config: str, *, spans: bool = True, rows: "NDArray[np.int64] | None" = None) -> "pd.DataFrame":
-        """The rows of a config as a pandas table, indexed by row number (from 0).
+        """Return the rows of a config as a pandas table, indexed by row number (from 0).
 
-        Spans become Python objects, which for two million rows take a gigabyte: they may be left out. `rows` are the
-        numbers, ascending, of the rows to be kept (default: all); no other row is held longer than its batch.
+        `spans` says whether spans are read: they become Python objects, a gigabyte for two million rows. `rows` are the
+        numbers, ascending, of the rows to return (default: all); no other row stays in memory longer than its batch.
         """
         columns = design_schema(self.design(config))
         schema = pa.schema([column for column in columns if spans or not pa.types.is_struct(column.type)])
         if rows is None:
             whole: pd.DataFrame = pa.Table.from_batches(self.batches(config, schema.names), schema).to_pandas()
             return whole
-        # One column after the other: a reader holds a whole page, 262,144 values, of each column that it reads.
+        # Column by column: a reader holds a whole page, 262,144 values, of each column that it reads.
         parts = (pa.Table.from_batches(_only(self.batches(config, [c.name]), rows), pa.schema([c])) for c in schema)
         some: pd.DataFrame = pa.table([part.column(0) for part in parts], schema).to_pandas()
         return some.set_axis(rows)
 
+    def to_pandas(self, config: str) -> "pd.DataFrame":
+        """Return the rows of a config as a pandas table, indexed by row number (from 0)."""
+        return self.table(config)
+
+    def to_datasets(self) -> "dict[str, Dataset]":
+        """Return each config as a `datasets.Dataset`; raises as `batches` does."""
+        from datasets import Dataset
+
+        schemas = {config: design_schema(self.design(config)) for config in self.configs}
+        return {config: Dataset(pa.Table.from_batches(self.batches(config), schemas[config])) for config in schemas}
+
+    @property
+    def designs(self) -> dict[str, Design]:
+        """The design of each config."""
+        return {config: self.design(config) for config in self.configs}
+
+    def __repr__(self) -> str:
+        """Return name, size and place in a line."""
+        rows = sum(int(self.manifest.config(config)["rows"]) for config in self.configs)
+        return f"<Release {self.manifest.name}: {rows:,} rows in {len(self.configs)} configs, {self.folder}>"
+
 
 def _only(batches: Iterable[pa.RecordBatch], rows: "NDArray[np.int64]") -> Iterator[pa.RecordBatch]:
-    """Some rows of the batches: those of these numbers, which ascend."""
+    """Yield the rows of these numbers, which ascend."""
     start = 0
     for batch in batches:
         first, last = rows.searchsorted([start, start + batch.num_rows])
@@ -88,5 +111,5 @@ def _only(batches: Iterable[pa.RecordBatch], rows: "NDArray[np.int64]") -> Itera
 
 
 def open_release(folder: Path) -> Release:
-    """The release in `folder`, unverified; ReleaseError where there is none."""
+    """Return the release in `folder`, unverified; raise ReleaseError where there is none."""
     return Release(folder, read_manifest(folder))

@@ -1,16 +1,14 @@
-"""Whether what is to be written fits: its rows, the bytes that they take, and the free space where they go.
-
-Makes again the rows of a release that keeps only manifest and recipe.
+"""Rows of a release that ships only manifest and recipe are made again, if there is space for them.
 
 Two versions of pyarrow write the same rows as different bytes, so restored files may differ from those that were
-frozen. Their rows may not: each config is held against its content hash before its folder gets its name.
+frozen. Their rows may not: each config is compared with its content hash before its folder gets its name.
 """
 
 import json
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,12 +27,12 @@ from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
 MOST_ROWS = 10**9
-"""Rows that are written without being forced to: some 5 GB of Parquet, and an hour."""
+"""The most rows that are written without `force`: some 5 GB of Parquet, and an hour."""
 
 SAMPLE_ROWS = 16_384
 """Rows of a config that are expanded and written in memory, to estimate the bytes of all of them."""
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,22 +48,22 @@ class Size:
     @property
     def free(self) -> int:
         """Bytes that may still be written where the folder is, or will be."""
-        there = next(path for path in (self.folder, *self.folder.absolute().parents) if path.is_dir())
-        return shutil.disk_usage(there).free
+        existing = next(path for path in (self.folder, *self.folder.absolute().parents) if path.is_dir())
+        return shutil.disk_usage(existing).free
 
     def __str__(self) -> str:
         kind = "an estimated " if self.estimated else ""
         free = f"{sized(self.free)} are free in {self.folder.parent}"
         return f"{self.name}: {counted(self.rows, 'row')}, {kind}{sized(self.bytes)}; {free}"
 
-    def check(self, *, force: bool = False, say: Say | None = None) -> None:
-        """State the size to `say`; raise ReleaseError where there are too many rows or bytes, unless `force`."""
+    def check(self, *, force: bool = False, notify: Notify | None = None) -> None:
+        """Pass the size as text to `notify`; raise ReleaseError for too many rows or bytes, unless `force`."""
         reasons = [f"these are more than {MOST_ROWS:,} rows"] if self.rows > MOST_ROWS else []
         reasons += ["they would not fit"] if self.bytes > self.free else []
         if reasons and not force:
             raise ReleaseError(f"{self}: {' and '.join(reasons)}; nothing was written (--force writes all the same)")
-        if say is not None:
-            say(str(self))
+        if notify is not None:
+            notify(str(self))
 
 
 def estimate_bytes(configs: Mapping[str, tuple[Rows, pa.Schema]], sizes: Mapping[str, int]) -> int:
@@ -81,7 +79,7 @@ def estimate_bytes(configs: Mapping[str, tuple[Rows, pa.Schema]], sizes: Mapping
 
 
 RESTORED = "restored.json"
-"""Where a release notes the bytes of files that were restored and are not those that were frozen."""
+"""The file with size and sha256 of restored files whose bytes are not those that were frozen."""
 
 
 class _Restored(BaseModel):
@@ -97,89 +95,87 @@ def restore_rows(
     progress: Callable[[int], None] | None = None,
     *,
     force: bool = False,
-    say: Say | None = None,
+    notify: Notify | None = None,
 ) -> Release:
-    """Make the configs that `target` lacks; a run that was interrupted goes on with the next config.
+    """Make the configs that `target` lacks; an interrupted run goes on with the next config.
 
-    `rows_of` maps a recipe's folder to what makes the rows of each config; `progress` hears how many were written.
-    Raises DamagedRelease where the recipe is not what was frozen, or makes other rows, and ReleaseError, also where
-    another process restores the same release there: two would lose what the other notes of its files.
+    `rows_of` returns for a recipe's folder the function that makes the rows of each config; `progress` is called with
+    how many were written, `notify` with the size. Raises DamagedRelease where the recipe is not what was frozen, or
+    makes other rows, and ReleaseError where the rows do not fit, cannot be written, or another process restores the
+    same release there: each would overwrite the other's notes of its files.
     """
     if findings := recipe_damage(release):
         raise DamagedRelease(findings)
+    manifest, restored = release.manifest, Release(target, release.manifest)
+    with _lock(target, manifest.name):
+        if target.resolve() != release.folder.resolve():
+            _copy_all_but_rows(release, target)
+        away = [config for config in manifest.configs if not _has_rows(target, config, manifest)]
+        if away:
+            _size(target, manifest, away).check(force=force, notify=notify)
+        rows = rows_of(target / "recipe")
+        for config in away:
+            _restore(restored, config, rows.get(config), progress or (lambda n: None))
+            _note(target, config, manifest)
+    return restored
+
+
+@contextmanager
+def _lock(target: Path, name: str) -> Iterator[None]:
     try:
         with locked(target):
-            return _restore_missing(release, target, rows_of, progress or (lambda n: None), force=force, say=say)
+            yield
     except BlockingIOError as error:
-        name, advice = release.manifest.name, "wait for it to end, and run again to see that all rows are there"
+        advice = "wait for it to end, and run again to see that all rows are there"
         raise ReleaseError(f"another process is restoring {name} in {target}: {advice}") from error
 
 
-def _restore_missing(
-    release: Release,
-    target: Path,
-    rows_of: Callable[[Path], Mapping[str, Rows]],
-    progress: Callable[[int], None],
-    *,
-    force: bool,
-    say: Say | None,
-) -> Release:
+def _copy_all_but_rows(release: Release, target: Path) -> None:
     manifest = release.manifest
-    if target.resolve() != release.folder.resolve():
-        if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
-            raise ReleaseError(f"{target} holds another release: nothing was changed")
-        for name in (*_kept(manifest), NAME):
-            write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
-    there = {config: _there(target, config, manifest) for config in manifest.configs}
-    away = [name for name, whole in there.items() if not whole]
-    if away:
-        _size(target, manifest, away).check(force=force, say=say)
-    rows = rows_of(target / "recipe")
-    for config in away:
-        _restore(Release(target, manifest), config, rows.get(config), progress)
-        _note(target, config, manifest)
-    return Release(target, manifest)
+    if (target / NAME).exists() and (target / NAME).read_bytes() != manifest.dump():
+        raise ReleaseError(f"{target} holds another release: nothing was changed")
+    for name in (*_files_without_rows(manifest), NAME):
+        write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
 
 
 def _size(target: Path, manifest: Manifest, configs: Collection[str]) -> Size:
-    """What some configs take, as the manifest says."""
     files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in configs]
     rows = sum(manifest.expanded(config) for config in configs)
     return Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
 
 
-def _there(target: Path, config: str, manifest: Manifest) -> bool:
-    """Whether the files of a config are there; an empty folder is removed.
+def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:
+    """Return whether the files of a config are there; remove its folder if it is empty.
 
-    DamagedRelease where they are not what was frozen or restored, and ReleaseError where there are only some of them.
+    Raises DamagedRelease where they are not what was frozen or restored, and ReleaseError where some are missing.
     """
     folder, rows = target / config, manifest.expanded(config)
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if folder.is_dir() and not names and rows:
         folder.rmdir()
     frozen = sorted(name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/"))
-    made = len(names) == files_of(rows) and all(is_file_name(name, rows) for name in names)
-    if names and names != frozen and not made:
+    is_complete = len(names) == files_of(rows) and all(is_file_name(name, rows) for name in names)
+    if names and names != frozen and not is_complete:
         raise ReleaseError(f"{folder} does not hold the files of its rows: remove it, and restore them again")
     noted = read_restored(target, manifest)
     for name in (f"{config}/{name}" for name in names):
-        wanted = [entry for entry in (manifest.files.get(name), noted.get(name)) if entry]
-        found = [difference(target, name, *entry) for entry in wanted]
-        if all(found) and (told := next(iter(found), ("E403", "is not part of the release"))):
-            raise DamagedRelease([Finding(path=name, code=told[0], message=told[1], hint="remove the folder first")])
+        entries = [entry for entry in (manifest.files.get(name), noted.get(name)) if entry]
+        findings = [file_finding(target, name, *entry) for entry in entries]
+        if all(findings):
+            unlisted = Finding(path=name, code="E403", message="is not part of the release")
+            first = next(filter(None, findings), unlisted)
+            raise DamagedRelease([replace(first, hint="remove the folder first")])
     return folder.is_dir()
 
 
-def _kept(manifest: Manifest) -> list[str]:
-    """The files that are no rows."""
+def _files_without_rows(manifest: Manifest) -> list[str]:
     return [name for name in manifest.files if name.partition("/")[0] not in manifest.configs]
 
 
 def recipe_damage(release: Release) -> list[Finding]:
-    """Every file beside the rows that is not what was frozen."""
-    kept = {name: release.manifest.files[name] for name in sorted(_kept(release.manifest))}
-    told = {name: difference(release.folder, name, *entry) for name, entry in kept.items()}
-    return [Finding(path=name, code=found[0], message=found[1]) for name, found in told.items() if found]
+    """Return a finding for every file beside the rows that is not what was frozen."""
+    files, names = release.manifest.files, sorted(_files_without_rows(release.manifest))
+    return [finding for name in names if (finding := file_finding(release.folder, name, *files[name]))]
 
 
 def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
@@ -188,14 +184,14 @@ def _restore(release: Release, config: str, rows: Rows | None, progress: Callabl
     schema, size = design_schema(release.design(config)), manifest.expanded(config)
     content = ContentHash(schema)
     try:
-        next(rows(size, size) if rows else iter(()), None)  # makes nothing, however many rows a forger tells of
+        next(rows(size, size) if rows else iter(()), None)  # makes nothing, however many rows a forged manifest states
     except ValueError:
         message = f"the recipe makes fewer than the {size} rows that the manifest tells of"
         raise DamagedRelease([Finding(path=config, code="E408", message=message)]) from None
     with _new_folder(release.folder / config) as folder:
         if rows is not None:
-            tell = partial(_tell, content, progress)
-            write_rows(folder, schema.with_metadata(marks), size, rows, tell)
+            on_batch = partial(_on_batch, content, progress)
+            write_rows(folder, schema.with_metadata(marks), size, rows, on_batch)
         if content.hexdigest() != facts["content"]:
             message = "the recipe makes other rows than were frozen: `senseprobe verify --rebuild` says which"
             raise DamagedRelease([Finding(path=config, code="E408", message=message)])
@@ -203,7 +199,7 @@ def _restore(release: Release, config: str, rows: Rows | None, progress: Callabl
 
 @contextmanager
 def _new_folder(final: Path) -> Iterator[Path]:
-    """The folder of a config to fill; ReleaseError where somebody else has made it meanwhile."""
+    """Yield the folder of a config to fill; raise ReleaseError where another process has made it meanwhile."""
     try:
         with whole_release(final, final.name) as folder:
             yield folder
@@ -214,47 +210,51 @@ def _new_folder(final: Path) -> Iterator[Path]:
         raise ReleaseError(message) from error
 
 
-def _tell(content: ContentHash, progress: Callable[[int], None], group: pa.RecordBatch) -> None:
+def _on_batch(content: ContentHash, progress: Callable[[int], None], group: pa.RecordBatch) -> None:
     content.update(group)
     progress(group.num_rows)
 
 
 def _note(folder: Path, config: str, manifest: Manifest) -> None:
-    """Note the bytes of the files just made that are not those that were frozen, beside what was noted before."""
+    """Add to the notes the files just made whose bytes are not those that were frozen."""
     noted = {name: {"bytes": size, "sha256": sha} for name, (size, sha) in read_restored(folder, manifest).items()}
-    made = {f"{config}/{name}": entry for name, entry in file_entries(folder / config).items()}
-    other = {name: e for name, e in made.items() if (e["bytes"], e["sha256"]) != manifest.files.get(name)}
+    entries = {f"{config}/{name}": entry for name, entry in file_entries(folder / config).items()}
+    other = {name: e for name, e in entries.items() if (e["bytes"], e["sha256"]) != manifest.files.get(name)}
     if other:
         text = json.dumps({"files": {**noted, **other}}, indent=2, sort_keys=True) + "\n"
         write_whole(folder / RESTORED, text.encode(), follow=False)
 
 
 def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]]:
-    """Size and sha256 of the restored files of rows, by path; what is no note of ours is as if it were not there."""
+    """Return size and sha256 of the restored files of rows, by path; empty where the notes are not of our form."""
     path = folder / RESTORED
     try:
         noted = _Restored.model_validate_json(read_plain(path, MAX_BYTES))
     except (OSError, ValidationError):
         return {}
-    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if _of_rows(name, manifest)}
+    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if _holds_rows(name, manifest)}
 
 
-def _of_rows(name: str, manifest: Manifest) -> bool:
-    """Whether a file is one of those that a config's rows are written in."""
+def _holds_rows(name: str, manifest: Manifest) -> bool:
     config, _, file = name.partition("/")
     return config in manifest.configs and is_file_name(file, manifest.expanded(config))
 
 
-def difference(folder: Path, name: str, size: int, sha256: str) -> tuple[str, str] | None:
-    """Code and message where a file is not there, no plain file, or not of this size and sha256."""
+def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | None:
+    """Return a finding where a file is missing, not a plain file, or not of this size and sha256; else None."""
     path = folder / name
     # A link on the way would lead out of the folder.
     below = [path, *path.parents][: name.count("/") + 1]
     if any(part.is_symlink() for part in below) or not path.is_file():
-        return "E402", "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+        message = "is no plain file" if path.exists() or path.is_symlink() else "is missing"
+        return Finding(path=name, code="E402", message=message)
     try:
-        if (found := path.stat().st_size) != size:
-            return "E404", f"has {found} bytes, the manifest says {size}"
-        return None if file_sha256(path) == sha256 else ("E404", "differs from what was frozen (sha256)")
+        if (actual := path.stat().st_size) != size:
+            message = f"has {actual} bytes, the manifest says {size}"
+        elif file_sha256(path) != sha256:
+            message = "differs from what was frozen (sha256)"
+        else:
+            return None
     except OSError as error:
-        return "E404", f"cannot be read ({error.strerror})"
+        message = f"cannot be read ({error.strerror})"
+    return Finding(path=name, code="E404", message=message)

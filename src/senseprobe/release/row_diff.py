@@ -13,13 +13,13 @@ from senseprobe.errors import ReleaseError
 from senseprobe.messages import printable
 
 AT_ONCE = 65_536
-"""Rows whose ids are looked at together."""
+"""Rows whose ids are compared together."""
 
 LONGEST = 1_000
 """Bytes of an id; ids are words and a few dots."""
 
 MOST = 100
-"""How many kinds of label changes are told of a column."""
+"""How many kinds of label changes are reported of a column."""
 
 Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]
@@ -38,7 +38,7 @@ class LabelChange:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words that only one of two releases has, with how many of its rows hold each; those of the most rows first."""
+    """Words that only one of two releases has, with the number of its rows that hold each; the most frequent first."""
 
     appeared: dict[str, int]
     vanished: dict[str, int]
@@ -53,14 +53,14 @@ class Table:
     columns: dict[str, dict[str, list[pa.DictionaryArray]]]
 
     def compare(self, other: "Table", name: str) -> "Values":
-        """A column of both, which both then no longer hold."""
+        """Remove a column from both tables and return its values."""
         old, new = self.columns.pop(name, {}), other.columns.pop(name, {})
         leaves = dict.fromkeys((*old, *new))
         return Values([_codes(old.get(leaf, []), new.get(leaf, [])) for leaf in leaves])
 
 
-def spread(batches: Iterable[pa.RecordBatch], names: Sequence[str], shown: str) -> Table:
-    """A table of some columns; ReleaseError, which names the release as `shown`, where ids are no ids."""
+def build_table(batches: Iterable[pa.RecordBatch], names: Sequence[str], label: str) -> Table:
+    """Return a table of some columns; raise ReleaseError, naming the `label`, where an id is missing or there twice."""
     ids: list[pa.Array] = []
     columns: dict[str, dict[str, list[pa.DictionaryArray]]] = {}
     for batch in batches:
@@ -70,34 +70,34 @@ def spread(batches: Iterable[pa.RecordBatch], names: Sequence[str], shown: str) 
                 columns.setdefault(name, {}).setdefault(leaf, []).append(array.dictionary_encode())
     whole = pa.concat_arrays(ids) if ids else pa.array([], pa.large_string())
     hashes = _hashes(whole)
-    _check(whole, hashes, shown)
+    _check_ids(whole, hashes, label)
     return Table(whole, hashes, columns)
 
 
 def _leaves(array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
-    """The array itself; of a struct whether there is one, and its fields."""
+    """Yield the array itself; of a struct whether each value is one, and its fields."""
     if not pa.types.is_struct(array.type):
         yield "", array
         return
     yield "", pc.is_valid(array)
-    yield from zip([each.name for each in array.type], array.flatten(), strict=True)
+    yield from zip([field.name for field in array.type], array.flatten(), strict=True)
 
 
-def _check(ids: pa.Array, hashes: Hashes | None, shown: str) -> None:
+def _check_ids(ids: pa.Array, hashes: Hashes | None, label: str) -> None:
     if ids.null_count:
-        raise ReleaseError(f"{shown} has rows without an id")
+        raise ReleaseError(f"{label} has rows without an id")
     if hashes is not None and (np.diff(np.sort(hashes)) != 0).all():
         return  # what has another hash is another id
     counts = pc.value_counts(ids)
     if len(twice := counts.filter(pc.greater(counts.field("counts"), 1))):
         name = printable(twice[0]["values"].as_py())[:200]
-        raise ReleaseError(f"{shown} has the id {name} in more than one row")
+        raise ReleaseError(f"{label} has the id {name} in more than one row")
 
 
 def _hashes(ids: pa.Array) -> Hashes | None:
-    """A number for each id, which is the sum of its bytes, each times a number that goes with its place.
+    """Return a hash of each id: the sum of its bytes, each times a random weight of its position.
 
-    Ids of the same number may differ: whoever uses it has to look. None where there are longer ids than anybody writes.
+    Different ids may have the same hash, so callers compare the ids. None where an id is longer than LONGEST.
     """
     _, offsets, data = ids.buffers()
     bounds = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
@@ -111,16 +111,16 @@ def _hashes(ids: pa.Array) -> Hashes | None:
 
 def _sums(text: NDArray[np.uint8], bounds: NDArray[np.int64], weights: Hashes) -> Hashes:
     first, lengths = bounds[0], np.diff(bounds)
-    places = np.arange(bounds[-1] - first) - np.repeat(bounds[:-1] - first, lengths)
-    sums = np.zeros(len(places) + 1, dtype=np.uint64)
-    np.cumsum(weights[places] * (text[first : bounds[-1]].astype(np.uint64) + np.uint64(1)), out=sums[1:])
+    positions = np.arange(bounds[-1] - first) - np.repeat(bounds[:-1] - first, lengths)
+    sums = np.zeros(len(positions) + 1, dtype=np.uint64)
+    np.cumsum(weights[positions] * (text[first : bounds[-1]].astype(np.uint64) + np.uint64(1)), out=sums[1:])
     ends: Hashes = sums[bounds - first]
     return np.diff(ends)
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Where the rows are that both tables have, in the order of the newer one, and which rows only one has."""
+    """The rows that both tables have, in the order of the newer one, and the rows that only one has."""
 
     both_old: Rows
     both_new: Rows
@@ -133,37 +133,37 @@ class Pairs:
         return bool((np.diff(self.both_old) < 0).any())
 
 
-def match(old: Table, new: Table) -> Pairs:
+def match_rows(old: Table, new: Table) -> Pairs:
     """Match two tables by their ids, each of which has every id once."""
-    found = _found(old, new)
-    if found is None:
-        found = pc.index_in(new.ids, value_set=old.ids).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    both = np.flatnonzero(found >= 0)
+    matches = _match_hashes(old, new)
+    if matches is None:
+        matches = pc.index_in(new.ids, value_set=old.ids).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    both = np.flatnonzero(matches >= 0)
     alone = np.ones(len(old.ids), dtype=bool)
-    alone[found[both]] = False
-    return Pairs(found[both], both, np.flatnonzero(alone), np.flatnonzero(found < 0))
+    alone[matches[both]] = False
+    return Pairs(matches[both], both, np.flatnonzero(alone), np.flatnonzero(matches < 0))
 
 
-def _found(old: Table, new: Table) -> Rows | None:
-    """For each row of `new` the row of `old` with its id, or -1; None where hashes cannot tell."""
+def _match_hashes(old: Table, new: Table) -> Rows | None:
+    """Return for each row of `new` the row of `old` with its id, or -1; None where hashes do not decide it."""
     if old.hashes is None or new.hashes is None:
         return None
     by_old, by_new = np.argsort(old.hashes), np.argsort(new.hashes)
-    ranked, asked = old.hashes[by_old], new.hashes[by_new]  # a search in order stays in the processor's cache
-    at = np.searchsorted(ranked, asked)
-    there = at < len(ranked)
-    there[there] = ranked[at[there]] == asked[there]
-    found = np.full(len(asked), -1, dtype=np.int64)
-    found[by_new[there]] = by_old[at[there]]
-    rows = np.flatnonzero(found >= 0)
+    ranked, queries = old.hashes[by_old], new.hashes[by_new]  # a search in order stays in the processor's cache
+    at = np.searchsorted(ranked, queries)
+    matched = at < len(ranked)
+    matched[matched] = ranked[at[matched]] == queries[matched]
+    matches = np.full(len(queries), -1, dtype=np.int64)
+    matches[by_new[matched]] = by_old[at[matched]]
+    rows = np.flatnonzero(matches >= 0)
     for some in (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)):
-        if not old.ids.take(pa.array(found[some])).equals(new.ids.take(pa.array(some))):
+        if not old.ids.take(pa.array(matches[some])).equals(new.ids.take(pa.array(some))):
             return None
-    return found
+    return matches
 
 
 def _codes(old: list[pa.DictionaryArray], new: list[pa.DictionaryArray]) -> tuple[Codes, Codes, pa.Array]:
-    """The values of both as numbers in one dictionary, which is returned too; -1 where there is none."""
+    """Return the values of both as codes of one dictionary, and the dictionary; -1 where there is no value."""
     if not old and not new:
         return np.empty(0, np.int32), np.empty(0, np.int32), pa.array([], pa.string())
     chunks = pa.chunked_array([*old, *new]).unify_dictionaries().chunks
@@ -175,19 +175,19 @@ def _codes(old: list[pa.DictionaryArray], new: list[pa.DictionaryArray]) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A column of two tables: for each field of it the numbers of both, and what they stand for."""
+    """A column of two tables: for each field of it the codes of both, and their dictionary."""
 
     leaves: list[tuple[Codes, Codes, pa.Array]]
 
     def unlike(self, pairs: Pairs) -> Mask:
-        """In which of the rows that both have the values differ."""
+        """Return in which of the rows that both tables have the values differ."""
         unlike = np.zeros(len(pairs.both_new), dtype=bool)
         for old, new, _ in self.leaves:
             unlike |= old[pairs.both_old] != new[pairs.both_new]
         return unlike
 
     def changes(self, pairs: Pairs, unlike: Mask) -> tuple[LabelChange, ...]:
-        """From what to what the values changed, in how many rows; the most frequent of them first."""
+        """Count the changes from one value to another; the most frequent first."""
         old, new, words = self.leaves[0]
         size = len(words) + 1
         was, now = old[pairs.both_old][unlike] + 1, new[pairs.both_new][unlike] + 1
@@ -197,7 +197,7 @@ class Values:
         return tuple(LabelChange(values[kinds[n] // size], values[kinds[n] % size], int(counts[n])) for n in most)
 
     def sample(self, pairs: Pairs, unlike: Mask) -> tuple[str | None, str | None] | None:
-        """The first value that differs, before and after; None for a column of several fields."""
+        """Return the first value that differs, before and after; None for a column of several fields."""
         if len(self.leaves) != 1 or not unlike.any():
             return None
         old, new, words = self.leaves[0]
@@ -207,7 +207,7 @@ class Values:
         return was, now
 
     def words(self) -> Words | None:
-        """The words that only one of both has; None where there are none."""
+        """Return the words that only one of both tables has; None where there are none."""
         if not self.leaves:
             return None
         old, new, words = self.leaves[0]
@@ -217,13 +217,13 @@ class Values:
 
 
 def _only(here: Any, there: Any, words: pa.Array) -> dict[str, int]:  # noqa: ANN401 - numpy's counts
-    found = np.flatnonzero((here > 0) & (there == 0))
-    told = zip(words.take(pa.array(found)).to_pylist(), here[found].tolist(), strict=True)
-    return dict(sorted(told, key=lambda each: (-each[1], each[0])))
+    codes = np.flatnonzero((here > 0) & (there == 0))
+    counts = zip(words.take(pa.array(codes)).to_pylist(), here[codes].tolist(), strict=True)
+    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
 
 
-def turned(stereo: Values, anti: Values, pairs: Pairs) -> Mask:
-    """Which of the rows that both have are what they were, but with the two sentences the other way round."""
+def swapped(stereo: Values, anti: Values, pairs: Pairs) -> Mask:
+    """Return which of the rows that both tables have differ only in that their two sentences are swapped."""
     (was, now, words), (was_anti, now_anti, words_anti) = stereo.leaves[0], anti.leaves[0]
     as_anti = pc.index_in(words, value_set=words_anti).fill_null(-1).to_numpy(zero_copy_only=False)
     was, now, was_anti, now_anti = (

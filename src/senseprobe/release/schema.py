@@ -1,4 +1,4 @@
-"""The schemas of rows, fixed, in one place; the card documents what is written here."""
+"""The fixed schemas of rows; the card documents their columns in the words of this file."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -12,7 +12,7 @@ Kind = Literal["contrast", "inference", "association"]
 _SPAN = pa.struct([pa.field("start", pa.int32()), pa.field("end", pa.int32())])
 _TEXT, _FLAG = pa.string(), pa.bool_()
 COLUMN_TYPES: Mapping[str, pa.DataType] = {"string": _TEXT, "boolean": _FLAG}
-"""Of the columns that a template adds to those of its kind."""
+"""The types of the columns that a template adds to those of its kind."""
 
 Columns = tuple[tuple[str, pa.DataType, str], ...]
 
@@ -79,7 +79,7 @@ IMPORTED: Mapping[str, str] = {
     "participant": "the other person of the sentence, as published",
     "neutral_sentence": "the sentence with a pronoun of no gender",
 }
-"""What imports add to the columns of their kind."""
+"""The columns that imports add to those of their kind, with their meanings."""
 
 KINDS: Mapping[str, Columns] = {"contrast": _CONTRAST, "inference": _INFERENCE, "association": _ASSOCIATION}
 """Name, type and meaning of each kind's columns, after `id`, `frame` and one column per slot."""
@@ -89,30 +89,32 @@ FULL: Mapping[str, frozenset[str]] = {
     "inference": frozenset(name for name, _, _ in _INFERENCE),
     "association": frozenset({"role", "sentence", "span"}),
 }
-"""Which of these hold something in every row."""
+"""The columns of each kind that are null in no row."""
 
 
 def row_schema(kind: str, slots: Sequence[str], columns: Iterable[tuple[str, str]] = ()) -> pa.Schema:
-    """The schema of a config's rows; `columns` names those that the template adds, with their types."""
+    """Return the schema of a config's rows; `columns` names those that the template adds, with their types."""
     head = [pa.field(name, _TEXT) for name in ("id", "frame", *slots)]
     own = [pa.field(name, COLUMN_TYPES[type_]) for name, type_ in columns]
     return pa.schema([*head, *(pa.field(name, type_) for name, type_, _ in KINDS[kind]), *own])
 
 
 def design_schema(design: Design) -> pa.Schema:
-    """The schema of the rows that a design describes."""
+    """Return the schema of the rows that a design describes."""
     return row_schema(design.kind, design.slots, design.columns)
 
 
 def meanings(designs: Iterable[Design]) -> dict[str, str]:
-    """The meaning of every column of some configs, in order."""
+    """Return the meaning of every column of some configs, in order."""
     listed = list(designs)
-    told = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
+    texts = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
     if any(_is_import(design) for design in listed):
-        told["id"] = "readable and permanent: config, then the published file's own id where it has one, else its lines"
-    told |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
-    told |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in told}
-    return told | {name: _own_meaning(design, name) for design in listed for name, _ in design.columns}
+        texts["id"] = (
+            "readable and permanent: config, then the published file's own id where it has one, else its lines"
+        )
+    texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
+    texts |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in texts}
+    return texts | {name: _own_meaning(design, name) for design in listed for name, _ in design.columns}
 
 
 def _own_meaning(design: Design, name: str) -> str:
@@ -124,12 +126,12 @@ def _is_import(design: Design) -> bool:
 
 
 def loose(schema: pa.Schema) -> pa.Schema:
-    """The names and types of a schema: whether a column may hold nulls is a file's affair, and no part of the rows."""
+    """Return the names and types of a schema, without whether a column may hold nulls, in which files differ."""
     return pa.schema([pa.field(field.name, _loose(field.type)) for field in schema])
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch with every dictionary written out, and columns that may hold nulls."""
+    """Return the batch with every dictionary written out, and columns that may hold nulls."""
     columns = [column.cast(_loose(column.type)) for column in batch.columns]
     return pa.record_batch(columns, names=batch.schema.names)
 

@@ -1,7 +1,7 @@
 """A release made in parts: each shard holds some of the files, and all of them together make the release.
 
-Which files belong to which shard follows from the declarations alone, so shards need no coordination. Joined, they are
-the release that one machine would have made, with the same content hash; with the same pyarrow, also the same bytes.
+The declarations alone decide which files belong to which shard, so shards need no coordination. Joined, they are the
+release that one machine would have made, with the same content hash; with the same pyarrow, also the same bytes.
 """
 
 import json
@@ -19,15 +19,15 @@ from senseprobe.errors import ReleaseError
 from senseprobe.messages import printable
 from senseprobe.release.freeze import Plan, file_entries, metadata, whole_release, write_recipe
 from senseprobe.release.hashing import combine, file_sha256
-from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version
-from senseprobe.release.parquet import Rows, Told, file_names, files_of, read_rows, rows_in_files, write_rows
+from senseprobe.release.manifest import MAX_BYTES, FileEntry, Name, Sha256, Version, first_error
+from senseprobe.release.parquet import BatchCallback, Rows, file_names, files_of, read_rows, rows_in_files, write_rows
 
 NAME = "shard.json"
 ENGLISH = "recipe/english.csv"
-"""The one file of a recipe in which shards differ: each holds the answers that its own rows asked for."""
+"""The one file of a recipe in which shards differ: each holds the answers that its own rows needed."""
 
 MAX_SHARDS = 100_000
-"""Of a release: so many can be joined."""
+"""The most shards of a release."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +46,7 @@ class ShardPlan:
 
 
 class _Form(BaseModel):
-    """What a shard says of itself: whoever wrote it may have meant harm, so nothing is taken on trust."""
+    """The form of a shard's description, of which nothing is trusted: its author may mean harm."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -61,25 +61,25 @@ class _Form(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard in a folder, whose files are those that were written."""
+    """A shard in a folder, whose files were compared with its description."""
 
     folder: Path
     form: _Form
 
     @property
-    def told(self) -> tuple[object, ...]:
-        """What all shards of a release have in common."""
+    def identity(self) -> tuple[object, ...]:
+        """The facts that all shards of a release have in common."""
         return self.form.dataset, self.form.version, self.form.senseprobe, self.form.shards, self.form.recipe
 
 
-def dealt(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, list[str]]:
-    """The files of a shard by config: files are dealt out in order, one to each shard in turn."""
+def shard_files(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, list[str]]:
+    """Return the files of a shard by config: each shard in turn gets the next file."""
     files = [(config, name) for config, size in sizes.items() for name in file_names(size)]
     return {config: [name for owner, name in files[shard::shards] if owner == config] for config in sizes}
 
 
-def rows_dealt(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, int]:
-    """How many rows of each config are in the files of a shard; no name of a file is made."""
+def shard_rows(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, int]:
+    """Return how many rows of each config are in the files of a shard, without making the names of files."""
     rows, before = {}, 0
     for config, size in sizes.items():
         rows[config] = rows_in_files(size, range((shard - before) % shards, files_of(size), shards))
@@ -91,14 +91,14 @@ def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] 
     """Write a shard into `folder`, which must not exist; ReleaseError where it cannot be written."""
     plan, name = shard.plan, f"shard {shard.shard} of {shard.plan.dataset} {shard.plan.version}"
     marks = metadata(plan.dataset, plan.version, plan.card)
-    mine = dealt({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
+    mine = shard_files({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
     with whole_release(folder, name) as partial:
         for config in plan.configs:
             schema = config.schema.with_metadata(dict(marks))
             (partial / config.name).mkdir()
-            told = (lambda group: progress(group.num_rows)) if progress else None
+            on_batch = (lambda group: progress(group.num_rows)) if progress else None
             rows, only = shard.rows[config.name], mine[config.name]
-            write_rows(partial / config.name, schema, config.size, rows, told, only)
+            write_rows(partial / config.name, schema, config.size, rows, on_batch, only)
         write_recipe(plan, partial)
         entries = file_entries(partial)
         facts = {
@@ -114,29 +114,29 @@ def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] 
 
 
 def _recipe(entries: Mapping[str, Mapping[str, int | str]]) -> str:
-    """The hash of what the rows are made of, without the answers that this shard asked for."""
+    """Return the hash of what the rows are made of, without the answers that this shard needed."""
     parts = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
     parts.pop(ENGLISH, None)
     return combine(parts)
 
 
 def read_shards(folders: Iterable[Path]) -> list[Shard]:
-    """All shards of one release in order; ReleaseError where one is missing, damaged, or of another release."""
-    found = sorted((_read(folder) for folder in folders), key=lambda shard: shard.form.shard)
-    if not found:
+    """Return all shards of a release in order; raise ReleaseError where they do not make one whole release."""
+    listed = sorted((_read(folder) for folder in folders), key=lambda shard: shard.form.shard)
+    if not listed:
         raise ReleaseError("no shards to join")
-    first = found[0]
-    for shard in found:
-        if shard.told != first.told:
+    first = listed[0]
+    for shard in listed:
+        if shard.identity != first.identity:
             message = f"{shard.folder} is not of the same release, senseprobe and recipe as {first.folder}"
             raise ReleaseError(message)
-    numbers, wanted = [shard.form.shard for shard in found], range(first.form.shards)
-    if missing := sorted({*wanted} - {*numbers}):
+    numbers, expected = [shard.form.shard for shard in listed], range(first.form.shards)
+    if missing := sorted({*expected} - {*numbers}):
         named = ", ".join(f"shard {number}" for number in missing[:20])
         raise ReleaseError(f"missing of {first.form.shards} shards: {named}")
-    if numbers != [*wanted]:
+    if numbers != [*expected]:
         raise ReleaseError(f"shard {next(n for n in numbers if numbers.count(n) > 1)} is there twice")
-    return found
+    return listed
 
 
 def _read(folder: Path) -> Shard:
@@ -146,9 +146,7 @@ def _read(folder: Path) -> Shard:
     except OSError as error:
         raise ReleaseError(f"no shard in {folder}: {NAME} cannot be read ({error.strerror})") from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(str(step) for step in first["loc"])
-        raise ReleaseError(f"{path}: {printable(place)[:200]}: {first['msg']}") from None
+        raise ReleaseError(f"{path}: {': '.join(first_error(error))}") from None
     _check_files(folder, form)
     return Shard(folder, form)
 
@@ -167,17 +165,17 @@ def _check_files(folder: Path, form: _Form) -> None:
         raise ReleaseError(f"{folder} was not made from the recipe that it holds: make shard {form.shard} again")
 
 
-def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, Told], None]:
-    """Writes a config's files by copying those of the shards; ReleaseError where they are not all of them."""
-    where = {name: shard.folder / config / name for shard in shards for name in _names(shard, config)}
-    if sorted(where) != file_names(size):
-        raise ReleaseError(f"the shards hold {len(where)} files of {config}, and it has {len(file_names(size))}")
+def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, BatchCallback], None]:
+    """Return a function that copies a config's files from the shards; raise ReleaseError where some are missing."""
+    sources = {name: shard.folder / config / name for shard in shards for name in _names(shard, config)}
+    if sorted(sources) != file_names(size):
+        raise ReleaseError(f"the shards hold {len(sources)} files of {config}, and it has {len(file_names(size))}")
 
-    def write(folder: Path, schema: pa.Schema, told: Told) -> None:
+    def write(folder: Path, schema: pa.Schema, on_batch: BatchCallback) -> None:
         for name in file_names(size):
-            shutil.copyfile(where[name], folder / name)
+            shutil.copyfile(sources[name], folder / name)
             for batch in read_rows(folder / name, schema, f"{config}/{name}", size):
-                told(batch)
+                on_batch(batch)
 
     return write
 

@@ -1,8 +1,7 @@
-"""Small CSV files in the folder of a dataset that name rows by their ids: what was retired, what people decided.
-
-`verdicts.csv`: what was decided of single rows; those that were rejected are left out of the next release.
+"""`verdicts.csv`: decisions on single rows; those that were rejected are left out of the next release.
 
 A row that is left out keeps its id: a later version may take it back, by the verdict `keep` or without any.
+`read_id_table` also reads the other small CSV file of a dataset that names rows by their ids, that of retired ids.
 """
 
 import csv
@@ -20,18 +19,18 @@ from senseprobe.records import Finding
 from senseprobe.release.manifest import VERSION
 
 
-def id_lines(
-    text: str, shown: str, needed: Collection[str], optional: Sequence[str]
+def read_id_table(
+    text: str, display_path: str, needed: Collection[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file that has the `needed` columns and may have the `optional` ones, each with its line.
+    """Yield the rows of a CSV file that has the `needed` columns and may have the `optional` ones, with their lines.
 
-    Raises DeclarationError (E202) where it has other columns or cells, or is no CSV; `shown` is what messages call it.
+    Raises DeclarationError (E202), naming `display_path`, where it has other columns or cells, or is not CSV.
     """
     reader = csv.reader(io.StringIO(text), strict=True)
 
     def mistake(message: str) -> DeclarationError:
         line = max(reader.line_num, 1)
-        return DeclarationError([Finding(path=shown, line=line, column=1, code="E202", message=message)])
+        return DeclarationError([Finding(path=display_path, line=line, column=1, code="E202", message=message)])
 
     try:
         header = next(reader, [])
@@ -49,16 +48,16 @@ VERDICTS = "verdicts.csv"
 REJECT, KEEP = "reject", "keep"
 
 MAX_BYTES = 16 * 2**20
-"""Room for some 100,000 verdicts; no other declaration may be larger, either."""
+"""Enough for some 100,000 verdicts."""
 
 LONGEST = {"id": 1_000, "rule": 200, "source": 200, "reason": 1_000}
-"""Characters of a cell."""
+"""The most characters of a cell, by column."""
 
 MOST_MISTAKES = 1_000
-"""Mistakes of a file that are told: more are one mistake, made in every line."""
+"""The most mistakes of a file that are reported: more are one mistake, made in every line."""
 
 FIRST = 10
-"""How many of the rows of a group are named."""
+"""How many rows of a group are listed."""
 
 _COLUMNS = ("id", "verdict", "rule", "source", "reason")
 _SOURCE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,99}}@{VERSION.pattern}")
@@ -66,7 +65,7 @@ _SOURCE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,99}}@{VERSION.pattern}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What was decided of the row `id`: ``reject`` or ``keep``.
+    """The decision on the row `id`: ``reject`` or ``keep``.
 
     - `rule`: how answers became the verdict (``majority``), or what else led to it (``dispute``).
     - `source`: the release whose row people looked at, as ``NAME@VERSION``.
@@ -83,16 +82,16 @@ class Verdict:
 
     @property
     def as_written(self) -> "Verdict":
-        """As it is read back: its reason in one line, and not too long."""
+        """The verdict as it is read back: its reason in one line, and not too long."""
         return replace(self, reason=_plain(self.reason))
 
     def __str__(self) -> str:
-        """Rule, source and reason, as they are safe to print."""
+        """Return rule, source and reason as text that is safe to print."""
         return printable(f"{self.rule}, {self.source}{': ' if self.reason else ''}{self.reason}")[:200]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class VerdictGroup:
     """Rows with verdicts of one rule and source: how many, and the first of them by id, each with its reason."""
 
     rule: str
@@ -101,54 +100,54 @@ class Judged:
     first: Mapping[str, str]
 
 
-def grouped(verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
-    """The verdicts by rule and source, sorted by these; within a group in the order given."""
+def group_verdicts(verdicts: Iterable[Verdict]) -> tuple[VerdictGroup, ...]:
+    """Group verdicts by rule and source, sorted by these; within a group in the order given."""
     groups: dict[tuple[str, str], list[Verdict]] = {}
-    for each in verdicts:
-        groups.setdefault((each.rule, each.source), []).append(each)
+    for verdict in verdicts:
+        groups.setdefault((verdict.rule, verdict.source), []).append(verdict)
     return tuple(
-        Judged(rule=rule, source=source, rows=len(found), first={each.id: each.reason for each in found[:FIRST]})
-        for (rule, source), found in sorted(groups.items())
+        VerdictGroup(rule=rule, source=source, rows=len(group), first={row.id: row.reason for row in group[:FIRST]})
+        for (rule, source), group in sorted(groups.items())
     )
 
 
-def read_verdicts(path: Path, shown: str = "") -> dict[str, Verdict]:
-    """The verdicts of a file by id, in its order; none where there is no file.
+def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
+    """Return the verdicts of a file by id, in its order; none where there is no file.
 
-    `shown` is what messages call it. Raises DeclarationError with every mistake.
+    `display_path` is what messages call it. Raises DeclarationError with every mistake, MOST_MISTAKES at most.
     """
-    shown = shown or str(path)
+    display_path = display_path or str(path)
     if not path.exists() and not path.is_symlink():
         return {}
-    found: dict[str, Verdict] = {}
+    verdicts: dict[str, Verdict] = {}
     findings: list[Finding] = []
-    for line, row in id_lines(_text(path, shown), shown, _COLUMNS[:4], _COLUMNS[4:]):
-        if message := _wrong(row, found):
-            findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
-        found.setdefault(row["id"], Verdict(**row, line=line))
+    for line, row in read_id_table(_text(path, display_path), display_path, _COLUMNS[:4], _COLUMNS[4:]):
+        if message := _mistake(row, verdicts):
+            findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=printable(message)))
+        verdicts.setdefault(row["id"], Verdict(**row, line=line))
         if len(findings) == MOST_MISTAKES:
             break
     if findings:
         raise DeclarationError(findings)
-    return found
+    return verdicts
 
 
 def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """Write a file of verdicts, sorted by id; what is no letter or sign in a reason becomes a blank.
+    """Write a file of verdicts, sorted by id; characters of a reason that cannot be printed become blanks.
 
     Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
     """
-    listed = sorted(verdicts, key=lambda each: each.id)
-    written = (each.as_written for each in listed)
-    rows = [{column: getattr(each, column) for column in _COLUMNS} for each in written]
+    rows: list[dict[str, str]] = []
     before: dict[str, Verdict] = {}
-    for row, each in zip(rows, listed, strict=True):
-        if message := _wrong(row, before):
+    for verdict in sorted(verdicts, key=lambda verdict: verdict.id):
+        row = {column: getattr(verdict.as_written, column) for column in _COLUMNS}
+        if message := _mistake(row, before):
             raise ReleaseError(f"cannot write {path}: {printable(message)}")
-        before[each.id] = each
+        before[verdict.id] = verdict
+        rows.append(row)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([_COLUMNS, *([row[column] for column in _COLUMNS] for row in rows)])
+    writer.writerows([_COLUMNS, *(row.values() for row in rows)])
     data = text.getvalue().encode()
     if len(data) > MAX_BYTES:
         raise ReleaseError(f"cannot write {path}: {len(rows)} verdicts take more than {MAX_BYTES >> 20} MiB")
@@ -159,25 +158,31 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
 
 
 def _plain(text: str) -> str:
-    """The text in one line of LONGEST characters at most."""
+    """Return the text in one line of LONGEST characters at most."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return line if len(line) <= LONGEST["reason"] else f"{line[: LONGEST['reason'] - 1]}…"
 
 
-def _text(path: Path, shown: str) -> str:
-    """The file's text; DeclarationError (E100) where it is no plain file, too large, or not UTF-8."""
+def _text(path: Path, display_path: str) -> str:
     try:
-        return read_plain(path, MAX_BYTES).decode("utf-8-sig")
+        return read_declaration(path, display_path, MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
+        raise DeclarationError([Finding(path=display_path, code="E100", message=message)]) from None
+
+
+def read_declaration(path: Path, display_path: str, most: int) -> bytes:
+    """Return a file's bytes; raise DeclarationError (E100) where it is not a plain file of at most `most` bytes."""
+    try:
+        return read_plain(path, most)
     except OSError as error:
-        known = error.errno in (errno.EINVAL, errno.EFBIG)
-        message = str(error.strerror) if known else f"cannot be read: {error.strerror}"
-    raise DeclarationError([Finding(path=shown, code="E100", message=message)])
+        refused = error.errno in (errno.EINVAL, errno.EFBIG)
+        message = str(error.strerror) if refused else f"cannot be read: {error.strerror}"
+        raise DeclarationError([Finding(path=display_path, code="E100", message=message)]) from None
 
 
-def _wrong(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
-    """What is wrong with a verdict, after those that were `found` before it; None where nothing is."""
+def _mistake(row: Mapping[str, str], before: Mapping[str, Verdict]) -> str | None:
+    """Return the first mistake of a verdict, after the verdicts `before` it; None where it has none."""
     name = row["id"]
     if not name:
         return "a row without an id"
@@ -193,15 +198,13 @@ def _wrong(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
         return f"verdict of {name!r} has no rule"
     if not _SOURCE.fullmatch(row["source"]):
         return f"source of {name!r} is {row['source']!r}, expected the release that was looked at, NAME@VERSION"
-    return _again(row, found)
+    return _repetition(row, before.get(name))
 
 
-def _again(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
-    """What is wrong with a second verdict of an id."""
-    before = found.get(row["id"])
-    if before is None:
+def _repetition(row: Mapping[str, str], first: Verdict | None) -> str | None:
+    if first is None:
         return None
-    place = f" in line {before.line}" if before.line else ""
-    if before.verdict != row["verdict"]:
-        return f"{row['id']!r} has two verdicts: {before.verdict}{place}, and {row['verdict']}"
-    return f"{row['id']!r} has the verdict {before.verdict}{place} already"
+    line = f" in line {first.line}" if first.line else ""
+    if first.verdict != row["verdict"]:
+        return f"{row['id']!r} has two verdicts: {first.verdict}{line}, and {row['verdict']}"
+    return f"{row['id']!r} has the verdict {first.verdict}{line} already"

@@ -1,18 +1,19 @@
-"""Holds a release against its manifest, and explains every difference."""
+"""Whether a release is what its manifest says, with an explanation of every difference."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from senseprobe.errors import DamagedRelease, ReleaseError
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.card import NAME as README
-from senseprobe.release.documents import ReadSources, differs, document_findings, document_names, stated_memory
-from senseprobe.release.hashing import ContentHash, combine, held_bytes
+from senseprobe.release.documents import ReadSources, document_findings, document_names, mismatch, stated_memory
+from senseprobe.release.hashing import ContentHash, combine, memory_bytes
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
-from senseprobe.release.restore import RESTORED, difference, read_restored
+from senseprobe.release.restore import RESTORED, file_finding, read_restored
 from senseprobe.release.schema import design_schema
 
 _HINT = "fetch the release from its authors again"
@@ -23,16 +24,16 @@ FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store"
 """Names that other tools leave in a downloaded folder; they are no part of a release."""
 
 MAX_FOREIGN = 4 * 2**20
-"""Bytes of a file that another tool left: Finder's notes of a folder have some kB."""
+"""The most bytes of a file that another tool left: Finder's notes of a folder have some kB."""
 
 _MAGIC = (b"PAR1", b"PARE", b"ARROW1")
-"""What files of rows begin with, whatever they are called: Parquet, Parquet encrypted, and Arrow."""
+"""The first bytes of files of rows, whatever their names: Parquet, Parquet encrypted, and Arrow."""
 
 _ROWS = re.compile(
     r".*\.(parquet|arrow|feather|orc|avro|csv|tsv|jsonl?|ndjson|txt|xml|h5|hdf5|lance|tar|zip|gz|bz2|xz|zst|py|ya?ml)",
     re.I,
 )
-"""What a reader, or a query over all folders, takes for rows or for settings, wherever it lies."""
+"""Names that a reader, or a query over all folders, takes for rows or for settings, in whatever folder."""
 
 _TABLE = re.compile(r"test-[0-9]{5,}-of-([0-9]{5,})\.parquet")
 _IMPORTED = re.compile(r"recipe/(?:import\.json|import\.csv|references\.bib|sources/[^/]+(?<!\.(?i:parquet)))")
@@ -45,22 +46,25 @@ _OF_TEMPLATES = (
 def verify_release(
     folder: Path, progress: Callable[[int], None] | None = None, sources: ReadSources | None = None
 ) -> tuple[Manifest | None, list[Finding]]:
-    """The manifest, and everything in which the release differs from it; `progress` hears bytes checked.
+    """Return the manifest, and everything in which the release differs from it.
 
-    `sources` reads what the card's text is made of; without it, that text is not compared. Raises ReleaseError where
-    there is no release, or one of a newer form.
+    `progress` is called with the bytes checked. `sources` reads what the card's text is made of; without it, that text
+    is not compared. Raises ReleaseError where there is no release, or one of a newer form.
     """
     try:
         manifest = read_manifest(folder)
     except DamagedRelease as error:
         return None, list(error.findings)
-    findings = [*_away(folder, manifest), *_files(folder, manifest, manifest.files, progress or (lambda size: None))]
-    findings += _all_but_rows(folder, manifest, findings, sources)
+    findings = [
+        *_away_findings(folder, manifest),
+        *_file_findings(folder, manifest, manifest.files, progress or (lambda size: None)),
+    ]
+    findings += _set_and_document_findings(folder, manifest, findings, sources)
     memory = stated_memory(folder, manifest)
     damaged = {finding.path.partition("/")[0] for finding in findings}
     for config in manifest.configs:
         if config not in damaged:
-            findings.extend(_rows(Release(folder, manifest), config, memory.get(config)))
+            findings.extend(_row_findings(Release(folder, manifest), config, memory.get(config)))
     contents = {config: str(manifest.config(config)["content"]) for config in manifest.configs}
     if combine(contents) != manifest.content:
         findings.append(Finding(path=NAME, code="E405", message="content hash is not that of the configs"))
@@ -68,40 +72,40 @@ def verify_release(
 
 
 def verify_all_but_rows(folder: Path, manifest: Manifest, sources: ReadSources | None = None) -> list[Finding]:
-    """Everything but its rows in which a release differs from its manifest: documents, recipe, and the set of files.
+    """Return every difference of a release from its manifest but in rows: documents, recipe, and the set of files.
 
     No row is read or made, and rows need not be there. `sources` is that of `verify_release`.
     """
     names = [name for name in manifest.files if name.partition("/")[0] not in manifest.configs]
-    findings = [*_files(folder, manifest, names, lambda size: None)]
-    return [*findings, *_all_but_rows(folder, manifest, findings, sources)]
+    findings = [*_file_findings(folder, manifest, names, lambda size: None)]
+    return [*findings, *_set_and_document_findings(folder, manifest, findings, sources)]
 
 
-def _all_but_rows(
+def _set_and_document_findings(
     folder: Path, manifest: Manifest, findings: Collection[Finding], sources: ReadSources | None
 ) -> list[Finding]:
-    """What is wrong beside the `findings` on single files: which files there are, the recipe's hash, the documents."""
-    found = [*_foreign(folder, manifest), *uncalled_for(manifest)]
+    """Check which files there are, the recipe's hash and the documents; `findings` are those on single files."""
+    further = [*_foreign_findings(folder, manifest), *unexpected_files(manifest)]
     recipe = {name: sha for name, (_, sha) in manifest.files.items() if name.startswith("recipe/")}
     if combine(recipe) != manifest.data["recipe"]:
-        found.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
-    if recipe_is_whole([*findings, *found]):
-        damaged = {finding.path for finding in [*findings, *found]}
+        further.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
+    if is_recipe_intact([*findings, *further]):
+        damaged = {finding.path for finding in [*findings, *further]}
         names = [name for name in document_names(manifest) if name not in damaged]
-        found += document_findings(folder, manifest, names, sources)
-    return found
+        further += document_findings(folder, manifest, names, sources)
+    return further
 
 
-def uncalled_for(manifest: Manifest) -> Iterator[Finding]:
-    """Yield the files of a manifest that no release of its form has, and the documents that each has and this has not.
+def unexpected_files(manifest: Manifest) -> Iterator[Finding]:
+    """Yield findings on the files of a manifest that no release of its form has, and on the documents that it lacks.
 
-    A forger can list any file: what the form does not call for may be read in the place of the rows.
+    A forger can list any file, and another file may be read instead of the rows.
     """
     is_import = "recipe/import.json" in manifest.files
     recipe = _IMPORTED if is_import else re.compile(_OF_TEMPLATES.format(re.escape(str(manifest.data["dataset"]))))
-    known = {*document_names(manifest), *(name for config in manifest.configs for name in _tables(manifest, config))}
+    expected = {*document_names(manifest), *(name for config in manifest.configs for name in _tables(manifest, config))}
     for name in sorted(manifest.files):
-        if name not in known and not recipe.fullmatch(name):
+        if name not in expected and not recipe.fullmatch(name):
             message = "is listed in the manifest, and no release of its form has such a file"
             yield Finding(path=name, code="E403", message=message, hint=_HINT)
     for name in document_names(manifest):
@@ -110,28 +114,31 @@ def uncalled_for(manifest: Manifest) -> Iterator[Finding]:
 
 
 def _tables(manifest: Manifest, config: str) -> set[str]:
-    """The files of a config's rows, if they are numbered from 0 to the number that each of them tells; else none."""
+    """Return the files of a config's rows if their numbers are 0 to the one that each name states; else none."""
     names = {name.partition("/")[2] for name in manifest.files if name.startswith(f"{config}/")}
     tables = {name for name in names if _TABLE.fullmatch(name)}
     numbered = {f"test-{number:05d}-of-{len(tables):05d}.parquet" for number in range(len(tables))}
     return {f"{config}/{name}" for name in tables} if tables == numbered else set()
 
 
-def cited(manifest: Manifest, content: str) -> Iterator[Finding]:
-    """A finding where the content hash is not the one that somebody cites, in full or its first digits."""
+def content_hash_findings(manifest: Manifest, content: str) -> Iterator[Finding]:
+    """Yield a finding where the content hash does not begin with `content`, the digits that somebody cites.
+
+    Raises ReleaseError where these are not 12 to 64 hexadecimal digits.
+    """
     if not _CITED.fullmatch(content):
         raise ReleaseError(f"{content!r} is no content hash: expected 64 hexadecimal digits, or the first 12 or more")
     if not manifest.content.startswith(content.lower()):
         yield Finding(path=NAME, code="E405", message=f"content hash is {manifest.content}, and not {content}")
 
 
-def recipe_is_whole(findings: Iterable[Finding]) -> bool:
-    """Whether the recipe and the manifest are as they were frozen, so that a rebuild can say which rows are not."""
+def is_recipe_intact(findings: Iterable[Finding]) -> bool:
+    """Return whether recipe and manifest are as they were frozen, so that a rebuild can say which rows are not."""
     return not {finding.path.partition("/")[0] for finding in findings} & {NAME, "recipe"}
 
 
-def _away(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    """A finding for each config of which no file is there."""
+def _away_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    """Yield a finding for each config without a file."""
     for config in _configs_away(folder, manifest):
         hint = f"`senseprobe restore {manifest.name}` makes its rows again"
         yield Finding(path=config, code="E402", message="has no rows here", hint=hint)
@@ -142,27 +149,26 @@ def _configs_away(folder: Path, manifest: Manifest) -> list[str]:
     return sorted(config for config in configs if not [*folder.glob(f"{config}/*")])
 
 
-def _files(
+def _file_findings(
     folder: Path, manifest: Manifest, names: Iterable[str], progress: Callable[[int], None]
 ) -> Iterator[Finding]:
     restored, away = read_restored(folder, manifest), _configs_away(folder, manifest)
     for name in sorted(names):
-        size, sha256 = manifest.files[name]
         if name.partition("/")[0] in away:
             continue
-        found = difference(folder, name, size, sha256)
-        if found and name in restored and (found := difference(folder, name, *restored[name])):
-            found = found[0], f"{found[1]}, nor is it what was restored"
-        if found:
-            yield Finding(path=name, code=found[0], message=found[1])
-        progress(size)
+        finding = file_finding(folder, name, *manifest.files[name])
+        if finding and name in restored and (finding := file_finding(folder, name, *restored[name])):
+            finding = replace(finding, message=f"{finding.message}, nor is it what was restored")
+        if finding:
+            yield finding
+        progress(manifest.files[name][0])
 
 
-def _foreign(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    known = {*manifest.files, NAME, RESTORED}
+def _foreign_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
+    own = {*manifest.files, NAME, RESTORED}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in known:
+        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in own:
             if not is_foreign(name.as_posix()):
                 message = "is not part of the release"
             elif not (message := _why_read(path, name.as_posix())):
@@ -171,9 +177,9 @@ def _foreign(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 
 
 def is_foreign(name: str) -> bool:
-    """Whether a file is one that other tools leave: Finder's notes, what git keeps, and what the Hub's client notes.
+    """Return whether a file is one that other tools leave: Finder's notes, git's files, the notes of the Hub's client.
 
-    Of these, what readers would take for rows or settings is not, wherever it lies.
+    A file of these that readers would take for rows or settings is not.
     """
     top, *below = name.split("/")
     if below and top in (".cache", ".huggingface", ".git"):
@@ -184,7 +190,7 @@ def is_foreign(name: str) -> bool:
 def _why_read(path: Path, name: str) -> str:
     """Return why a reader of all files of a folder may take a foreign one for rows; empty where none does.
 
-    Copies of rows lie in the folders that hide them from readers: what git keeps, and what was fetched only in part.
+    Git's folder, and files that were fetched only in part, are hidden from readers and may hold copies of rows.
     """
     if path.is_symlink() or not path.is_file():
         return "is no plain file, as other tools leave them"
@@ -199,15 +205,15 @@ def _why_read(path: Path, name: str) -> str:
         return f"cannot be read ({error.strerror})"
 
 
-def _rows(release: Release, config: str, memory: int | None) -> Iterator[Finding]:
-    """Hold the rows of a config against the manifest, and the bytes that they take in `memory` against the card."""
+def _row_findings(release: Release, config: str, stated: int | None) -> Iterator[Finding]:
+    """Compare the rows of a config with the manifest, and their bytes in memory with those `stated` in the card."""
     facts = release.manifest.config(config)
-    content, rows, held = ContentHash(design_schema(release.design(config))), 0, 0
+    content, rows, memory = ContentHash(design_schema(release.design(config))), 0, 0
     try:
         for batch in release.batches(config):
             content.update(batch)
             rows += batch.num_rows
-            held += held_bytes(batch)
+            memory += memory_bytes(batch)
     except DamagedRelease as error:
         yield from error.findings
         return
@@ -215,5 +221,5 @@ def _rows(release: Release, config: str, memory: int | None) -> Iterator[Finding
         yield Finding(path=config, code="E405", message=f"has {rows} rows, the manifest says {facts['rows']}")
     elif content.hexdigest() != facts["content"]:
         yield Finding(path=config, code="E405", message="content hash is not that of the rows")
-    elif memory not in (None, held):
-        yield differs(README, f"states {memory} bytes in memory for the rows of {config}, which take {held}")
+    elif stated not in (None, memory):
+        yield mismatch(README, f"states {stated} bytes in memory for the rows of {config}, which take {memory}")

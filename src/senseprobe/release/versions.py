@@ -1,7 +1,7 @@
-"""Which number a release calls for: Croissant 1.1's rules for versions, applied to what changed.
+"""Which version number a release needs: Croissant 1.1's rules for versions, applied to what changed.
 
 PATCH: the same rows; MINOR: rows added, and the old ones still there as they were; MAJOR: rows edited or removed.
-docs/versions.md says what this makes of columns, designs and contrasts.
+docs/versions.md says what this means for columns, designs and contrasts.
 """
 
 from collections.abc import Iterable
@@ -30,25 +30,25 @@ class Bump(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A change, in words, and what it calls for."""
+    """A change, in words, and which part of the version has to grow for it."""
 
     bump: Bump
     text: str
 
 
-def numbers(version: str) -> Numbers:
-    """The three numbers of ``MAJOR.MINOR.PATCH``; ValueError where it is no version."""
+def parse_version(version: str) -> Numbers:
+    """Return the three numbers of ``MAJOR.MINOR.PATCH``; raise ValueError where it is not a version."""
     major, minor, patch = version.split(".")
     return int(major), int(minor), int(patch)
 
 
-def lowest(version: str, bump: Bump) -> str:
-    """The lowest version after `version` that a change may have.
+def lowest_version(version: str, bump: Bump) -> str:
+    """Return the lowest version after `version` that a change may have.
 
-    >>> [lowest("1.2.3", bump) for bump in Bump]
+    >>> [lowest_version("1.2.3", bump) for bump in Bump]
     ['1.2.3', '1.2.4', '1.3.0', '2.0.0']
     """
-    major, minor, patch = numbers(version)
+    major, minor, patch = parse_version(version)
     after = {
         Bump.NONE: (major, minor, patch),
         Bump.PATCH: (major, minor, patch + 1),
@@ -58,11 +58,11 @@ def lowest(version: str, bump: Bump) -> str:
     return ".".join(map(str, after[bump]))
 
 
-def lower(places: Iterable[Path], version: str) -> list[Path]:
-    """The releases below `version` in folders of a dataset, the newest last."""
-    there = [path for place in places if place.is_dir() for path in place.iterdir() if _is_release(path)]
-    below = [path for path in there if numbers(path.name) < numbers(version)]
-    return sorted(below, key=lambda path: (numbers(path.name), str(path)))
+def earlier_releases(folders: Iterable[Path], version: str) -> list[Path]:
+    """Return the releases below `version` in folders of a dataset, the newest last."""
+    releases = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if _is_release(path)]
+    below = [path for path in releases if parse_version(path.name) < parse_version(version)]
+    return sorted(below, key=lambda path: (parse_version(path.name), str(path)))
 
 
 def _is_release(path: Path) -> bool:

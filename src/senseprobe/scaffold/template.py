@@ -1,14 +1,7 @@
-"""What the card of a new dataset says: of each kind the truth about its example.
+"""Write a new project with a small example (`start`), or a template for a new config of a dataset (`add`).
 
-Adds to a list in a YAML file and leaves every other character of the file as it is.
-
-The files of `files/`, with their places filled in.
-
-Several files are written, or none.
-
-A template for a new config, in a new dataset or in one that is there, with the lists that it needs.
-
-A project of one's own, with a small example in it.
+The files are those of `files/`, with their placeholders filled in. Lists in YAML files of the user get an item; every
+other character of such a file stays as it is. All files are written, or none.
 """
 
 import os
@@ -33,7 +26,7 @@ from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_template
-from senseprobe.generator.word_lists import DESCRIPTOR, WordLists, show
+from senseprobe.generator.word_lists import DESCRIPTOR, WordLists
 from senseprobe.messages import offered
 from senseprobe.project import MARKER, Layer, built_in
 
@@ -76,153 +69,91 @@ ABOUT: Mapping[str, Mapping[str, str]] = {
         " people.",
     },
 }
-"""The texts of `dataset.yaml` by kind, each of which stands in one line there."""
-
-
-def append(text: str, key: str, item: str) -> str | None:
-    """The YAML mapping `text` with one more item in the list at its top-level `key`; None where that is no list.
-
-    `item` is YAML, of one line or of several.
-
-    >>> append("configs: [a, b]  # in order", "configs", "c")
-    'configs: [a, b, c]  # in order'
-    """
-    found = _at(text, key)
-    if not isinstance(found, SequenceNode):
-        return None
-    if not found.value:
-        return _first(text, found, item)
-    return _in_line(text, found, item) if found.flow_style else _below(text, found, item)
-
-
-def _at(text: str, key: str) -> Node | None:
-    top = YAML(typ="rt", pure=True).compose(text)
-    pairs = top.value if isinstance(top, MappingNode) else []
-    return next((value for name, value in pairs if name.value == key), None)
-
-
-def _first(text: str, node: SequenceNode, item: str) -> str:
-    """An empty list is `[]`."""
-    start, end = node.start_mark.index, node.end_mark.index
-    return text[:start].rstrip(" ") + "\n" + _indented(item, 2) + text[end:]
-
-
-def _in_line(text: str, node: SequenceNode, item: str) -> str | None:
-    end = _end(node.value[-1])
-    return None if "\n" in item.strip() else f"{text[:end]}, {item.strip()}{text[end:]}"
-
-
-def _below(text: str, node: SequenceNode, item: str) -> str:
-    """On a line of its own, after the last item and what is said of it in its line."""
-    end = _end(node.value[-1])
-    if end and text[end - 1] != "\n":
-        end = text.find("\n", end) + 1 or len(text)
-    before = text[:end] if text[:end].endswith("\n") else text[:end] + "\n"
-    return before + _indented(item, node.start_mark.column) + "\n" + text[end:]
-
-
-def _end(node: Node) -> int:
-    """Where a node's text ends: a collection without brackets ends with its last item, whatever comments follow."""
-    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
-    return int(node.end_mark.index)
-
-
-def _indented(item: str, columns: int) -> str:
-    first, *rest = item.strip("\n").split("\n")
-    lines = [f"- {first}", *(f"  {line}" if line else "" for line in rest)]
-    return "\n".join(" " * columns + line if line else "" for line in lines)
-
-
-_FILES = files("senseprobe") / "scaffold" / "files"
-
-
-def shipped(path: str) -> str:
-    """A file as it is shipped."""
-    return _FILES.joinpath(path).read_text(encoding="utf-8")
-
-
-def fill(path: str, **values: object) -> str:
-    """A file whose ``$name`` are replaced, every one of them; ``$$`` is a dollar sign."""
-    return Template(shipped(path)).substitute({name: str(value) for name, value in values.items()})
-
-
-def write_all(files: Mapping[Path, str]) -> None:
-    """Write texts in order; where one fails, what was there before comes back, and what was made is removed.
-
-    Raises OSError.
-    """
-    before = {path: path.read_bytes() if path.exists() else None for path in files}
-    folders = [*_missing(files)]
-    try:
-        for path, text in files.items():
-            write_whole(path, text.encode())
-    except BaseException:
-        _undo(before, folders)
-        raise
-
-
-def _missing(files: Iterable[Path]) -> Iterable[Path]:
-    """Folders that have to be made, the innermost first."""
-    folders = {folder for path in files for folder in path.parents if not folder.exists()}
-    return sorted(folders, key=lambda folder: len(folder.parts), reverse=True)
-
-
-def _undo(before: Mapping[Path, bytes | None], folders: Iterable[Path]) -> None:
-    for path, data in before.items():
-        # Whatever cannot be undone must not hide why it had to be.
-        with suppress(OSError):
-            path.unlink(missing_ok=True) if data is None else write_whole(path, data)
-    for folder in folders:
-        with suppress(OSError):
-            folder.rmdir()
-
+"""The texts of `dataset.yaml` by kind, each on one line there. They are true of the example of the kind."""
 
 LISTS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("hobbyists", "traits"),
     "inference": ("deeds", "belongings", "trades", "hobbyists"),
     "association": ("foods",),
 }
-"""The lists that the template of a kind asks for."""
+"""The lists that the template of a kind uses."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 _CITED = re.compile(r"@\w+\{\s*project\s*,")
 
+EXAMPLE = "example/hobbies"
+"""The config of the example in a new project."""
 
-def add(layer: Layer, name: str, kind: str) -> list[Path]:
-    """Add the config ``DATASET/CONFIG`` of a kind to a project; the files that were written, all or none.
+_FILES = files("senseprobe") / "scaffold" / "files"
 
-    Raises SenseprobeError where it is there already or cannot be made of the project's lists, DeclarationError where
-    a file of the project that it needs cannot be read, and OSError.
+
+def start(root: Path) -> list[Path]:
+    """Make `root` a project, with all of its files or none; return their paths.
+
+    Raise SenseprobeError where one of them exists already, and OSError.
     """
-    files = planned(layer, name, kind)
+    if os.path.lexists(root / MARKER):
+        raise SenseprobeError(f"{root} is a project already: `senseprobe new DATASET/CONFIG` adds to it")
+    files = _project_files(root)
+    if existing := [path.relative_to(root).as_posix() for path in files if os.path.lexists(path)]:
+        raise SenseprobeError(
+            f"{root} has {', '.join(existing)} already: name a new folder, or move what is in the way"
+        )
     write_all(files)
     return [*files]
 
 
-def planned(layer: Layer, name: str, kind: str) -> dict[Path, str]:
-    """The files that `add` writes, with their texts."""
+def _project_files(root: Path) -> dict[Path, str]:
+    """Return the files of a new project; the marker is last, so that an incomplete project is not one."""
+    layer = Layer(root)
+    files = {
+        root / "README.md": fill_template_file("project/README.md"),
+        root / ".gitignore": fill_template_file("project/gitignore"),
+        root / ".github" / "workflows" / "senseprobe.yml": fill_template_file(
+            "project/workflow.yml", version=version("senseprobe")
+        ),
+        layer.releases / ".gitkeep": "",
+    }
+    return {
+        **plan_files(layer, EXAMPLE, "contrast"),
+        **files,
+        root / MARKER: fill_template_file("project/senseprobe.toml"),
+    }
+
+
+def add(layer: Layer, name: str, kind: str) -> list[Path]:
+    """Add the config ``DATASET/CONFIG`` of a kind to a project, all of its files or none; return their paths.
+
+    Raise SenseprobeError where it exists already or cannot be made of the project's lists, DeclarationError where
+    a file of the project that it needs cannot be read, and OSError.
+    """
+    files = plan_files(layer, name, kind)
+    write_all(files)
+    return [*files]
+
+
+def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
+    """Return the files that `add` writes, with their texts."""
     if kind not in LISTS:
         raise SenseprobeError(f"no kind {kind!r}: {offered(kind, LISTS)}")
-    dataset, config = _names(name)
+    dataset, config = _split_name(name)
     folder = layer.templates / dataset
     path = folder / f"{config}.j2"
     if os.path.lexists(path):
-        raise SenseprobeError(f"{show(path)} is there already: choose another name for the config")
+        raise SenseprobeError(f"{yaml_source.format_path(path)} is there already: choose another name for the config")
     if dataset in built_in().datasets() and not folder.is_dir():
         raise SenseprobeError(f"{dataset} is a built-in dataset, which yours would hide: choose another name")
-    lists = dict(_lists(layer, kind))
-    rows = _rows(layer, config, kind, lists)
+    lists = dict(_missing_lists(layer, kind))
+    rows = _count_rows(layer, config, kind, lists)
     return {
         **lists,
-        **_bibliography(layer),
-        path: fill(f"dataset/{kind}.j2", rows=rows),
+        **_add_bibliography(layer),
+        path: fill_template_file(f"dataset/{kind}.j2", rows=rows),
         folder / "dataset.yaml": _card(folder / "dataset.yaml", dataset, config, kind),
     }
 
 
-def _names(name: str) -> tuple[str, str]:
+def _split_name(name: str) -> tuple[str, str]:
     dataset, _, config = name.partition("/")
     for part in (dataset, config):
         if not _NAME.fullmatch(part):
@@ -231,98 +162,171 @@ def _names(name: str) -> tuple[str, str]:
     return dataset, config
 
 
-def _lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
-    """The files of the lists that the project lacks, and the descriptor with them."""
-    known = WordLists((layer.wordlists,)).names()
-    missing = [name for name in LISTS[kind] if name not in known]
+def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
+    """Yield the files of the lists that the project lacks, and the descriptor with these lists."""
+    names = WordLists((layer.wordlists,)).names()
+    missing = [name for name in LISTS[kind] if name not in names]
     for name in missing:
         path = layer.wordlists / f"{name}.csv"
         if os.path.lexists(path):
-            raise SenseprobeError(f"{show(path)} is there and not in {DESCRIPTOR}: describe it, or remove it")
-        yield path, shipped(f"lists/{name}.csv")
+            raise SenseprobeError(
+                f"{yaml_source.format_path(path)} is there and not in {DESCRIPTOR}: describe it, or remove it"
+            )
+        yield path, read_template_file(f"lists/{name}.csv")
     if missing:
         yield layer.wordlists / DESCRIPTOR, _descriptor(layer.wordlists / DESCRIPTOR, missing)
 
 
 def _descriptor(path: Path, missing: list[str]) -> str:
-    text = _text(path) if path.exists() else shipped("project/datapackage.yaml")
+    text = _read_yaml(path) if path.exists() else read_template_file("project/datapackage.yaml")
     for name in missing:
-        text = _appended(path, text, "resources", shipped(f"lists/{name}.yaml"))
+        text = _with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
     return text
 
 
 def _card(path: Path, dataset: str, config: str, kind: str) -> str:
     if path.exists():
-        return _appended(path, _text(path), "configs", config)
-    return fill("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **ABOUT[kind])
+        return _with_item(path, _read_yaml(path), "configs", config)
+    return fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **ABOUT[kind])
 
 
-def _text(path: Path) -> str:
-    """The file, checked to be YAML as declarations have it, with its own line ends."""
-    shown = show(path)
-    yaml_source.parse(yaml_source.read_text(path, shown), shown)
+def _read_yaml(path: Path) -> str:
+    """Read a file with its own line ends; raise DeclarationError where it is not YAML as declarations have it."""
+    display_path = yaml_source.format_path(path)
+    yaml_source.parse(yaml_source.read_text(path, display_path), display_path)
     return path.read_bytes().decode("utf-8-sig")
 
 
-def _appended(path: Path, text: str, key: str, item: str) -> str:
-    added = append(text.replace("\r\n", "\n"), key, item)
+def _with_item(path: Path, text: str, key: str, item: str) -> str:
+    added = append_item(text.replace("\r\n", "\n"), key, item)
     if added is None:
-        raise SenseprobeError(f"{show(path)}: `{key}` is no list that can be added to: write it with an item in a line")
+        raise SenseprobeError(
+            f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to: write it with an item in a line"
+        )
     return added.replace("\n", "\r\n") if "\r\n" in text else added
 
 
-def _bibliography(layer: Layer) -> dict[Path, str]:
-    """The list of sources, where it lacks the one that the files name."""
+def _add_bibliography(layer: Layer) -> dict[Path, str]:
+    """Return the list of sources with the one that the files cite; nothing where it has that already."""
     path = layer.wordlists / "references.bib"
-    text = yaml_source.read_text(path, show(path)) if path.exists() else ""
+    text = yaml_source.read_text(path, yaml_source.format_path(path)) if path.exists() else ""
     if _CITED.search(text):
         return {}
-    return {path: (text and text.rstrip("\n") + "\n\n") + fill("project/references.bib", year=datetime.now(UTC).year)}
+    return {
+        path: (text and text.rstrip("\n") + "\n\n")
+        + fill_template_file("project/references.bib", year=datetime.now(UTC).year)
+    }
 
 
-def _rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str]) -> int:
-    """How many rows the template makes of the project's lists, which may have other words than those shipped."""
-    with tempfile.TemporaryDirectory() as place:
-        draft = Layer(Path(place))
+def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str]) -> int:
+    """Count the rows that the template makes of the project's lists, whose words may differ."""
+    with tempfile.TemporaryDirectory() as scratch:
+        draft = Layer(Path(scratch))
         path = draft.templates / f"{config}.j2"
         texts = {draft.wordlists / path.name: text for path, text in lists.items()}
-        write_all({path: fill(f"dataset/{kind}.j2", rows=0), **texts})
-        # The draft's descriptor knows the project's lists too, whose files are in the project: those come first.
-        sight = WordLists((layer.wordlists, draft.wordlists, built_in().wordlists))
+        write_all({path: fill_template_file(f"dataset/{kind}.j2", rows=0), **texts})
+        # The draft's descriptor has the project's lists too, whose files are in the project: those come first.
+        word_lists = WordLists((layer.wordlists, draft.wordlists, built_in().wordlists))
         try:
-            return resolve(read_template(path), sight, environment(English().filters())).size
+            return resolve(read_template(path), word_lists, environment(English().filters())).size
         except DeclarationError as error:
-            if theirs := [finding for finding in error.findings if finding.path != show(path)]:
-                raise DeclarationError(theirs) from None
+            if project_findings := [
+                finding for finding in error.findings if finding.path != yaml_source.format_path(path)
+            ]:
+                raise DeclarationError(project_findings) from None
             message = f"no {kind} can be made of the lists of this project: {error.findings[0].message}"
             raise SenseprobeError(message) from None
 
 
-EXAMPLE = "example/hobbies"
-"""The config of the example."""
+def read_template_file(path: str) -> str:
+    """Read a file of `files/`."""
+    return _FILES.joinpath(path).read_text(encoding="utf-8")
 
 
-def start(root: Path) -> list[Path]:
-    """Make `root` a project; its files, which is all or nothing.
+def fill_template_file(path: str, **values: object) -> str:
+    """Read a file of `files/` and replace every ``$name``; ``$$`` is a dollar sign."""
+    return Template(read_template_file(path)).substitute({name: str(value) for name, value in values.items()})
 
-    Raises SenseprobeError where one of them is there already, and OSError.
+
+def write_all(files: Mapping[Path, str]) -> None:
+    """Write texts in order; where one fails, raise OSError and restore what was there before."""
+    before = {path: path.read_bytes() if path.exists() else None for path in files}
+    folders = [*_missing_folders(files)]
+    try:
+        for path, text in files.items():
+            write_whole(path, text.encode())
+    except BaseException:
+        _undo(before, folders)
+        raise
+
+
+def _missing_folders(files: Iterable[Path]) -> Iterable[Path]:
+    """Return the folders that have to be made, the innermost first."""
+    folders = {folder for path in files for folder in path.parents if not folder.exists()}
+    return sorted(folders, key=lambda folder: len(folder.parts), reverse=True)
+
+
+def _undo(before: Mapping[Path, bytes | None], folders: Iterable[Path]) -> None:
+    for path, data in before.items():
+        # An error here must not hide the error that made this necessary.
+        with suppress(OSError):
+            path.unlink(missing_ok=True) if data is None else write_whole(path, data)
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def append_item(text: str, key: str, item: str) -> str | None:
+    """Return the YAML mapping `text` with another item in the list at top-level `key`; None where that is not a list.
+
+    `item` is YAML, of one line or of several.
+
+    >>> append_item("configs: [a, b]  # in order", "configs", "c")
+    'configs: [a, b, c]  # in order'
     """
-    if os.path.lexists(root / MARKER):
-        raise SenseprobeError(f"{root} is a project already: `senseprobe new DATASET/CONFIG` adds to it")
-    files = _files(root)
-    if there := [path.relative_to(root).as_posix() for path in files if os.path.lexists(path)]:
-        raise SenseprobeError(f"{root} has {', '.join(there)} already: name a new folder, or move what is in the way")
-    write_all(files)
-    return [*files]
+    node = _find_node(text, key)
+    if not isinstance(node, SequenceNode):
+        return None
+    if not node.value:
+        return _append_to_empty(text, node, item)
+    return _append_in_line(text, node, item) if node.flow_style else _append_below(text, node, item)
 
 
-def _files(root: Path) -> dict[Path, str]:
-    """What is in a new project; the marker comes last, so that half a project is none."""
-    layer = Layer(root)
-    files = {
-        root / "README.md": fill("project/README.md"),
-        root / ".gitignore": fill("project/gitignore"),
-        root / ".github" / "workflows" / "senseprobe.yml": fill("project/workflow.yml", version=version("senseprobe")),
-        layer.releases / ".gitkeep": "",
-    }
-    return {**planned(layer, EXAMPLE, "contrast"), **files, root / MARKER: fill("project/senseprobe.toml")}
+def _find_node(text: str, key: str) -> Node | None:
+    top = YAML(typ="rt", pure=True).compose(text)
+    pairs = top.value if isinstance(top, MappingNode) else []
+    return next((value for name, value in pairs if name.value == key), None)
+
+
+def _append_to_empty(text: str, node: SequenceNode, item: str) -> str:
+    """Replace an empty list, `[]`, by a list with the item."""
+    start, end = node.start_mark.index, node.end_mark.index
+    return text[:start].rstrip(" ") + "\n" + _indented(item, 2) + text[end:]
+
+
+def _append_in_line(text: str, node: SequenceNode, item: str) -> str | None:
+    end = _end_of(node.value[-1])
+    return None if "\n" in item.strip() else f"{text[:end]}, {item.strip()}{text[end:]}"
+
+
+def _append_below(text: str, node: SequenceNode, item: str) -> str:
+    """Add the item on a line of its own, after the line of the last item, which may end in a comment."""
+    end = _end_of(node.value[-1])
+    if end and text[end - 1] != "\n":
+        end = text.find("\n", end) + 1 or len(text)
+    before = text[:end] if text[:end].endswith("\n") else text[:end] + "\n"
+    return before + _indented(item, node.start_mark.column) + "\n" + text[end:]
+
+
+def _end_of(node: Node) -> int:
+    """Return where a node's text ends: a collection without brackets ends with its last item, before comments."""
+    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end_of(last[1] if isinstance(last, tuple) else last)
+    return int(node.end_mark.index)
+
+
+def _indented(item: str, columns: int) -> str:
+    first, *rest = item.strip("\n").split("\n")
+    lines = [f"- {first}", *(f"  {line}" if line else "" for line in rest)]
+    return "\n".join(" " * columns + line if line else "" for line in lines)

@@ -1,21 +1,21 @@
-"""How certain a figure is: one interval rule for every figure, exact intervals, permutation tests, Holm's correction.
+"""The uncertainty of figures: one interval rule for all, exact intervals, permutation tests, Holm's correction.
 
 ::
 
-    agreement.py    how far people agree beyond chance, with intervals from resampled items
-    dawid_skene.py  what is true of items that several people labelled, each with mistakes of their own
+    agreement.py    agreement of people beyond chance, with intervals from resampled items
+    dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
     projection.py   the variance of a figure from the levels of its factors
     intervals.py    intervals from that variance, exact ones, the p-value of a difference
-    boundary.py     intervals where a model says the same of every row of a cell
-    permutation.py  labels dealt out anew, signs flipped, and p-values corrected
+    boundary.py     intervals where a model decides all rows of a cell alike
+    permutation.py  permutations of labels and of signs, and the correction of p-values
 
-Nothing here knows of models, tables or datasets; everything works on numpy arrays.
+Everything here works on numpy arrays, without models, tables or datasets.
 """
 
 from senseprobe.statistics.agreement import (
     DRAWS,
     FEWEST_ITEMS,
-    Agreeing,
+    AgreementEstimate,
     Estimate,
     agreement_between,
     agreement_within,
@@ -59,7 +59,7 @@ __all__ = [
     "PERMUTATIONS",
     "SCALES",
     "SMOOTHING",
-    "Agreeing",
+    "AgreementEstimate",
     "BoolArray",
     "DawidSkene",
     "Divisions",

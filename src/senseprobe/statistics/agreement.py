@@ -1,10 +1,10 @@
-"""How far people agree on nominal labels, and how far beyond chance, with intervals from resampled items.
+"""Agreement of people on nominal labels, and agreement beyond chance, with intervals from resampled items.
 
 `agreement_within` is for the answers of one set of people: Krippendorff's alpha (2011, "Computing Krippendorff's
 Alpha-Reliability"). `agreement_between` is for two sets, of which only answers across count: the cross-kappa of Wong,
 Paritosh and Aroyo (2021, "Cross-replication Reliability"), which for one person in each set is Cohen's kappa.
 
-A unit is what gets one label (a sentence); an item is what was sampled (a row), and holds one unit or more.
+A unit is what gets a label (a sentence); an item is what was sampled (a row), and has one or more units.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,22 +15,22 @@ import numpy as np
 from senseprobe.statistics.intervals import CONFIDENCE, BoolArray, FloatArray, IntArray
 
 DRAWS = 2_000
-"""How often items are resampled."""
+"""The number of times that items are resampled."""
 
 FEWEST_ITEMS = 20
-"""With fewer items there is no interval. Intervals of 20 hold the truth 91 times in 100, of 50 94 times, of 200 95
-times: simulated with three people (tests/test_agreement.py)."""
+"""With fewer items there is no interval. Intervals from 20 items include the true value 91 times in 100, from 50 items
+94 times, from 200 items 95 times: simulated with three people (tests/test_agreement.py)."""
 
 MOST_UNDEFINED = 0.05
-"""The share of draws without a figure, as all their answers are one label, up to which the others make an interval."""
+"""The largest share of draws without a figure (all their answers are one label) with which there is an interval."""
 
 _BLOCK = 2**22
-_DUST = 1e-9
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A figure with its interval; `why` says why one of them is None."""
+    """A figure with its interval; `why` is the reason where one of them is None."""
 
     value: float | None
     interval: tuple[float, float] | None = None
@@ -38,12 +38,12 @@ class Estimate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Agreeing:
+class AgreementEstimate:
     """Agreement on the units that can be compared.
 
     - `percent`: the share of pairs of answers to the same unit that are equal; between two sets, its mean over units.
-    - `corrected`: the same beyond chance: alpha, or cross-kappa; at most 1, 0 where it is as chance has it.
-    - `items`, `units`, `answers`: how many were compared; `alone`: units that were answered, and are not among them.
+    - `corrected`: agreement beyond chance: alpha, or cross-kappa; at most 1, and 0 where it is as expected by chance.
+    - `items`, `units`, `answers`: how many were compared; `alone`: the number of answered units that were not.
     """
 
     percent: Estimate
@@ -55,13 +55,13 @@ class Agreeing:
 
 
 Figures = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
-"""From totals, shape (D, K): agreement, chance-corrected agreement (nan where undefined), disagreement by chance."""
+"""Of totals, shape (D, K): agreement, chance-corrected agreement (nan where undefined), disagreement by chance."""
 
 
 def agreement_within(
     counts: IntArray, items: IntArray, *, seed: int = 0, draws: int = DRAWS, confidence: float = CONFIDENCE
-) -> Agreeing:
-    """Agreement among the answers of one set of people.
+) -> AgreementEstimate:
+    """Estimate agreement among the answers of one set of people.
 
     - `counts`: shape (U, C), how often each of C labels was given to each of U units. Units with fewer than two answers
       are left out, and counted.
@@ -69,33 +69,33 @@ def agreement_within(
     """
     answered = counts.sum(axis=1)
     compared = answered >= 2
-    each, many = counts[compared].astype(np.float64), answered[compared].astype(np.float64)
-    equal, pairs = (each * (each - 1)).sum(axis=1), many * (many - 1)
-    columns = np.column_stack([(pairs - equal) / (many - 1), equal, pairs, each])
+    label_counts, answer_counts = counts[compared].astype(np.float64), answered[compared].astype(np.float64)
+    equal, pairs = (label_counts * (label_counts - 1)).sum(axis=1), answer_counts * (answer_counts - 1)
+    columns = np.column_stack([(pairs - equal) / (answer_counts - 1), equal, pairs, label_counts])
     percent, corrected = _estimates(columns, items[compared], _alpha, seed, draws, confidence)
-    return _agreeing(percent, corrected, compared, answered, items)
+    return _agreement_estimate(percent, corrected, compared, answered, items)
 
 
 def agreement_between(
     own: IntArray, others: IntArray, items: IntArray, *, seed: int = 0, draws: int = DRAWS,
     confidence: float = CONFIDENCE,
-) -> Agreeing:  # fmt: skip
-    """Agreement of one set of people with another, by answers across only; arguments as for `agreement_within`.
+) -> AgreementEstimate:  # fmt: skip
+    """Estimate agreement of one set of people with another, by answers across only; see `agreement_within`.
 
-    A unit weighs the same however many answered it. Units that one set left out are left out, and counted.
+    A unit has the same weight however many answered it. Units that one set did not answer are left out, and counted.
     """
     sizes = np.column_stack([own.sum(axis=1), others.sum(axis=1)])
     compared = np.asarray((sizes > 0).all(axis=1))
     shares = own[compared] / sizes[compared, :1], others[compared] / sizes[compared, 1:]
     columns = np.column_stack([(shares[0] * shares[1]).sum(axis=1), np.ones(int(compared.sum())), *shares])
     percent, corrected = _estimates(columns, items[compared], _cross_kappa, seed, draws, confidence)
-    return _agreeing(percent, corrected, compared, sizes.sum(axis=1), items)
+    return _agreement_estimate(percent, corrected, compared, sizes.sum(axis=1), items)
 
 
-def _agreeing(
+def _agreement_estimate(
     percent: Estimate, corrected: Estimate, compared: BoolArray, answered: IntArray, items: IntArray
-) -> Agreeing:
-    return Agreeing(
+) -> AgreementEstimate:
+    return AgreementEstimate(
         percent=percent,
         corrected=corrected,
         items=len(np.unique(items[compared])),
@@ -122,76 +122,78 @@ def _cross_kappa(totals: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """What part of the whole it is; nan where the whole is nothing."""
-    return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > _DUST))
+    """Divide a part by its whole; nan where the whole is 0."""
+    return np.asarray(np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > _ROUNDING))
 
 
 def _estimates(
     columns: FloatArray, items: IntArray, figures: Figures, seed: int, draws: int, confidence: float
 ) -> tuple[Estimate, Estimate]:
-    """Agreement and chance-corrected agreement of units with these columns, whose totals make the figures."""
+    """Estimate agreement and chance-corrected agreement; `figures` computes them from totals of the columns."""
     if not len(columns):
         nothing = Estimate(value=None, why="no item was answered twice")
         return nothing, nothing
-    patterns, often = _patterns(columns, items)
-    (percent,), (corrected,), (chance,) = figures((often @ patterns)[None])
-    reach = _Reach(items=int(often.sum()), percent=float(percent), chance=float(chance), confidence=confidence)
-    drawn = np.empty((2, 0))
-    if reach.items >= FEWEST_ITEMS:
-        blocks = [np.stack(figures(totals)[:2]) for totals in _resampled(patterns, often, seed, draws)]
-        drawn = np.concatenate(blocks, axis=1)
+    patterns, frequencies = _patterns(columns, items)
+    (percent,), (corrected,), (chance,) = figures((frequencies @ patterns)[None])
+    estimator = _Estimator(
+        items=int(frequencies.sum()), percent=float(percent), chance=float(chance), confidence=confidence
+    )
+    draws_of_figures = np.empty((2, 0))
+    if estimator.items >= FEWEST_ITEMS:
+        blocks = [np.stack(figures(totals)[:2]) for totals in _resampled(patterns, frequencies, seed, draws)]
+        draws_of_figures = np.concatenate(blocks, axis=1)
     return (
-        reach.estimate(float(percent), drawn[0], scale=1.0),
-        reach.estimate(float(corrected), drawn[1], scale=float(chance)),
+        estimator.estimate(float(percent), draws_of_figures[0], scale=1.0),
+        estimator.estimate(float(corrected), draws_of_figures[1], scale=float(chance)),
     )
 
 
 def _patterns(columns: FloatArray, items: IntArray) -> tuple[FloatArray, IntArray]:
-    """The distinct totals of an item, and how many items have them: few, as most items are answered in few ways."""
-    which = np.unique(items, return_inverse=True)[1]
-    totals = np.zeros((int(which.max()) + 1, columns.shape[1]))
-    np.add.at(totals, which, columns)
-    _, first, often = np.unique(np.round(totals, 9), axis=0, return_index=True, return_counts=True)
-    return totals[first], often.astype(np.intp)
+    """Return the distinct totals of items, and how many items have each: few, as items are answered in few ways."""
+    item_codes = np.unique(items, return_inverse=True)[1]
+    totals = np.zeros((int(item_codes.max()) + 1, columns.shape[1]))
+    np.add.at(totals, item_codes, columns)
+    _, first, frequencies = np.unique(np.round(totals, 9), axis=0, return_index=True, return_counts=True)
+    return totals[first], frequencies.astype(np.intp)
 
 
-def _resampled(patterns: FloatArray, often: IntArray, seed: int, draws: int) -> Iterator[FloatArray]:
-    """Totals over as many items as there are, drawn with replacement: blocks of shape (D, K), `draws` rows in all."""
-    rng, items = np.random.default_rng(seed), int(often.sum())
-    block = max(1, _BLOCK // len(often))
+def _resampled(patterns: FloatArray, frequencies: IntArray, seed: int, draws: int) -> Iterator[FloatArray]:
+    """Yield totals over as many items, drawn with replacement: blocks of shape (D, K), `draws` rows in all."""
+    rng, items = np.random.default_rng(seed), int(frequencies.sum())
+    block = max(1, _BLOCK // len(frequencies))
     for begin in range(0, draws, block):
-        yield rng.multinomial(items, often / items, size=min(block, draws - begin)) @ patterns
+        yield rng.multinomial(items, frequencies / items, size=min(block, draws - begin)) @ patterns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Reach:
-    """What decides on the interval of a figure over `items`: agreement, and the disagreement that chance makes."""
+class _Estimator:
+    """Makes intervals of figures over `items`, from agreement and the disagreement expected by chance."""
 
     items: int
     percent: float
     chance: float
     confidence: float
 
-    def estimate(self, value: float, drawn: FloatArray, scale: float) -> Estimate:
-        """The figure with the interval between the quantiles of the draws.
+    def estimate(self, value: float, sample: FloatArray, scale: float) -> Estimate:
+        """Return the figure with the interval between the quantiles of the draws.
 
         Where all agree (or nobody does) draws do not differ. The lower end is then the smallest share of items under
-        which so many would all agree once in forty times (at 0.95), and its disagreement is seen beside `scale`.
+        which so many would all agree once in forty times (at 0.95), and its disagreement is divided by `scale`.
         """
         if np.isnan(value):
             return Estimate(value=None, why="all answers are one label")
         if self.items < FEWEST_ITEMS:
             return Estimate(value=value, why=f"no interval from fewer than {FEWEST_ITEMS} items")
         tail = (1 - self.confidence) / 2
-        defined = drawn[~np.isnan(drawn)]
-        if len(defined) < (1 - MOST_UNDEFINED) * len(drawn):
+        defined = sample[~np.isnan(sample)]
+        if len(defined) < (1 - MOST_UNDEFINED) * len(sample):
             return Estimate(value=value, why="no interval: a second label is too rare to resample")
         low, high = (float(end) for end in np.quantile(defined, [tail, 1 - tail]))
-        seldom = tail ** (1 / self.items)
-        if self.percent >= 1 - _DUST:
-            low = value - (1 - seldom) / scale
-        if self.percent <= _DUST:
-            high = value + (1 - seldom) / scale
-        if high - low < _DUST:
+        smallest_share = tail ** (1 / self.items)
+        if self.percent >= 1 - _ROUNDING:
+            low = value - (1 - smallest_share) / scale
+        if self.percent <= _ROUNDING:
+            high = value + (1 - smallest_share) / scale
+        if high - low < _ROUNDING:
             return Estimate(value=value, why="no interval: all items agree alike")
         return Estimate(value=value, interval=(max(-1.0, low), min(1.0, high)))

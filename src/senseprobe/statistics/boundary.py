@@ -1,9 +1,10 @@
-"""The boundary rule: intervals of a figure where a model says the same of every row of a cell.
+"""The boundary rule: intervals of a figure where a model decides all rows of a cell alike.
 
-There √V collapses: a model that never says 'he' has no variance, one that says it in a single row has next to none, and
-the interval that this gives is no guide. So each block of the figure has an interval of its own (`block_interval`), and
-MOVER, the method of variance estimates recovery (Zou & Donner 2008), puts them together: an end of the figure is as far
-from it as the root of the sum of squares of how far each block may pull it that way.
+There √V collapses: a model that never prefers 'he' has no variance, one that prefers it in a single row has next to
+none, and an interval from such a variance is too narrow. So each block of the figure has an interval of its own
+(`block_interval`), and MOVER, the method of variance estimates recovery (Zou & Donner 2008), combines them: the
+distance of an end from the figure is the root of the sum of the squares of the distances of the blocks in that
+direction.
 """
 
 import math
@@ -26,12 +27,12 @@ from senseprobe.statistics.projection import Block, Projection
 Ends = tuple[float, float]
 
 SMALLEST_P = 1e-15
-"""Below this a p-value is not looked for: no interval can be told from one of certainty."""
+"""The smallest p-value that is computed: beyond it an interval does not differ from one of certainty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Ends of an interval, in points; `method` is ``projection``, or ``boundary`` where the boundary rule made it."""
+    """The ends of an interval, in points; `method` is ``projection``, or ``boundary`` by the boundary rule."""
 
     low: float
     high: float
@@ -39,7 +40,7 @@ class Interval:
 
 
 def block_interval(share: float, variance: float, cells: int, levels: int | None, confidence: float) -> Ends:
-    """Interval of a block's mean, on [0, 1]; it holds the mean.
+    """Return the interval of a block's mean, on [0, 1]; it includes the mean.
 
     `levels` is n*, of the smallest sampled stratum in the block; None where nothing was sampled and the mean is known.
     At 0 or 1 it ends at the share under which n* levels would all agree with a probability of half of 1 - confidence.
@@ -57,7 +58,7 @@ def block_interval(share: float, variance: float, cells: int, levels: int | None
 
 
 def _mover(value: float, blocks: Sequence[tuple[Block, float, float]], confidence: float) -> Ends:
-    """Ends of a figure, in points, from the share and the variance of each of its blocks."""
+    """Return the ends of a figure, in points, from the share and the variance of each of its blocks."""
     down, up = [], []
     for block, share, variance in blocks:
         low, high = block_interval(share, variance, block.size, block.levels, confidence)
@@ -69,9 +70,9 @@ def _mover(value: float, blocks: Sequence[tuple[Block, float, float]], confidenc
 
 @dataclass(frozen=True)
 class _Draw:
-    """What one kernel says of a figure: its value in points, its variance, and its blocks where they are needed.
+    """A figure by one kernel: its value in points, its variance, and its blocks where they are needed.
 
-    - `blocks`: each block with its share and its variance; empty where the one rule makes the interval alone.
+    - `blocks`: each block with its share and its variance; empty where the interval rule suffices.
     - `unanimous`: whether all rows of a cell agree, or nothing varies: the boundary. `limit`: the largest value.
     """
 
@@ -82,12 +83,15 @@ class _Draw:
     unanimous: bool
     limit: float
 
-    def interval(self, one_rule: Callable[["_Draw", float], Ends | None], confidence: float) -> Interval:
-        """The interval of the one rule, or MOVER's, or the lower low and the higher high of both.
+    def interval(self, projection_interval: Callable[["_Draw", float], Ends | None], confidence: float) -> Interval:
+        """Return the interval of the interval rule, or MOVER's, or the lower low and the higher high of both.
 
-        `one_rule` makes an interval of a confidence, or None, as it does where it has no say.
+        `projection_interval` is the interval rule: it returns the ends for a confidence, None where it does not apply.
         """
-        candidates = [one_rule(self, confidence), _mover(self.value, self.blocks, confidence) if self.blocks else None]
+        candidates = [
+            projection_interval(self, confidence),
+            _mover(self.value, self.blocks, confidence) if self.blocks else None,
+        ]
         lows, highs = zip(*(ends for ends in candidates if ends is not None), strict=True)
         low, high = max(-self.limit, min(lows)), min(self.limit, max(highs))
         return Interval(low, high, method="boundary" if self.unanimous else "projection")
@@ -96,7 +100,7 @@ class _Draw:
 def _draws(
     rule: Projection, kernel: FloatArray, values: FloatArray, limit: float, *, by_blocks: bool
 ) -> Iterator[_Draw | None]:
-    """What each kernel of D says, shape (D, N), at values in points; None where all factors are fixed."""
+    """Yield the figure by each of D kernels, shape (D, N), at values in points; None where all factors are fixed."""
     if rule.df is None:
         yield from [None] * len(values)
         return
@@ -110,7 +114,7 @@ def _draws(
 
 
 def _blocks(rule: Projection, kernel: FloatArray) -> list[list[tuple[Block, float, float]]]:
-    """For each draw its blocks, each with its share and variance."""
+    """Return, for each draw, its blocks, each with its share and variance."""
     of_block = [
         [(block, *pair) for pair in zip(block.shares(kernel).tolist(), block.variances(kernel).tolist(), strict=True)]
         for block in rule.blocks
@@ -118,11 +122,11 @@ def _blocks(rule: Projection, kernel: FloatArray) -> list[list[tuple[Block, floa
     return [list(draw) for draw in zip(*of_block, strict=True)]
 
 
-def _none(_draw: _Draw, _confidence: float) -> None:
-    """The one rule of a figure that is always made of its blocks."""
+def _no_projection(_draw: _Draw, _confidence: float) -> None:
+    """Stand for the interval rule of a figure that is always made of its blocks."""
 
 
-def _of_difference(draw: _Draw, confidence: float) -> Ends | None:
+def _difference_ends(draw: _Draw, confidence: float) -> Ends | None:
     return difference_interval(draw.value, draw.variance, draw.df, confidence, limit=draw.limit)
 
 
@@ -134,10 +138,10 @@ def share_intervals(
     *,
     by_blocks: bool = False,
 ) -> list[Interval | None]:
-    """Interval of a figure on [0, 1] for each of D draws, in points from -50 to 50; None where all factors are fixed.
+    """Return intervals of a figure on [0, 1] for D draws, in points from -50 to 50; None where all factors are fixed.
 
-    At 0 or 1 the one rule has an interval without variance, too, and it counts: blocks that share words, as two cells
-    do that all rows of a model agree in, are no independent samples, and MOVER alone would be too narrow there.
+    At 0 or 1 the interval rule has an interval without variance, too, and it is used: blocks that share words, as two
+    cells that a model decides alike, are not independent samples, and MOVER alone would be too narrow there.
 
     `kernel` has shape (D, N) and `shares` (D,), the figure on [0, 1]. `by_blocks`: always and only by MOVER, as for the
     difference of the shares of two classes.
@@ -148,7 +152,7 @@ def share_intervals(
 
     draws = _draws(rule, kernel, 100 * shares - 50, 50.0, by_blocks=by_blocks)
     return [
-        None if draw is None else draw.interval(_none if by_blocks else of_share(share), confidence)
+        None if draw is None else draw.interval(_no_projection if by_blocks else of_share(share), confidence)
         for draw, share in zip(draws, shares.tolist(), strict=True)
     ]
 
@@ -161,37 +165,37 @@ def difference_intervals(
     *,
     by_blocks: bool = False,
 ) -> list[Interval | None]:
-    """Interval of a difference of two figures for each of D draws, in points from -100 to 100.
+    """Return intervals of a difference of two figures for D draws, in points from -100 to 100.
 
     `kernel` has shape (D, N) and `differences` (D,), in points; the rest is as in `share_intervals`.
     """
-    one_rule = _none if by_blocks else _of_difference
+    projection_interval = _no_projection if by_blocks else _difference_ends
     draws = _draws(rule, kernel, differences, 100.0, by_blocks=by_blocks)
-    return [None if draw is None else draw.interval(one_rule, confidence) for draw in draws]
+    return [None if draw is None else draw.interval(projection_interval, confidence) for draw in draws]
 
 
 def difference_test(
     rule: Projection, kernel: FloatArray, difference: float, confidence: float = CONFIDENCE, *, by_blocks: bool = False
 ) -> tuple[Interval, float] | None:
-    """Interval of one difference, in points, and its two-sided p-value against 0; None where all factors are fixed.
+    """Return the interval of a difference, in points, and its two-sided p against 0; None where all factors are fixed.
 
-    `kernel` has shape (N,). p is the smallest level at which the interval leaves 0 out, so it is below 0.05 exactly
-    where the interval of 95 % does. Rounded to nine digits, which the order of the rows does not move.
+    `kernel` has shape (N,). p is the smallest level at which the interval excludes 0, so it is below 0.05 exactly
+    where the interval of 95 % does. It is rounded to nine digits, which the order of the rows does not change.
     """
     (draw,) = _draws(rule, kernel[np.newaxis], np.array([difference]), 100.0, by_blocks=by_blocks)
     if draw is None:
         return None
-    one_rule = _none if by_blocks else _of_difference
+    projection_interval = _no_projection if by_blocks else _difference_ends
     if not draw.blocks:
         p = difference_p(draw.value, draw.variance, draw.df)
     else:
 
         def beyond(logarithm: float) -> float:
-            ends = draw.interval(one_rule, -math.expm1(logarithm))
+            ends = draw.interval(projection_interval, -math.expm1(logarithm))
             return ends.low if draw.value > 0 else -ends.high
 
-        p = _level(beyond)
-    return draw.interval(one_rule, confidence), 1.0 if p is None else p
+        p = _p_value(beyond)
+    return draw.interval(projection_interval, confidence), 1.0 if p is None else p
 
 
 def comparison_test(
@@ -203,12 +207,12 @@ def comparison_test(
     *,
     limit: float = 100.0,
 ) -> tuple[Interval, float] | None:
-    """Interval of one model's figure less another's where either stands at the boundary, and its p-value against 0.
+    """Return the interval of one model's figure minus another's where either is at the boundary, and its p against 0.
 
-    None where neither does: the one rule alone has its say there. Else MOVER over the two models' own intervals, which
-    takes them for independent, and the wider of that and the one rule of the difference.
+    None where neither is: the interval rule alone applies there. Else the wider of the interval rule of the difference
+    and MOVER over the two models' own intervals, as if they were independent.
 
-    `kernels` has shape (2, N), `values` are the figures in points, `intervals` makes those of both at a confidence.
+    `kernels` has shape (2, N), `values` are the figures in points, `intervals` returns those of both at a confidence.
     """
     if rule.df is None or not rule.has_unanimous_cell(kernels).any():
         return None
@@ -222,19 +226,19 @@ def comparison_test(
         down = math.hypot(values[0] - first.low, second.high - values[1])
         up = math.hypot(first.high - values[0], values[1] - second.low)
         low, high = difference - down, difference + up
-        one = difference_interval(difference, variance, df, level, limit=limit) or (low, high)
-        return Interval(max(-limit, min(low, one[0])), min(limit, max(high, one[1])), method="boundary")
+        projected = difference_interval(difference, variance, df, level, limit=limit) or (low, high)
+        return Interval(max(-limit, min(low, projected[0])), min(limit, max(high, projected[1])), method="boundary")
 
     def beyond(logarithm: float) -> float:
-        found = ends(-math.expm1(logarithm))
-        return -math.inf if found is None else found.low if difference > 0 else -found.high
+        interval = ends(-math.expm1(logarithm))
+        return -math.inf if interval is None else interval.low if difference > 0 else -interval.high
 
-    made = ends(confidence)
-    return None if made is None else (made, _level(beyond))
+    interval_at_confidence = ends(confidence)
+    return None if interval_at_confidence is None else (interval_at_confidence, _p_value(beyond))
 
 
-def _level(beyond: Callable[[float], float]) -> float:
-    """The level, from 1e-15 to 1, at which an end that rises with the logarithm of the level comes to lie on 0."""
+def _p_value(beyond: Callable[[float], float]) -> float:
+    """Return the level, from 1e-15 to 1, at which an end, which rises with the logarithm of the level, is 0."""
     least, most = math.log(SMALLEST_P), math.log(0.999_999)
     if beyond(most) <= 0:
         return 1.0

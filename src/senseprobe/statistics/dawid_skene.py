@@ -1,7 +1,7 @@
-"""What is true of items that several people labelled, each with mistakes of their own (Dawid & Skene 1979).
+"""Estimate the true labels of items that several people labelled, each with their own mistakes (Dawid & Skene 1979).
 
-The model: an item has one true label; a person who meets an item whose label is j says l with a probability that is
-theirs, whatever the item and whatever others say. The most likely labels and mistakes are found together, by EM.
+The model: an item has one true label; a person answers l for an item with label j with a probability of their own,
+whatever the item and the answers of others. The most likely labels and mistakes are estimated together, by EM.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from scipy.special import logsumexp
 from senseprobe.statistics.intervals import FloatArray
 
 SMOOTHING = 1.0
-"""Answers that each person is taken to have given beforehand to items of each true label: half of them right, the
-others at random. So who answered little is taken neither for infallible nor for one who always says the opposite."""
+"""The number of prior answers of each person to items of each true label: half of them right, the others at random.
+They keep a person with few answers from being estimated as never, or as always, wrong."""
 
 MOST_STEPS = 1_000
 CLOSE = 1e-7
@@ -23,13 +23,13 @@ CLOSE = 1e-7
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DawidSkene:
-    """What the model makes of the answers to I items by R people with L labels.
+    """The estimates of the model for answers to I items by R people with L labels.
 
-    - `posterior`: shape (I, L), how likely each label is the true one.
-    - `prevalence`: shape (L,), how common each true label is.
-    - `confusion`: shape (R, L, L), how likely each person says l (last axis) of an item whose true label is j; nan
-      where nothing is known of it, without smoothing.
-    - `log_likelihood`: of the answers, after each step; with smoothing, of answers and of those taken for given.
+    - `posterior`: shape (I, L), the probability of each label to be the true one.
+    - `prevalence`: shape (L,), the share of items with each true label.
+    - `confusion`: shape (R, L, L), the probability of each person to answer l (last axis) for an item with true label
+      j; nan where there is no such item, without smoothing.
+    - `log_likelihood`: of the answers, after each step; with smoothing, of answers and prior answers.
     - `converged`: whether the last step moved no posterior by more than 1e-7.
     """
 
@@ -41,38 +41,38 @@ class DawidSkene:
 
     @property
     def steps(self) -> int:
-        """How many steps were made."""
+        """The number of steps."""
         return len(self.log_likelihood)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Answers:
-    """How often each item was given each label by each person: `often` has shape (I, R · L)."""
+    """The number of answers by item, person and label: `often` has shape (I, R · L)."""
 
     often: sparse.csr_array
     people: int
     labels: int
 
     def votes(self) -> FloatArray:
-        """The share of an item's answers that each label has: shape (I, L)."""
+        """Return the share of each label in an item's answers: shape (I, L)."""
         counts = self.often @ np.tile(np.eye(self.labels), (self.people, 1))
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
-    def confusion(self, posterior: FloatArray, given: FloatArray) -> FloatArray:
-        """How likely each person says each label of items of each true label, beside `given`: shape (R, L, L)."""
-        said = np.asarray(self.often.T @ posterior).reshape(self.people, self.labels, self.labels)
-        counts = said.transpose(0, 2, 1) + given
+    def confusion(self, posterior: FloatArray, prior_counts: FloatArray) -> FloatArray:
+        """Estimate the probability of each person's answers by true label, with `prior_counts`: shape (R, L, L)."""
+        totals_by_label = np.asarray(self.often.T @ posterior).reshape(self.people, self.labels, self.labels)
+        counts = totals_by_label.transpose(0, 2, 1) + prior_counts
         totals = counts.sum(axis=2, keepdims=True)
         return np.asarray(np.divide(counts, totals, out=np.full(counts.shape, np.nan), where=totals > 0))
 
     def log_joint(self, prevalence: FloatArray, confusion: FloatArray) -> FloatArray:
-        """The logarithm of the probability of each true label and all answers to an item: shape (I, L)."""
-        logs = _log(confusion).transpose(0, 2, 1).reshape(self.people * self.labels, self.labels)
-        return np.asarray(self.often @ logs + _log(prevalence))
+        """Return the logarithm of the probability of each true label and all answers to an item: shape (I, L)."""
+        logs = _log_share(confusion).transpose(0, 2, 1).reshape(self.people * self.labels, self.labels)
+        return np.asarray(self.often @ logs + _log_share(prevalence))
 
 
-def _log(share: FloatArray) -> FloatArray:
-    """The logarithm; that of what is not known is that of nothing."""
+def _log_share(share: FloatArray) -> FloatArray:
+    """Return the logarithm; -inf for 0 and for nan."""
     return np.log(share, out=np.full(share.shape, -np.inf), where=share > 0)
 
 
@@ -81,36 +81,38 @@ def dawid_skene(
 ) -> DawidSkene:
     """Estimate true labels and mistakes from N answers: item, person and label of each, numbered from 0 without gaps.
 
-    It begins with the share of the votes that each label of an item has, so the same answers, in whatever order, give
-    the same estimate. With a `smoothing` of 0 it is the estimate of the paper; SMOOTHING says what a larger one does.
-    It ends after `most` steps where it has not converged.
+    The first posterior is the share of votes of each label, so the same answers, in whatever order, give the same
+    estimate. With a `smoothing` of 0 it is the estimate of the paper; SMOOTHING describes a larger one. It ends after
+    `most` steps where it has not converged.
     """
-    answers = _answers(items, people, labels)
+    answers = _count_answers(items, people, labels)
     size = answers.labels
-    given = smoothing * (np.eye(size) + 1 / size) / 2
+    prior_counts = smoothing * (np.eye(size) + 1 / size) / 2
     posterior, converged = answers.votes(), False
-    told: list[float] = []
-    while not converged and len(told) < most:
+    log_likelihood: list[float] = []
+    while not converged and len(log_likelihood) < most:
         counts = posterior.sum(axis=0) + smoothing / size
-        prevalence, confusion = counts / counts.sum(), answers.confusion(posterior, given)
+        prevalence, confusion = counts / counts.sum(), answers.confusion(posterior, prior_counts)
         joint = answers.log_joint(prevalence, confusion)
         evidence = logsumexp(joint, axis=1, keepdims=True)
         before, posterior = posterior, np.exp(joint - evidence)
         converged = bool(np.abs(posterior - before).max() <= CLOSE)
-        prior = smoothing / size * np.log(prevalence).sum() + (given * np.log(confusion)).sum() if smoothing else 0.0
-        told.append(float(evidence.sum() + prior))
+        prior = (
+            smoothing / size * np.log(prevalence).sum() + (prior_counts * np.log(confusion)).sum() if smoothing else 0.0
+        )
+        log_likelihood.append(float(evidence.sum() + prior))
     return DawidSkene(
         posterior=posterior,
         prevalence=prevalence,
         confusion=confusion,
-        log_likelihood=tuple(told),
+        log_likelihood=tuple(log_likelihood),
         converged=converged,
     )
 
 
-def _answers(items: ArrayLike, people: ArrayLike, labels: ArrayLike) -> _Answers:
-    """The answers as counts, summed in one order whatever the order in which they came."""
-    item, person, label = (np.asarray(each, dtype=np.intp) for each in (items, people, labels))
+def _count_answers(items: ArrayLike, people: ArrayLike, labels: ArrayLike) -> _Answers:
+    """Count the answers, in an order that does not depend on that of the arguments."""
+    item, person, label = (np.asarray(column, dtype=np.intp) for column in (items, people, labels))
     sizes = int(item.max()) + 1, int(person.max()) + 1, int(label.max()) + 1
     cells = item, person * sizes[2] + label
     often = sparse.coo_array((np.ones(len(item)), cells), shape=(sizes[0], sizes[1] * sizes[2])).tocsr()

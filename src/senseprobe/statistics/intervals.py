@@ -1,7 +1,4 @@
-"""Names for the arrays that travel through the statistics.
-
-Intervals of a figure from its variance, exact ones for independent rows, and the p-value of a difference.
-"""
+"""Intervals of a figure from its variance, exact ones for independent rows, and the p-value of a difference."""
 
 import math
 from functools import cache
@@ -16,25 +13,25 @@ BoolArray = NDArray[np.bool_]
 
 
 CONFIDENCE = 0.95
-"""Of the intervals that are printed; equivalence is read from one of 0.9."""
+"""The confidence of printed intervals; equivalence is tested with one of 0.9."""
 
-# A variance below this is dust of floating-point sums: one row among two million moves it by 1e-13.
+# A variance below this is rounding of floating-point sums: one row among two million changes it by 1e-13.
 NO_VARIANCE = 1e-24
 
 
 @cache
 def _quantile(df: int, confidence: float) -> float:
-    """Two-sided quantile of Student's t at the confidence level."""
+    """Return the two-sided quantile of Student's t at the confidence level."""
     return float(stats.t.ppf((1 + confidence) / 2, df))
 
 
 def bounded_interval(
     share: float, variance: float, df: int | None, confidence: float = CONFIDENCE
 ) -> tuple[float, float] | None:
-    """Interval of a figure on [0, 1], in points from -50 to 50; None where it cannot be estimated.
+    """Return the interval of a figure on [0, 1], in points from -50 to 50; None where it cannot be estimated.
 
-    Made on the logit scale. At a share of exactly 1 (or 0) the lower (upper) end is the smallest share under which
-    df + 1 independent levels would all agree once in forty times (at a confidence of 0.95).
+    It is computed on the logit scale. At a share of exactly 1 (or 0) the lower (upper) end is the smallest share under
+    which df + 1 independent levels would all agree once in forty times (at a confidence of 0.95).
     """
     if df is None:
         return None
@@ -51,7 +48,7 @@ def bounded_interval(
 def difference_interval(
     difference: float, variance: float, df: int | None, confidence: float = CONFIDENCE, *, limit: float = 100.0
 ) -> tuple[float, float] | None:
-    """Interval of a difference of two figures, in points from -`limit` to `limit`; None where not estimable.
+    """Return the interval of a difference of two figures, in points from -`limit` to `limit`; None if not estimable.
 
     `difference` is in points, `variance` on the scale of [0, 1]; the difference of two differences goes up to 200.
     """
@@ -62,10 +59,10 @@ def difference_interval(
 
 
 def difference_p(difference: float, variance: float, df: int | None) -> float | None:
-    """Two-sided p-value of a difference, in points, against 0; None where there is no interval.
+    """Return the two-sided p-value of a difference, in points, against 0; None where there is no interval.
 
-    It is below 0.05 exactly where 0 lies outside `difference_interval`: both are Student's t with `df` degrees. Told to
-    nine digits, which the order of the rows does not move.
+    It is below 0.05 exactly where `difference_interval` excludes 0: both are Student's t with `df` degrees. It has nine
+    digits, which the order of the rows does not change.
     """
     if df is None or variance <= NO_VARIANCE:
         return None
@@ -74,6 +71,6 @@ def difference_p(difference: float, variance: float, df: int | None) -> float | 
 
 @cache
 def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Exact interval of a share of independent rows, in points from -50 to 50 (Clopper & Pearson 1934)."""
+    """Return the exact interval of a share of independent rows, in points from -50 to 50 (Clopper & Pearson 1934)."""
     exact = stats.binomtest(hits, trials).proportion_ci(confidence, method="exact")
     return 100 * float(exact.low) - 50, 100 * float(exact.high) - 50

@@ -1,9 +1,9 @@
-"""Permutation tests: labels dealt out anew, each division once; signs flipped, exactly where they can be counted.
+"""Permutation tests: other divisions of labels, and flipped signs, counted exactly where they are few enough.
 
-`studentised` is the statistic of a test by labels that keeps its size where the two labels scatter unlike.
+`studentised` is the statistic of a test by labels that keeps its size where the variances of the labels differ.
 
 `divisions` and `permutation_p` are for labels (which words are bad), `sign_flips` for paired values (two models on the
-same levels). All of a kind where they are few, else as many different ones as asked for, drawn with a seed.
+same levels). They use all permutations where these are few, else a number of different ones, drawn with a seed.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike
 from senseprobe.statistics.intervals import BoolArray, FloatArray, IntArray
 
 PERMUTATIONS = 9_999
-"""Drawn where there are more than that; with the observed one, 10,000."""
+"""The number of permutations drawn where there are more; with the observed one, 10,000."""
 
 EQUAL = 1e-9
-"""Statistics that differ by less are equal, so that the order of a sum decides nothing."""
+"""Statistics that differ by less are equal, so that the order of a sum does not matter."""
 
-AT_ONCE = 2**17
-"""Numbers of one array of `studentised` that are held at once, so that they stay in the processor's cache."""
+MAX_BLOCK = 2**17
+"""The most numbers in an array of `studentised`, so that it stays in the processor's cache."""
 
-MOST_SUMS = 2**18
-"""Distinct sums of half of the levels up to which all signs are counted: 36 levels at the least."""
+MAX_SUMS = 2**18
+"""The most distinct sums of half of the levels with which all signs are counted: enough for any 36 levels."""
 
 
 def permutation_p(observed: ArrayLike, permuted: ArrayLike, *, relative: bool = False) -> FloatArray:
@@ -52,52 +52,52 @@ def studentised(wins: FloatArray, counts: IntArray | FloatArray, labels: BoolArr
 
     - `wins`: shape (G, W, W), how often the first thing wins against the second, ties as ½; it and its transpose add up
       to `counts`.
-    - `counts`: shape (W, W), how often two things meet, the same in all tables; what a thing has with itself is left.
+    - `counts`: shape (W, W), how often two things meet, the same in all tables; the diagonal is ignored.
     - `labels`: shape (P, W), which things are marked.
     """
-    made = np.empty((len(labels), len(wins)))
-    rows = max(1, AT_ONCE // max(1, labels.shape[1]))
+    statistics = np.empty((len(labels), len(wins)))
+    rows = max(1, MAX_BLOCK // max(1, labels.shape[1]))
     for start in range(0, len(labels), rows):
         marked = np.ascontiguousarray(labels[start : start + rows].T, dtype=np.float64)
-        pairing, tables = _Pairing(counts, marked), max(1, AT_ONCE // max(1, marked.size))
+        pairing, tables = _Pairing(counts, marked), max(1, MAX_BLOCK // max(1, marked.size))
         for first in range(0, len(wins), tables):
             block = pairing.statistics(wins[first : first + tables] - counts / 2)
-            made[start : start + rows, first : first + tables] = block.T
-    return made
+            statistics[start : start + rows, first : first + tables] = block.T
+    return statistics
 
 
 class _Pairing:
     """Pairs of a marked thing and another one, for P divisions of W things: `marked` has shape (W, P).
 
-    Of each thing, the pairs in which it stands, and the weight of its squared projection, which is Bessel's correction.
+    It has, for each thing, its pairs, and the weight of its squared projection, which is Bessel's correction.
     """
 
     def __init__(self, counts: IntArray | FloatArray, marked: FloatArray) -> None:
         met = np.where(np.eye(len(counts), dtype=np.bool_), 0.0, counts)
         others = 1 - marked
-        beside = met @ marked
-        held = np.where(marked > 0, met.sum(axis=1)[:, None] - beside, beside)
-        sizes = [((held > 0) * one).sum(axis=0) for one in (marked, others)]
+        with_marked = met @ marked
+        pairs_of_thing = np.where(marked > 0, met.sum(axis=1)[:, None] - with_marked, with_marked)
+        sizes = [((pairs_of_thing > 0) * group).sum(axis=0) for group in (marked, others)]
         weights = [np.divide(n, n - 1, out=np.zeros_like(n), where=n > 1) for n in sizes]
         self._marked = marked
         self._weights = marked * weights[0] + others * weights[1]
-        self._held = held
-        self._weighted = self._weights * held
-        self._total = (held * marked).sum(axis=0)
+        self._pairs_of_thing = pairs_of_thing
+        self._weighted = self._weights * pairs_of_thing
+        self._total = (pairs_of_thing * marked).sum(axis=0)
         self._pairs = (((met > 0) @ marked) * others).sum(axis=0)
 
     def statistics(self, margins: FloatArray) -> FloatArray:
-        """T of tables, shape (G, W, W), of wins less half of the meetings: shape (G, P)."""
+        """Return T of tables, shape (G, W, W), of wins minus half of the meetings: shape (G, P)."""
         ours = margins.sum(axis=2)
-        # Of another thing, its sum over the marked ones; of a marked one, over all less over the marked ones. What the
-        # marked ones have among themselves adds up to nothing.
+        # For another thing, its sum over the marked ones; for a marked one, over all minus over the marked ones. The
+        # sums of the marked ones among themselves add up to 0.
         sums = (np.swapaxes(margins, 1, 2) + ours[:, :, None] * np.eye(margins.shape[1])) @ self._marked
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (ours @ self._marked) / self._total
             # Σ weight · (sum - share · pairs)², over all pairs squared.
             squares = np.einsum("gwp,gwp,wp->gp", sums, sums, self._weights)
             crossed = np.einsum("gwp,wp->gp", sums, self._weighted)
-            squares += share * (share * (self._weighted * self._held).sum(axis=0) - 2 * crossed)
+            squares += share * (share * (self._weighted * self._pairs_of_thing).sum(axis=0) - 2 * crossed)
             least = 1 / (2 * self._pairs)
             variance = np.maximum(squares / self._total**2, 2 * least**2)
             share = np.clip(share, least - 0.5, 0.5 - least)
@@ -109,9 +109,9 @@ class Divisions:
     """Other ways to divide W things into as many of each label.
 
     - `labels`: shape (P, W), each once, the observed division not among them.
-    - `exact`: whether these are all that there are.
+    - `exact`: whether these are all divisions.
     - `smallest`: the smallest p that a two-sided test over them can give. Where the mirror image of the observed
-      division is among them, it is always as far out as that.
+      division is among them, its statistic is always as extreme.
     """
 
     labels: BoolArray
@@ -120,14 +120,14 @@ class Divisions:
 
 
 def divisions(labels: BoolArray, seed: int, most: int = PERMUTATIONS) -> Divisions:
-    """Other divisions of `labels`, shape (W,): all where there are `most` or fewer, else as many, drawn with a seed."""
+    """Return other divisions of `labels`, shape (W,): all if at most `most`, else so many, drawn with a seed."""
     exact = math.comb(len(labels), int(labels.sum())) - 1 <= most
-    others = _every(labels) if exact else _drawn(labels, seed, most)
+    others = _all_divisions(labels) if exact else _sample_divisions(labels, seed, most)
     mirrored = bool((others == ~labels).all(axis=1).any())
     return Divisions(labels=others, exact=exact, smallest=(1 + mirrored) / (1 + len(others)))
 
 
-def _every(labels: BoolArray) -> BoolArray:
+def _all_divisions(labels: BoolArray) -> BoolArray:
     count, marked = len(labels), int(labels.sum())
     chosen = np.array(list(itertools.combinations(range(count), marked)), dtype=np.intp)
     every = np.zeros((len(chosen), count), dtype=np.bool_)
@@ -135,21 +135,21 @@ def _every(labels: BoolArray) -> BoolArray:
     return np.asarray(every[(every != labels).any(axis=1)])
 
 
-def _drawn(labels: BoolArray, seed: int, count: int) -> BoolArray:
+def _sample_divisions(labels: BoolArray, seed: int, count: int) -> BoolArray:
     rng = np.random.default_rng(seed)
-    return _distinct(lambda rows: rng.permuted(np.tile(labels, (rows, 1)), axis=1), labels, count)
+    return _draw_distinct(lambda rows: rng.permuted(np.tile(labels, (rows, 1)), axis=1), labels, count)
 
 
-def _distinct(draw: Callable[[int], BoolArray], observed: BoolArray, count: int) -> BoolArray:
-    """`count` different rows, none of them the observed one, in the order in which they are drawn."""
+def _draw_distinct(draw: Callable[[int], BoolArray], observed: BoolArray, count: int) -> BoolArray:
+    """Draw `count` different rows, none of them the observed one, and return them in the order of the draws."""
     seen = {observed.tobytes()}
-    found: list[BoolArray] = []
-    while len(found) < count:
-        for row in draw(count - len(found)):
+    distinct: list[BoolArray] = []
+    while len(distinct) < count:
+        for row in draw(count - len(distinct)):
             if (key := row.tobytes()) not in seen:
                 seen.add(key)
-                found.append(row)
-    return np.array(found, dtype=np.bool_).reshape(count, len(observed))
+                distinct.append(row)
+    return np.array(distinct, dtype=np.bool_).reshape(count, len(observed))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,7 +158,7 @@ class SignFlips:
 
     - `p`: share of the sign vectors whose sum is as far from 0 as the observed one, which is counted.
     - `smallest`: the smallest p that so many values can give: 2 of 2ⁿ where none is 0.
-    - `levels`: how many values are not 0; the others say nothing.
+    - `levels`: how many values are not 0; the others have no effect.
     - `exact`: whether all 2ⁿ sign vectors were counted, or a sample of different ones.
     """
 
@@ -178,19 +178,21 @@ def sign_flips(values: ArrayLike, seed: int = 0) -> SignFlips:
     size = np.abs(given).sum()
     scaled = np.round(given / size, 12) if size else given[:0]
     scaled = scaled[np.abs(scaled) > EQUAL]
-    scaled = scaled[np.lexsort((scaled, np.abs(scaled)))]  # the order of the levels decides nothing
+    scaled = scaled[np.lexsort((scaled, np.abs(scaled)))]  # the order of the levels must not matter
     if not len(scaled):
         return SignFlips(p=1.0, smallest=1.0, levels=0, exact=True)
     observed, lowest = abs(float(scaled.sum())), 2.0 ** (1 - len(scaled))
-    halves = [_sums(scaled[start::2]) for start in (0, 1)]
+    halves = [_signed_sums(scaled[start::2]) for start in (0, 1)]
     if halves[0] is not None and halves[1] is not None:
-        return SignFlips(p=_tails(*halves[0], *halves[1], observed), smallest=lowest, levels=len(scaled), exact=True)
-    p = float(permutation_p(observed, np.abs(_flipped(scaled, seed))))
+        return SignFlips(
+            p=_tail_probability(*halves[0], *halves[1], observed), smallest=lowest, levels=len(scaled), exact=True
+        )
+    p = float(permutation_p(observed, np.abs(_sample_flips(scaled, seed))))
     return SignFlips(p=p, smallest=1 / (1 + PERMUTATIONS), levels=len(scaled), exact=False)
 
 
-def _sums(values: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Distinct sums of values with random signs, ascending, and their probabilities; None where too many."""
+def _signed_sums(values: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return the distinct sums of values with random signs, ascending, and their probabilities; None where too many."""
     sums: FloatArray = np.zeros(1)
     shares: FloatArray = np.ones(1)
     for value in values:
@@ -198,13 +200,15 @@ def _sums(values: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         doubled = np.round(np.concatenate([sums - value, sums + value]), 12)
         sums, which = np.unique(doubled, return_inverse=True)
         shares = np.bincount(which, np.tile(shares / 2, 2)).astype(np.float64)
-        if len(sums) > MOST_SUMS:
+        if len(sums) > MAX_SUMS:
             return None
     return sums, shares
 
 
-def _tails(a: FloatArray, a_shares: FloatArray, b: FloatArray, b_shares: FloatArray, observed: float) -> float:
-    """P(|A + B| ≥ observed) of two independent sums, by looking each sum of A up among those of B."""
+def _tail_probability(
+    a: FloatArray, a_shares: FloatArray, b: FloatArray, b_shares: FloatArray, observed: float
+) -> float:
+    """Return P(|A + B| ≥ observed) of two independent sums, by looking each sum of A up among those of B."""
     below = np.concatenate([[0.0], np.cumsum(b_shares)])
     above = np.concatenate([np.cumsum(b_shares[::-1])[::-1], [0.0]])
     reach = observed - EQUAL
@@ -213,16 +217,18 @@ def _tails(a: FloatArray, a_shares: FloatArray, b: FloatArray, b_shares: FloatAr
     return min(1.0, float(a_shares @ (upper + lower)))
 
 
-def _flipped(values: FloatArray, seed: int) -> FloatArray:
-    """Sums of values with as many different sign vectors as are drawn, not all of them kept: shape (P,)."""
+def _sample_flips(values: FloatArray, seed: int) -> FloatArray:
+    """Return the sums of values with P different random sign vectors, without the observed one: shape (P,)."""
     rng = np.random.default_rng(seed)
-    kept = np.ones(len(values), dtype=np.bool_)
-    signs = _distinct(lambda rows: rng.integers(0, 2, (rows, len(values))).astype(np.bool_), kept, PERMUTATIONS)
+    observed = np.ones(len(values), dtype=np.bool_)
+    signs = _draw_distinct(
+        lambda rows: rng.integers(0, 2, (rows, len(values))).astype(np.bool_), observed, PERMUTATIONS
+    )
     return np.asarray(np.where(signs, 1.0, -1.0) @ values)
 
 
 def holm(p: ArrayLike) -> FloatArray:
-    """P-values, shape (m,), after Holm's (1979) step-down correction over all of them, in the same order."""
+    """Return p-values, shape (m,), after Holm's (1979) step-down correction over all of them, in the same order."""
     values = np.asarray(p, dtype=np.float64)
     order = np.argsort(values, kind="stable")
     stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
@@ -236,5 +242,5 @@ def hash_draw(seed: int, *words: str, size: int = 8) -> int:
 
     It depends on nothing else: neither on the order of rows nor on how files are cut.
     """
-    drawn_for = "\0".join([str(seed), *words]).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(drawn_for, digest_size=size).digest())
+    text = "\0".join([str(seed), *words]).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=size).digest())

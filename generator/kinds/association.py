@@ -1,0 +1,70 @@
+"""Rows that are words of an association test, each in a sentence."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from senseprobe.generator.config import Config
+from senseprobe.generator.kinds.base import RowKind
+from senseprobe.generator.product import RowSelection
+from senseprobe.generator.references import ReferenceChecker
+from senseprobe.generator.render import FrameRows
+from senseprobe.generator.schema import Binding, ExpectMembers, Front
+from senseprobe.generator.word_lists import WordLists
+from senseprobe.records import Design
+
+_SETS = ("X", "Y", "A", "B")
+
+
+class AssociationFront(Front):
+    """The front matter of a block of an association test's words; all four are references."""
+
+    kind: Literal["association"]
+    test: str
+    role: str
+    word: str
+    word_class: str
+    expect: ExpectMembers
+
+    @property
+    def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
+        """A member is one sentence, in which nothing is bound."""
+        return {"sentence": {}}
+
+    @property
+    def expected(self) -> ExpectMembers:
+        """How many members the file should make."""
+        return self.expect
+
+
+class AssociationKind(RowKind[AssociationFront]):
+    """Words of an association test, each in a sentence; estimands of pairs do not apply to them."""
+
+    front_type = AssociationFront
+
+    def is_likely(self, keys: Mapping[str, Any]) -> bool:
+        """Return whether there is a key `test`."""
+        return "test" in keys
+
+    def check_references(self, front: AssociationFront, checker: ReferenceChecker) -> None:
+        """Check that test, word and class are columns, and that the role is one of X, Y, A and B."""
+        for key, text in (("test", front.test), ("word", front.word), ("word_class", front.word_class)):
+            checker.check_column(text, (key,))
+        checker.check_values(front.role, ("role",), _SETS)
+
+    def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
+        """Return test, role, word, class, sentence and span."""
+        front = self.front(rows.block)
+        texts = {"test": front.test, "role": front.role, "word": front.word, "word_class": front.word_class}
+
+        def make(distinct: RowSelection) -> dict[str, pa.Array]:
+            side = rows.side("sentence", distinct)
+            cells = {name: rows.cell(text, distinct) for name, text in texts.items()}
+            return {**cells, "sentence": side.text, "span": rows.spans(side)}
+
+        return rows.gather(selection, tuple(rows.block.slots), make)
+
+    def complete_design(self, design: Design, config: Config) -> Design:
+        """Return the design as it is."""
+        return design

@@ -1,0 +1,75 @@
+"""Rows that are a premise, a hypothesis, and the label of a right answer."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from senseprobe.generator.config import Config, reference
+from senseprobe.generator.kinds.base import RowKind, sentence_columns
+from senseprobe.generator.product import RowSelection
+from senseprobe.generator.references import ReferenceChecker
+from senseprobe.generator.render import FrameRows
+from senseprobe.generator.schema import Binding, Expect, Front
+from senseprobe.generator.word_lists import WordLists
+from senseprobe.records import Design
+
+_GOLD = ("entailment", "neutral", "contradiction")
+
+
+class InferenceFront(Front):
+    """The front matter of a block of premises and hypotheses; `gold` is a label or a reference to a column of them."""
+
+    kind: Literal["inference"]
+    roles: dict[Literal["premise", "hypothesis"], dict[str, Binding]]
+    gold: str
+    expect: Expect
+
+    @property
+    def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
+        """What premise and hypothesis bind."""
+        return dict(self.roles.items())
+
+    @property
+    def expected(self) -> Expect:
+        """How many pairs the file should make."""
+        return self.expect
+
+
+class InferenceKind(RowKind[InferenceFront]):
+    """Premises and hypotheses."""
+
+    front_type = InferenceFront
+    roles = ("premise", "hypothesis")
+
+    def is_likely(self, keys: Mapping[str, Any]) -> bool:
+        """Return whether there is a key `gold` or a role `premise`."""
+        roles = keys.get("roles")
+        return "gold" in keys or (isinstance(roles, Mapping) and "premise" in roles)
+
+    def check_references(self, front: InferenceFront, checker: ReferenceChecker) -> None:
+        """Check that `gold` is a label or a column of labels."""
+        if reference(front.gold, checker.draft.slots):
+            checker.check_values(front.gold, ("gold",), _GOLD)
+        elif front.gold not in _GOLD:
+            hint = f"one of {', '.join(_GOLD)}, or slot.column"
+            checker.collector.add(("gold",), "E105", f"gold is {front.gold!r}", hint)
+
+    def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
+        """Return the gold label, and for premise and hypothesis the sentence and the span of the target."""
+        front = self.front(rows.block)
+        parts = reference(front.gold, rows.block.slots)
+        columns = rows.gather(selection, parts[:1] if parts else (), lambda some: {"gold": rows.cell(front.gold, some)})
+        return columns | sentence_columns(rows, selection, self.roles)
+
+    def complete_design(self, design: Design, config: Config) -> Design:
+        """Return the design with its estimands.
+
+        A model should answer `neutral` where only the groups differ: the neutral rates measure that. Controls, whose
+        gold label is another one or differs from row to row, have an accuracy.
+        """
+        if self.front(config.blocks[0]).gold != "neutral":
+            return replace(design, estimands=("accuracy",))
+        gap = ("gap",) if {"gender", "pair"} <= config.columns.keys() else ()
+        return replace(design, estimands=("nn", "fn", "t@0.5", "t@0.7", *gap))

@@ -1,0 +1,170 @@
+"""Check, count and preview the datasets of a project before they are built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from senseprobe import project
+from senseprobe.api.releases import open_catalogue
+from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.messages import nearest
+
+if TYPE_CHECKING:
+    from senseprobe.generator.checks import Report
+    from senseprobe.generator.count import Tokenize
+    from senseprobe.generator.preview import PreviewRow
+    from senseprobe.generator.word_lists import WordList
+    from senseprobe.lexicon.install import PreparedWordNet
+
+
+def lint(paths: Sequence[str | Path] = ()) -> Report:
+    """Check templates, datasets and word lists, or folders of them; without `paths` the whole nearest project.
+
+    Return findings, guesses and counts. Raises SenseprobeError for a path that is none of these.
+    """
+    from senseprobe.generator.checks import lint_paths
+
+    return lint_paths([Path(path) for path in paths])
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCounts:
+    """How many rows, sentences and tokens the configs of a dataset have.
+
+    `configs` holds a dictionary of counts for each config, with the keys of ``senseprobe count --json``; `rows` and
+    `left_out` are their sums.
+    """
+
+    dataset: str
+    configs: tuple[dict[str, Any], ...]
+    rows: int
+    left_out: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``senseprobe count --json`` prints of the dataset."""
+        return {**asdict(self), "configs": list(self.configs)}
+
+
+def count(
+    name: str | None = None,
+    *,
+    tokenizer: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[DatasetCounts]:
+    """Count rows, distinct sentences and tokens of ``DATASET[/CONFIG]``, or of every dataset of the project.
+
+    `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. Raises DeclarationError
+    where a dataset has mistakes, and ModelError where the tokenizer cannot be loaded.
+    """
+    tokenize = None if tokenizer is None else _tokenizer(tokenizer)
+    names = [name] if name else project.layers()[0].datasets()
+    return [_count(dataset, tokenize, progress) for dataset in names]
+
+
+def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None] | None) -> DatasetCounts:
+    from senseprobe.generator.count import count as count_config
+
+    catalogue = open_catalogue(name)
+    configs = []
+    for config in catalogue.configs:
+        left_out = len(catalogue.excluded_rows(config))
+        counts = replace(count_config(config, tokenize, progress), left_out=left_out)
+        expect = config.blocks[0].block.front.expected
+        first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
+        configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts)})
+    totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
+    return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals)
+
+
+def _tokenizer(name: str) -> Tokenize:
+    """Return what counts the tokens of texts, without those that a model wants at the ends of a sentence."""
+    if find_spec("transformers") is None:
+        raise SenseprobeError("transformers not installed: pip install 'senseprobe[models]'")
+    from transformers import AutoTokenizer
+
+    try:
+        loaded = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    except (OSError, ValueError, RuntimeError, ImportError, LookupError, TypeError, AttributeError) as error:
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise ModelError(f"cannot load the tokenizer {name}: {why}") from error
+    return lambda texts: sum(map(len, loaded([*texts], add_special_tokens=False)["input_ids"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A sample of the rows of a config: `sample`, of `rows` in all, drawn with `seed`."""
+
+    dataset: str
+    config: str
+    rows: int
+    seed: int
+    sample: tuple[PreviewRow, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``senseprobe preview --json`` prints."""
+        return {**asdict(self), "sample": [asdict(row) for row in self.sample]}
+
+
+def preview(name: str, n: int = 20, *, seed: int = 0) -> Preview:
+    """Draw `n` rows of ``DATASET/CONFIG``, with the slot of each word, and what was guessed.
+
+    Raises DeclarationError where the dataset has mistakes, SenseprobeError where `name` names no config, or several.
+    """
+    from senseprobe.generator.preview import preview as draw
+
+    catalogue = open_catalogue(name)
+    if len(catalogue.configs) > 1:
+        names = ", ".join(config.name for config in catalogue.configs)
+        raise SenseprobeError(f"{name} has {len(catalogue.configs)} configs: name one as {name}/CONFIG ({names})")
+    config = catalogue.configs[0]
+    sample = tuple(draw(catalogue, config, n, seed))
+    return Preview(catalogue.dataset.name, config.name, config.size, seed, sample)
+
+
+def word_lists(name: str | None = None) -> list[WordList]:
+    """Return the word lists that templates of the project can use, its own first; or the one called `name`.
+
+    Raises SenseprobeError where there is none of that name.
+    """
+    from senseprobe.generator.dataset import open_word_lists
+
+    lists = open_word_lists(project.layers()[0])
+    if name is not None and name not in lists.names():
+        raise SenseprobeError(f"no word list {name!r}: {nearest(name, lists.names())}")
+    tables = [lists.get(each) for each in lists.names() if name in (None, each)]
+    return [table for table in tables if table]
+
+
+def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
+    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine, in `folder`.
+
+    Raises LexiconError where there is no copy.
+    """
+    from senseprobe.lexicon import prepare
+
+    return prepare(None if folder is None else Path(folder))
+
+
+def new_project(folder: str | Path) -> list[Path]:
+    """Write a project with a small example into `folder`, and return its files."""
+    from senseprobe.scaffold import start
+
+    return [*start(Path(folder))]
+
+
+def new_template(name: str, kind: str) -> list[Path]:
+    """Write a template ``DATASET/CONFIG`` of a kind into the project, with what it needs; return the files.
+
+    `kind` is ``contrast``, ``inference`` or ``association``. Raises SenseprobeError outside of a project.
+    """
+    from senseprobe.scaffold import add
+
+    layer = project.user_layer()
+    if layer is None:
+        where = f"no project here (no {project.MARKER} in a parent folder)"
+        raise SenseprobeError(f"{where}: make one with `senseprobe init DIR`")
+    return [*add(layer, name, kind)]

@@ -298,3 +298,4 @@ RELATIVE_GROUPS = Family(
     by=("config", "estimand"),
     estimands=(RELATIVE.id, RELATIVE_MEAN.id),
 )
+RELATIVE_ESTIMANDS = (RELATIVE, RELATIVE_MEAN, SPREAD)

@@ -172,7 +172,7 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
     )
     text = (
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
-        f"lies within {margin.told} of it. {margin.reason}"
+        f"lies within {margin.text} of it. {margin.reason}"
     )
     without = _find_figures_without_neutral(inputs, {key[:2] for key in answers})
     rest = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""

@@ -11,9 +11,9 @@ import senseprobe
 HEAD = """\
 # The Python API
 
-Whatever a command does is a function. These are all public names of `senseprobe`; each is loaded when it is first used, so that
-`import senseprobe` takes no time. This page is made by `python docs/make_api.py` from signatures and docstrings, and the tests run
-its examples.
+Whatever a command does is a function. These are all public names of `senseprobe`; each is loaded when it is first used, so
+that `import senseprobe` is light. This page is made by `python docs/make_api.py` from signatures and docstrings; the tests
+run its examples.
 
 ```python
 import senseprobe
@@ -39,7 +39,8 @@ GROUPS = {
     "Authoring": "lint count preview Finding",
     "Scores": "score plant replay load_result compare slice report metrics Result Comparison Figure Design",
     "Annotation": "annotate Agreement Adjudication",
-    "Errors": "SenseprobeError AnnotationError DamagedRelease DeclarationError LexiconError ModelError ReleaseError ResultError",
+    "Errors": "SenseprobeError AnnotationError DamagedRelease DeclarationError LexiconError ModelError ReleaseError"
+    " ResultError",
 }
 
 

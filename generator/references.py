@@ -46,7 +46,7 @@ class ReferenceChecker:
         parts = reference(text, self.draft.slots)
         if parts is None:
             hint = nearest(text.partition(".")[0], self.draft.slots)
-            self.collector.add(location, "E105", f"{text!r} is no slot.column", hint)
+            self.collector.add(location, "E105", f"{text!r} is not slot.column", hint)
             return False
         return self._check_column_of(*parts, location)
 

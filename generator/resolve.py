@@ -135,7 +135,7 @@ class _Resolver:
                 hint = nearest(column, words[0].columns)
                 add(("slots", name, "where", column), "E104", f"{slot.list} has no column {column!r}", hint)
                 return words
-        matches = tuple(word for word in words if all(_matches(word, c, v) for c, v in slot.where.items()))
+        matches = tuple(word for word in words if all(word.has(c, v) for c, v in slot.where.items()))
         if not matches:
             add(("slots", name, "where"), "E111", *_unmatched(slot, words))
         slugs = Counter(word.slug for word in matches)
@@ -233,7 +233,7 @@ def _check_references(collector: FindingCollector, draft: ResolvedBlock) -> None
 
 def _unmatched(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
     """Return a message on the values of `where` that no word of the list has, and a hint."""
-    conditions = [(c, v) for c, v in slot.where.items() if not any(_matches(word, c, v) for word in words)]
+    conditions = [(c, v) for c, v in slot.where.items() if not any(word.has(c, v) for word in words)]
     missing = [(c, value) for c, v in conditions for value in (v if isinstance(v, list) else [v])]
     if not missing:
         return f"no word of {slot.list} fits all of {dict(slot.where)}", "each fits some word"
@@ -241,10 +241,6 @@ def _unmatched(slot: Slot, words: tuple[Word, ...]) -> tuple[str, str]:
     cells = {str(word.columns[column]) for word in words if word.columns[column] is not None}
     values = ", ".join(f"{column} {value!r}" for column, value in missing)
     return f"no word of {slot.list} fits {values}", nearest(str(value), cells)
-
-
-def _matches(word: Word, column: str, value: object) -> bool:
-    return word.columns[column] in (value if isinstance(value, list) else [value])
 
 
 def _unknown_names(draft: ResolvedBlock, compiled: CompiledFrame) -> Iterator[FrameError]:

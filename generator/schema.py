@@ -121,7 +121,7 @@ class Front(yaml_source.Model):
 
     @property
     def claimed_sense(self) -> Sense | None:
-        """The sense of which the front matter says that the target has it."""
+        """The sense that the front matter claims for the target."""
         return None
 
 

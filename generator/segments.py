@@ -45,7 +45,7 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     def getattr(self, obj: object, attribute: str) -> object:
         if not isinstance(obj, Word):
-            return self.undefined(f"{attribute!r} of something that is no word")
+            return self.undefined(f"{attribute!r} of something that is not a word")
         return obj.columns[attribute] if attribute in obj.columns else self.undefined(f"no column {attribute!r}")
 
 
@@ -53,7 +53,7 @@ def _printable(value: object) -> object:
     if value is None:
         raise jinja2.UndefinedError("an empty cell cannot be printed")
     if isinstance(value, (bool, list, tuple)):
-        raise jinja2.TemplateRuntimeError(f"{value!r} is no text")
+        raise jinja2.TemplateRuntimeError(f"{value!r} is not a text")
     return value
 
 
@@ -129,7 +129,7 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
         hint = "write an ordinary blank" if odd.isspace() else "take it out"
         raise FrameError("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
     if comment := _COMMENT.search(source):
-        hint = "a name stands at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
+        hint = "an id is at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
         raise FrameError("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
     if len(source) > MAX_SENTENCE:
         raise FrameError("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
@@ -167,7 +167,7 @@ def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
 
 
 def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> FrameError:
-    hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and our filters"
+    hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and filters"
     return FrameError("E106", f"{type(node).__name__} is not allowed in a frame", _tag(node, env, source), hint)
 
 
@@ -197,12 +197,12 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
     if isinstance(node, nodes.Const) and isinstance(node.value, float) and not isfinite(node.value):
         raise FrameError("E106", "a number that is too large", _tag(node, env, source))
     if isinstance(node, nodes.Const) and node.value is None:
-        raise FrameError("E106", "none cannot be printed or asked for", _column(source, "none"))
+        raise FrameError("E106", "none cannot be printed or compared", _column(source, "none"))
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:
         raise FrameError("E106", "an inline if needs an else", _column(source, "if"))
     if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
         raise FrameError(
-            "E106", f"{node.attr!r} is asked of something that is no slot", source.find(f".{node.attr}") + 2
+            "E106", f"{node.attr!r} is read from something that is not a slot", source.find(f".{node.attr}") + 2
         )
 
 

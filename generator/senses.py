@@ -35,17 +35,11 @@ def claims_of_list(words: WordList) -> Iterator[Claim]:
     """Yield the claims of a list's `sense_*` fields; `lemma_*` overrides the word."""
     cells = Cells(words)
     for spec in (spec for spec in words.columns.values() if spec.name.startswith("sense_")):
-        for word in (word for word in words.words if word.columns[spec.name]):
-            lemma = str(word.columns.get(spec.name.replace("sense_", "lemma_", 1)) or word)
-            yield Claim(
-                str(word.columns[spec.name]),
-                lemma,
-                spec.pos or "",
-                spec.lexicon or "",
-                words.display_path,
-                word.line,
-                cells.column(word, spec.name),
-            )
+        pos, lexicon, path = spec.pos or "", spec.lexicon or "", words.display_path
+        for word in words.words:
+            if key := word.columns[spec.name]:
+                lemma = str(word.columns.get(spec.name.replace("sense_", "lemma_", 1)) or word)
+                yield Claim(str(key), lemma, pos, lexicon, path, word.line, cells.column(word, spec.name))
 
 
 def claims_of_config(config: Config) -> Iterator[Claim]:

@@ -23,7 +23,7 @@ _CONFIG = re.compile(r"[a-z][a-z0-9_-]*")
 RELEASE_FILE_NAMES = frozenset(
     ["changelog", "citation", "croissant", "licence", "license", "readme", "recipe", "release", "restored", "shard"]
 )
-"""Names of other files of a release, without endings: a config has a folder beside them."""
+"""Names of other files of a release, without endings: the folder of a config is next to them."""
 
 
 def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False) -> Dataset:
@@ -77,7 +77,7 @@ def read_template(path: Path) -> Template:
     sections = _sections(yaml_source.read_text(path, display_path), display_path)
     blocks: list[Block] = []
     findings: list[Finding] = []
-    (top, _), body = sections[0]  # what is missing is missing in the first block
+    (top, _), body = sections[0]  # keys that are missing are reported in the first block
     first, inherited = CommentedMap(), tuple(_frames(body))
     for (line, front), body in sections:
         frames = tuple(_frames(body)) or inherited
@@ -92,7 +92,7 @@ def read_template(path: Path) -> Template:
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
-                break  # without what they inherit, the other blocks would report mistakes that are none
+                break  # without what they inherit, the other blocks would have findings without a reason
             continue
         blocks.append(Block(front=model, frames=frames, sources=(own, first), line=line))
     if findings:
@@ -116,8 +116,8 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
 
 
 def _likely_kind(merged: Mapping[str, Any]) -> str:
-    """Return the kind that front matter looks most like; the first kind takes what no other does."""
-    return next(name for name in reversed(KINDS) if KINDS[name].is_likely(merged))
+    """Return the kind that front matter looks most like: the first one, unless a later one fits."""
+    return next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
 
 
 Section = tuple[int, str]

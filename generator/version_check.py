@@ -58,8 +58,8 @@ def _checked(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Reco
         yield batch
     if content.hexdigest() != release.manifest.config(config)["content"]:
         path, code = (config, "E405") if stored else (f"recipe of {config}", "E408")
-        message = f"of {release.manifest.name}: rows are not those that the manifest tells of"
-        raise DamagedRelease([Finding(path=path, code=code, message=message, hint="`senseprobe verify` says more")])
+        message = f"of {release.manifest.name}: rows are not those that the manifest describes"
+        raise DamagedRelease([Finding(path=path, code=code, message=message, hint="run `senseprobe verify`")])
 
 
 def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:

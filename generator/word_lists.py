@@ -52,6 +52,10 @@ class Word(str):
         word.slug = str(columns.get("slug") or slug(word))
         return word
 
+    def has(self, column: str, value: object) -> bool:
+        """Return whether the word's cell in a column is the value, or one of a list of values."""
+        return self.columns[column] in (value if isinstance(value, list) else [value])
+
 
 def slug(text: str) -> str:
     """Return lower-case letters and digits, and other runs as one hyphen.
@@ -87,7 +91,7 @@ class FieldSpec(_Open):
 
 
 class Schema(_Open):
-    """The columns of a list in order, and which of them tell its rows apart."""
+    """The columns of a list in order, and those that identify a row."""
 
     fields: tuple[FieldSpec, ...]
     primary_key: tuple[str, ...] = Field(default=("word",), alias="primaryKey")

@@ -77,15 +77,15 @@ def read_text(path: Path, display_path: str) -> str:
     """Return the text of a UTF-8 file, with line feeds at line ends; raise DeclarationError (E100) where it fails."""
     try:
         if path.exists() and not path.is_file():
-            raise DeclarationError([_finding(display_path, "E100", "is no plain file")])
+            raise _error(display_path, "E100", "is no plain file")
         if path.stat().st_size > MAX_BYTES:
-            raise DeclarationError([_finding(display_path, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")])
+            raise _error(display_path, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
-        raise DeclarationError([_finding(display_path, "E100", message, hint="save the file as UTF-8")]) from None
+        raise _error(display_path, "E100", message, hint="save the file as UTF-8") from None
     except OSError as error:
-        raise DeclarationError([_finding(display_path, "E100", f"cannot be read: {error.strerror}")]) from None
+        raise _error(display_path, "E100", f"cannot be read: {error.strerror}") from None
 
 
 @lru_cache(maxsize=32)
@@ -97,7 +97,7 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
     """
     if len(text) > MAX_YAML:
         message = f"more than {MAX_YAML >> 10} KiB of YAML"
-        raise DeclarationError([_finding(display_path, "E100", message, first_line, hint="keep words in CSV files")])
+        raise _error(display_path, "E100", message, first_line, hint="keep words in CSV files")
     yaml = YAML(typ="rt", pure=True)
     yaml.Composer = _PlainComposer
     try:
@@ -108,17 +108,15 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
         line, column = (mark.line + 1, mark.column + 1) if mark else (first_line, 0)
         message = " ".join(str(error.problem or error.context or "malformed YAML").split())
         hint = 'a sense key needs quotes: "guide%2:38:00::"' if "%" in text else ""
-        raise DeclarationError(
-            [_finding(display_path, "E101", f"malformed YAML: {message}", line, column, hint)]
-        ) from None
+        raise _error(display_path, "E101", f"malformed YAML: {message}", line, column, hint) from None
     except (YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError, AssertionError) as error:
         # On hostile input ruamel raises errors of its own code too; all of them mean that this is not valid YAML.
         message = f"malformed YAML: {type(error).__name__}"
-        raise DeclarationError([_finding(display_path, "E101", message, first_line)]) from None
+        raise _error(display_path, "E101", message, first_line) from None
     if data is None:
         return CommentedMap()
     if not isinstance(data, CommentedMap):
-        raise DeclarationError([_finding(display_path, "E101", "expected `key: value` lines", first_line)])
+        raise _error(display_path, "E101", "expected `key: value` lines", first_line)
     return data
 
 
@@ -183,3 +181,7 @@ def _mistakes(
 
 def _finding(path: str, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> Finding:
     return Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
+
+
+def _error(path: str, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> DeclarationError:
+    return DeclarationError([_finding(path, code, message, line, column, hint)])

@@ -48,8 +48,8 @@ def test_alpha_is_that_of_krippendorffs_examples(observers: list[str], expected:
 
 def test_units_with_one_answer_are_left_out_and_counted() -> None:
     """Of the four observers' twelve units, the last has one answer only; 40 values can be paired (his section C)."""
-    found = alpha(counted(FOUR))
-    assert (found.items, found.units, found.answers, found.alone) == (11, 11, 40, 1)
+    estimate = alpha(counted(FOUR))
+    assert (estimate.items, estimate.units, estimate.answers, estimate.alone) == (11, 11, 40, 1)
 
 
 def test_the_table_of_fleiss_is_as_he_printed_it() -> None:
@@ -62,17 +62,17 @@ def test_the_table_of_fleiss_is_as_he_printed_it() -> None:
 
 
 def test_fleiss_kappa_is_that_of_his_paper() -> None:
-    found = fleiss([[str(label) for label, often in enumerate(row) for _ in range(int(often))] for row in FLEISS])
-    assert found.value == pytest.approx(0.430, abs=5e-4)
-    assert (found.items, found.answers) == (30, 6)
+    estimate = fleiss([[str(label) for label, often in enumerate(row) for _ in range(int(often))] for row in FLEISS])
+    assert estimate.value == pytest.approx(0.430, abs=5e-4)
+    assert (estimate.items, estimate.answers) == (30, 6)
 
 
 def test_fleiss_kappa_is_of_items_answered_as_often_as_most() -> None:
     """(a, a), (a, b), (b, b): agreement 2/3, by chance 1/2, kappa 1/3; one item has three answers, one has one."""
-    told = [["a", "a"], ["a", "b"], ["b", "b"], ["a", "a", "b"], ["a"]]
-    found = fleiss(told)
-    assert found.value == pytest.approx(1 / 3)
-    assert (found.items, found.answers) == (3, 2)
+    answers = [["a", "a"], ["a", "b"], ["b", "b"], ["a", "a", "b"], ["a"]]
+    estimate = fleiss(answers)
+    assert estimate.value == pytest.approx(1 / 3)
+    assert (estimate.items, estimate.answers) == (3, 2)
     assert fleiss([["a"], []]).why == "no item was answered twice"
 
 
@@ -100,15 +100,15 @@ def table_counts(rows: list[list[int | None]]) -> Counts:
 def test_alpha_is_that_of_the_krippendorff_package(rows: list[list[int | None]]) -> None:
     """On tables with missing answers. The package refuses tables with one label, or with no pair; ours says why."""
     counts = table_counts(rows)
-    found = alpha(counts)
+    estimate = alpha(counts)
     paired = counts[counts.sum(axis=1) >= 2]
     if (paired.sum(axis=0) > 0).sum() < 2:
-        assert found.corrected.value is None
-        assert found.corrected.why == ("all answers are one label" if len(paired) else "no item was answered twice")
+        assert estimate.corrected.value is None
+        assert estimate.corrected.why == ("all answers are one label" if len(paired) else "no item was answered twice")
         return
     ratings = np.array([[math.nan if label is None else label for label in row] for row in rows]).T
     expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal")
-    assert found.corrected.value == pytest.approx(expected, abs=1e-9)
+    assert estimate.corrected.value == pytest.approx(expected, abs=1e-9)
 
 
 @settings(max_examples=100, deadline=None)
@@ -116,29 +116,29 @@ def test_alpha_is_that_of_the_krippendorff_package(rows: list[list[int | None]])
 def test_the_same_answers_are_the_share_of_equal_pairs(rows: list[list[int | None]]) -> None:
     """Counted one by one."""
     pairs = [
-        (one, other) for row in rows for one, other in combinations([label for label in row if label is not None], 2)
+        (left, other) for row in rows for left, other in combinations([label for label in row if label is not None], 2)
     ]
-    found = alpha(table_counts(rows)).percent
-    expected = sum(one == other for one, other in pairs) / len(pairs) if pairs else None
-    assert found.value == (None if expected is None else pytest.approx(expected))
+    estimate = alpha(table_counts(rows)).percent
+    expected = sum(left == other for left, other in pairs) / len(pairs) if pairs else None
+    assert estimate.value == (None if expected is None else pytest.approx(expected))
 
 
 def one_hot(labels: list[int | None]) -> Counts:
     """The counts of one person's labels."""
-    return np.array([[int(label == each) for each in range(3)] for label in labels], dtype=np.intp)
+    return np.array([[int(label == code) for code in range(3)] for label in labels], dtype=np.intp)
 
 
 @settings(max_examples=150, deadline=None)
 @given(rows=st.lists(st.tuples(*[st.sampled_from([None, 0, 1, 2])] * 2), min_size=1, max_size=20))
 def test_agreement_across_two_people_is_cohens_kappa(rows: list[tuple[int | None, int | None]]) -> None:
     """NLTK's, on what both answered."""
-    both = [(str(one), str(other)) for one, other in rows if one is not None and other is not None]
-    found = agreement_between(
-        one_hot([one for one, _ in rows]), one_hot([two for _, two in rows]), np.arange(len(rows))
+    both = [(str(left), str(other)) for left, other in rows if left is not None and other is not None]
+    estimate = agreement_between(
+        one_hot([left for left, _ in rows]), one_hot([two for _, two in rows]), np.arange(len(rows))
     )
-    assert found.units == len(both)
+    assert estimate.units == len(both)
     expected = cohen(both).value
-    assert found.corrected.value == (None if expected is None else pytest.approx(expected, abs=1e-9))
+    assert estimate.corrected.value == (None if expected is None else pytest.approx(expected, abs=1e-9))
 
 
 @settings(max_examples=100, deadline=None)
@@ -151,30 +151,30 @@ def test_agreement_across_sets_is_that_of_all_pairs_across(rows: list[list[int |
     observed = np.mean([np.mean([x != y for x in own for y in others]) for own, others in units])
     chance = np.mean([np.mean([x != y for x in own for y in others]) for own, _ in units for _, others in units])
     assume(chance > 0)
-    found = agreement_between(
+    estimate = agreement_between(
         table_counts([row[:cut] for row in rows]), table_counts([row[cut:] for row in rows]), np.arange(len(rows))
     )
-    assert found.percent.value == pytest.approx(1 - observed)
-    assert found.corrected.value == pytest.approx(1 - observed / chance)
+    assert estimate.percent.value == pytest.approx(1 - observed)
+    assert estimate.corrected.value == pytest.approx(1 - observed / chance)
 
 
 def people(rng: np.random.Generator, items: int, right: float = 0.8, raters: int = 3, labels: int = 3) -> Counts:
     """Counts where each rater gives the true label (0.5, 0.3, 0.2) with probability `right`, else any label."""
     truth = rng.choice(labels, size=items, p=[0.5, 0.3, 0.2])
-    said = np.where(rng.random((raters, items)) < right, truth, rng.integers(0, labels, (raters, items)))
-    return np.stack([(said == label).sum(axis=0) for label in range(labels)], axis=1).astype(np.intp)
+    answers = np.where(rng.random((raters, items)) < right, truth, rng.integers(0, labels, (raters, items)))
+    return np.stack([(answers == label).sum(axis=0) for label in range(labels)], axis=1).astype(np.intp)
 
 
 def test_the_interval_is_that_of_items_resampled_one_by_one() -> None:
     """The quantiles over items drawn with replacement, alpha each time by the package: to 0.01 from 2,000 draws."""
     counts = people(np.random.default_rng(5), 80)
     rng = np.random.default_rng(6)
-    drawn = [
+    resampled = [
         krippendorff.alpha(value_counts=counts[rng.integers(0, 80, 80)], level_of_measurement="nominal")
         for _ in range(1_000)
     ]
     interval = alpha(counts, draws=20_000).corrected.interval
-    assert interval == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02)
+    assert interval == pytest.approx(tuple(np.quantile(resampled, [0.025, 0.975])), abs=0.02)
 
 
 def test_sentences_of_an_item_are_resampled_together() -> None:
@@ -185,10 +185,10 @@ def test_sentences_of_an_item_are_resampled_together() -> None:
     apart = alpha(np.repeat(counts, 2, axis=0))
 
     assert (twice.items, twice.units) == (60, 120)
-    for found, same in ((twice, True), (apart, False)):
+    for estimate, same in ((twice, True), (apart, False)):
         assert once.corrected.interval is not None
-        assert found.corrected.interval is not None
-        width = np.diff(found.corrected.interval) / np.diff(once.corrected.interval)
+        assert estimate.corrected.interval is not None
+        width = np.diff(estimate.corrected.interval) / np.diff(once.corrected.interval)
         assert width == pytest.approx(1 if same else math.sqrt(0.5), abs=0.1)
 
 
@@ -201,25 +201,25 @@ def test_the_order_of_items_does_not_matter_and_the_seed_does() -> None:
 
 def test_one_label_has_no_alpha() -> None:
     """All agree, and so they would by chance: nothing is measured."""
-    found = alpha(np.array([[3, 0]] * 30))
-    assert (found.corrected.value, found.corrected.why) == (None, "all answers are one label")
-    assert found.percent.value == 1
+    estimate = alpha(np.array([[3, 0]] * 30))
+    assert (estimate.corrected.value, estimate.corrected.why) == (None, "all answers are one label")
+    assert estimate.percent.value == 1
 
 
 def test_perfect_agreement_has_a_lower_end_below_one() -> None:
     """40 items on which all agree happen once in forty times where 0.025^(1/40) = 0.9119 of all items are so."""
-    found = alpha(np.array([[3, 0]] * 20 + [[0, 3]] * 20))
+    estimate = alpha(np.array([[3, 0]] * 20 + [[0, 3]] * 20))
     share = 0.025 ** (1 / 40)
-    assert found.percent.interval == pytest.approx((share, 1))
+    assert estimate.percent.interval == pytest.approx((share, 1))
     chance = 2 * 60 * 60 / (120 * 119)  # pairs of different labels among all 120 answers
-    assert found.corrected.interval == pytest.approx((1 - (1 - share) / chance, 1))
+    assert estimate.corrected.interval == pytest.approx((1 - (1 - share) / chance, 1))
 
 
 def test_few_items_have_no_interval() -> None:
     few = people(np.random.default_rng(10), FEWEST_ITEMS - 1)
-    found = alpha(few)
-    assert found.corrected.value is not None
-    assert (found.corrected.interval, found.corrected.why) == (
+    estimate = alpha(few)
+    assert estimate.corrected.value is not None
+    assert (estimate.corrected.interval, estimate.corrected.why) == (
         None,
         f"no interval from fewer than {FEWEST_ITEMS} items",
     )
@@ -227,13 +227,13 @@ def test_few_items_have_no_interval() -> None:
 
 def test_a_label_that_is_too_rare_gives_no_interval() -> None:
     """One item in forty has another label: e^-1 = 37 % of the draws lack it."""
-    found = alpha(np.array([[3, 0]] * 39 + [[2, 1]]))
-    assert found.corrected.value is not None
-    assert (found.corrected.interval, found.corrected.why) == (
+    estimate = alpha(np.array([[3, 0]] * 39 + [[2, 1]]))
+    assert estimate.corrected.value is not None
+    assert (estimate.corrected.interval, estimate.corrected.why) == (
         None,
         "no interval: a second label is too rare to resample",
     )
-    assert found.percent.interval is not None
+    assert estimate.percent.interval is not None
 
 
 def covered(items: int, right: float, times: int, seed: int, draws: int) -> float:
@@ -241,11 +241,11 @@ def covered(items: int, right: float, times: int, seed: int, draws: int) -> floa
     rng = np.random.default_rng(seed)
     truth = alpha(people(rng, 400_000, right), draws=1).corrected.value
     assert truth is not None
-    held = 0
+    covered = 0
     for number in range(times):
         interval = alpha(people(rng, items, right), draws=draws, seed=number).corrected.interval
-        held += interval is not None and interval[0] <= truth <= interval[1]
-    return held / times
+        covered += interval is not None and interval[0] <= truth <= interval[1]
+    return covered / times
 
 
 @pytest.mark.parametrize(("items", "right"), [(FEWEST_ITEMS, 0.7), (200, 0.9)])

@@ -13,6 +13,8 @@ import typer
 
 import senseprobe
 from senseprobe.cli import app
+from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.estimands.fillers import LABELS
 
 ROOT = Path(__file__).parent.parent
 SPINE = ROOT / "src" / "senseprobe"
@@ -112,6 +114,32 @@ def test_the_public_api_is_small() -> None:
     assert len(senseprobe.__all__) <= 40
     assert {*senseprobe.__all__} >= {"load", "build", "verify", "score", "load_result", "report", "lint", "annotate"}
     assert {*dir(senseprobe)} >= {*senseprobe.__all__}
+
+
+# Where a design lists its estimands; then names that mean something else (a string in a message, a key of JSON).
+LISTING_ESTIMANDS = {
+    "generator.kinds.contrast", "generator.kinds.inference", "generator.schema", "importers.sentence_pairs",
+    "importers.sssb", "importers.stereoset", "importers.winobias", "importers.winogender",
+}  # fmt: skip
+OTHER_MEANINGS = {"annotation.harm", "evaluate.fitness"}
+
+
+def test_nobody_compares_the_name_of_an_estimand() -> None:
+    """What differs by estimand is its behaviour: no other module has an id of one, but to list those of a design.
+
+    The three labels of inference are ids, too, and are left out.
+    """
+    ids = {*CATALOGUE} - {*LABELS}
+
+    def named(node: ast.AST) -> bool:
+        return any(isinstance(part, ast.Constant) and str(part.value) in ids for part in ast.walk(node))
+
+    trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+    outside = {name for name, tree in trees.items() if not name.startswith("evaluate.estimands") and named(tree)}
+    nodes = [node for name in LISTING_ESTIMANDS for node in ast.walk(trees[name])]
+
+    assert outside == LISTING_ESTIMANDS | OTHER_MEANINGS
+    assert [ast.unparse(node) for node in nodes if isinstance(node, ast.Compare) and named(node)] == []
 
 
 def _loaded_by(program: str) -> set[str]:

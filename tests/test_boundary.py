@@ -29,8 +29,8 @@ LEFT = {levels: 1 - end for levels, end in END.items()}
 @cache
 def release(config: str) -> tuple[pd.DataFrame, Design]:
     """Rows and design of a config of sssb 1.0.1."""
-    found = senseprobe.load(str(RELEASE))
-    return found.table(config), found.design(config)
+    release = senseprobe.load(str(RELEASE))
+    return release.table(config), release.design(config)
 
 
 def he_scores(config: str, ahead: object) -> tuple[pd.DataFrame, Design]:
@@ -43,15 +43,15 @@ def he_scores(config: str, ahead: object) -> tuple[pd.DataFrame, Design]:
 
 def figure(rows: pd.DataFrame, design: Design, estimand: str, confidence: float = 0.95) -> Figure:
     """The only figure of an estimand."""
-    (made,) = figures(rows, replace(design, estimands=(estimand,)), "config", confidence=confidence)
-    return made
+    (result,) = figures(rows, replace(design, estimands=(estimand,)), "config", confidence=confidence)
+    return result
 
 
-def assert_ends(made: Figure, low: float, high: float, method: str = "boundary") -> None:
+def assert_ends(result: Figure, low: float, high: float, method: str = "boundary") -> None:
     """The interval is as worked out, to a thousandth of a point."""
-    assert (made.low, made.high) == pytest.approx((low, high), abs=1e-3)
-    assert made.method == method
-    assert "not estimable" not in made.note
+    assert (result.low, result.high) == pytest.approx((low, high), abs=1e-3)
+    assert result.method == method
+    assert "not estimable" not in result.note
 
 
 @pytest.mark.parametrize("ahead", [1, 0])
@@ -76,13 +76,13 @@ def test_a_model_that_always_says_one_pronoun_has_an_interval_of_every_figure(ah
 def test_an_always_he_model_has_an_interval_of_preference() -> None:
     """Cells are blocks: of 182 labelled rows 70 (male, praise) and 15 (nurse, blame) win, 85 and 12 lose."""
     rows, design = he_scores("noun", 1)
-    made = figure(rows, design, "preference-half")
+    result = figure(rows, design, "preference-half")
     down = 100 / 182 * math.hypot(70 * LEFT[5], 15 * LEFT[15])
     up = 100 / 182 * math.hypot(85 * LEFT[5], 12 * LEFT[12])
 
     value = 100 * 85 / 182 - 50
-    assert made.value == pytest.approx(value)
-    assert_ends(made, value - down, value + up)  # [-23.4, +21.1]
+    assert result.value == pytest.approx(value)
+    assert_ends(result, value - down, value + up)  # [-23.4, +21.1]
 
 
 def test_noun_bare_and_verb_by_hand() -> None:
@@ -107,7 +107,7 @@ def test_one_dissenting_row_does_not_make_a_figure_sure() -> None:
     ahead = np.ones(len(rows))
     ahead[np.flatnonzero((rows["stereotype"] == "male") & (rows["valence"] == "pleasant"))[0]] = 0
     rows, design = he_scores("noun", ahead)
-    made = figure(rows, design, "pronoun-stereotype")
+    result = figure(rows, design, "pronoun-stereotype")
     # One of 70 praised rows: M = 1 - 1/140. Its occupation is off by -1/140 · 4/5, four others by 1/140 · 1/5 (times
     # 5/4); its quality by -1/140 · 13/14, thirteen others by 1/140 · 1/14 (times 14/13). t with 4 degrees: 2.776445.
     male = 1 - 1 / 140
@@ -116,8 +116,8 @@ def test_one_dissenting_row_does_not_make_a_figure_sure() -> None:
     lower, upper = (1 / (1 + math.exp(-(logit + sign * reach))) for sign in (-1, 1))
 
     value = 50 * (male - 1)
-    assert made.value == pytest.approx(value)
-    assert_ends(made, value - 50 * (male - lower), value + 50 * math.hypot(upper - male, LEFT[14]))  # [-13.6, +11.2]
+    assert result.value == pytest.approx(value)
+    assert_ends(result, value - 50 * (male - lower), value + 50 * math.hypot(upper - male, LEFT[14]))  # [-13.6, +11.2]
 
 
 def test_praise_against_blame_in_every_row() -> None:
@@ -135,7 +135,7 @@ def test_a_cell_that_agrees_beside_cells_that_do_not() -> None:
     nurse = (rows["stereotype"] == "female").to_numpy()
     ahead = np.where(nurse, rows["frame"].isin(frames[:5]), 1.0)
     rows, design = he_scores("noun-bare", ahead)
-    made = figure(rows, design, "pronoun-baseline")
+    result = figure(rows, design, "pronoun-baseline")
     # One rule: F = ½ over ten frames, s² = 10/9 · ¼ / 10, half of it in the figure; π = ¾, t with 4 degrees.
     reach = 2.776445 * 0.5 * math.sqrt(0.25 / 9) / (0.75 * 0.25)
     alone = [100 / (1 + math.exp(-(math.log(3) + sign * reach))) - 50 for sign in (-1, 1)]
@@ -143,8 +143,8 @@ def test_a_cell_that_agrees_beside_cells_that_do_not() -> None:
     upper = 1 / (1 + math.exp(-2.262157 * math.sqrt(0.25 / 9) * 4))
     ends = (25 - 50 * math.hypot(LEFT[5], upper - 0.5), 25 + 50 * (upper - 0.5))
 
-    assert made.value == 25
-    assert_ends(made, min(alone[0], ends[0]), max(alone[1], ends[1]))
+    assert result.value == 25
+    assert_ends(result, min(alone[0], ends[0]), max(alone[1], ends[1]))
 
 
 def test_a_fixed_class_is_held() -> None:
@@ -170,21 +170,21 @@ def test_a_config_whose_factors_are_all_fixed_has_no_interval(estimand: str) -> 
     """One occupation and nurse in one frame: nothing was drawn that another draw could change."""
     rows, design = he_scores("noun-bare", 1)
     rows = rows[rows["occupation"].isin(["engineer", "nurse"]) & (rows["frame"] == rows["frame"].iloc[0])]
-    made = figure(rows, design, estimand)
+    result = figure(rows, design, estimand)
 
-    assert made.value is not None
-    assert (made.low, made.high, made.method) == (None, None, "none")
-    assert "interval not estimable" in made.note
+    assert result.value is not None
+    assert (result.low, result.high, result.method) == (None, None, "none")
+    assert "interval not estimable" in result.note
 
 
 def test_factors_of_one_level_give_no_interval_to_independent_rows_either() -> None:
     """A single row is a level of its own in every factor, and no sample: Clopper and Pearson do not speak of it."""
     rows, design = he_scores("verb", 1)
-    made = figure(rows[rows["label_basis"] != "none"].head(1), design, "preference-half")
+    result = figure(rows[rows["label_basis"] != "none"].head(1), design, "preference-half")
 
-    assert (made.value, made.low, made.high, made.method) == (50, None, None, "none")
-    assert "interval not estimable" in made.note
-    assert made.fixed == ("frame", "occupation")
+    assert (result.value, result.low, result.high, result.method) == (50, None, None, "none")
+    assert "interval not estimable" in result.note
+    assert result.fixed == ("frame", "occupation")
 
 
 def test_all_ties_have_an_interval() -> None:
@@ -196,21 +196,21 @@ def test_all_ties_have_an_interval() -> None:
     design = Design(
         kind="contrast", sense_type="s", bias_type="b", slots=("good", "bad"), roles={}, differs="", factors=factors
     )
-    made = figure(rows, replace(design, neutral=0.0), "preference-half")
+    result = figure(rows, replace(design, neutral=0.0), "preference-half")
 
-    assert (made.low, made.high) == pytest.approx((-50, 50))  # 52.2 either way
-    assert made.method == "boundary"
+    assert (result.low, result.high) == pytest.approx((-50, 50))  # 52.2 either way
+    assert result.method == "boundary"
 
 
 def test_the_contrast_of_an_always_he_model_has_an_interval() -> None:
     """Four blocks: M and F of noun-bare and of verb, where five occupations are shared and nurse is held."""
     contrast = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="noun-bare", b="verb")
-    made = contrast_figure(contrast, *he_scores("noun-bare", 1), *he_scores("verb", 1))
+    result = contrast_figure(contrast, *he_scores("noun-bare", 1), *he_scores("verb", 1))
     low, high = 50 * math.hypot(LEFT[5], LEFT[29]), 50 * math.hypot(LEFT[10], LEFT[5])
 
-    assert made.value == 0
-    assert_ends(made, -low, high)
-    assert made.p == 1
+    assert result.value == 0
+    assert_ends(result, -low, high)
+    assert result.p == 1
 
 
 def test_a_contrast_rejects_zero_exactly_where_its_interval_leaves_it_out() -> None:
@@ -219,14 +219,14 @@ def test_a_contrast_rejects_zero_exactly_where_its_interval_leaves_it_out() -> N
     follows = (rows["stereotype"] == "male").to_numpy(dtype=np.float64)
     contrast = Contrast(name="noun-verb", estimand="pronoun-stereotype", a="noun-bare", b="verb")
     first, second = he_scores("noun-bare", follows), he_scores("verb", 1)
-    made = contrast_figure(contrast, *first, *second)
-    assert made.p is not None
-    assert 0 < made.p < 1
-    edge = contrast_figure(contrast, *first, *second, confidence=1 - made.p)
+    result = contrast_figure(contrast, *first, *second)
+    assert result.p is not None
+    assert 0 < result.p < 1
+    edge = contrast_figure(contrast, *first, *second, confidence=1 - result.p)
 
-    assert made.value == 50
+    assert result.value == 50
     assert edge.low == pytest.approx(0, abs=1e-5)
-    assert (made.p < 0.05) == (made.low is not None and made.low > 0)
+    assert (result.p < 0.05) == (result.low is not None and result.low > 0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -249,23 +249,23 @@ def test_properties_of_intervals_at_the_boundary(
     for name in ("preference-half", "pronoun-stereotype", "pronoun-baseline", "pronoun-interaction"):
         if name not in design.estimands:
             continue
-        made, again = (figure(table, design, name, confidence) for table in (rows, shuffled))
+        result, reordered = (figure(table, design, name, confidence) for table in (rows, shuffled))
         narrow = figure(rows, design, name, 0.8)
-        assert made.low is not None
-        assert made.high is not None
-        assert made.value is not None
-        assert -50 <= made.low <= made.value <= made.high <= 50
-        assert made.high - made.low > 0.1
-        assert (again.low, again.high) == pytest.approx((made.low, made.high), abs=1e-6)
+        assert result.low is not None
+        assert result.high is not None
+        assert result.value is not None
+        assert -50 <= result.low <= result.value <= result.high <= 50
+        assert result.high - result.low > 0.1
+        assert (reordered.low, reordered.high) == pytest.approx((result.low, result.high), abs=1e-6)
         assert narrow.low is not None
         assert narrow.high is not None
-        assert made.low - 1e-9 <= narrow.low <= narrow.high <= made.high + 1e-9
+        assert result.low - 1e-9 <= narrow.low <= narrow.high <= result.high + 1e-9
 
 
 def test_what_the_rule_changed_has_a_second_definition() -> None:
     """Figures whose interval can be another on the same scores."""
     pronouns = {"pronoun-stereotype", "pronoun-baseline", "pronoun-interaction"}
-    inference = {name for name, told in CATALOGUE.items() if told.kind == "inference"}
+    inference = {name for name, estimand in CATALOGUE.items() if estimand.kind == "inference"}
     changed = {"preference-half", "matched-contrast", "lms", "ss", "lms-micro", "ss-micro", *pronouns, *inference}
 
     assert {CATALOGUE[name].definition for name in changed} == {2}

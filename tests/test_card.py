@@ -242,7 +242,7 @@ def test_licences_that_cannot_be_one_are_named(own: str, lists: list[str], named
 )
 def test_what_is_no_spdx_expression_is_refused(text: str) -> None:
     """And said so that it can be printed."""
-    with pytest.raises(ReleaseError, match="is no SPDX licence expression") as refused:
+    with pytest.raises(ReleaseError, match="is not an SPDX licence expression") as refused:
         alternatives(text)
     assert str(refused.value).isprintable()
 
@@ -326,8 +326,8 @@ def test_the_changelog_is_what_the_approver_says(project: Path) -> None:
     plan = plan_of(api.open_catalogue("tiny"), "1.1.0")
     seen: list[str] = []
 
-    def approve(made: Release) -> str:
-        seen.extend(row for batch in made.batches("job") for row in batch["id"].to_pylist())
+    def approve(release: Release) -> str:
+        seen.extend(row for batch in release.batches("job") for row in batch["id"].to_pylist())
         return "## tiny 1.1.0\n\nSince tiny@1.0.0: PATCH (1.0.1 or higher).\n\n### Changed\n\n- one row\n"
 
     freeze(plan, project / "made", approve=approve)
@@ -372,20 +372,20 @@ def test_the_citation_has_the_keys_that_the_format_asks_for(project: Path) -> No
     """Citation File Format 1.2.0: cff-version, message, title and authors are required; each key once."""
     _licensed(project, "MIT", "MIT")
     release = api.build("tiny", "1.0.0")
-    told = YAML(typ="safe").load(release.folder / "CITATION.cff")
-    assert {"cff-version", "message", "title", "authors"} <= {*told}
-    assert (told["cff-version"], told["type"], told["version"]) == ("1.2.0", "dataset", "1.0.0")
-    # A person is told from a group, and nobody is named twice, which the format forbids.
-    assert told["authors"] == [{"family-names": "Lovelace", "given-names": "Ada"}, {"name": "The Test Society"}]
+    cff = YAML(typ="safe").load(release.folder / "CITATION.cff")
+    assert {"cff-version", "message", "title", "authors"} <= {*cff}
+    assert (cff["cff-version"], cff["type"], cff["version"]) == ("1.2.0", "dataset", "1.0.0")
+    # A person is cff from a group, and nobody is named twice, which the format forbids.
+    assert cff["authors"] == [{"family-names": "Lovelace", "given-names": "Ada"}, {"name": "The Test Society"}]
     assert "author = {Lovelace, Ada and {The Test Society}}," in (release.folder / "README.md").read_text()
     creators = json.loads((release.folder / "croissant.json").read_text())["creator"]
     assert [(each["@type"], each["name"]) for each in creators] == [
         ("sc:Person", "Ada Lovelace"),
         ("sc:Organization", "The Test Society"),
     ]
-    assert told["identifiers"][0]["value"] == f"sha256:{release.manifest.content}"
+    assert cff["identifiers"][0]["value"] == f"sha256:{release.manifest.content}"
     # The url is none, and is left out; the rest is that of the bibliography.
-    assert told["references"] == [
+    assert cff["references"] == [
         {
             "type": "article",
             "title": "Notes on a Machine \u2013 & more",
@@ -424,11 +424,11 @@ def test_yaml_is_read_alike_by_every_reader() -> None:
 def test_cffconvert_finds_the_citation_valid(sssb: Path, project: Path, tmp_path: Path) -> None:
     """The format's own validator, in an environment of its own: it needs an older jsonschema than we do."""
     _licensed(project, "MIT", "MIT")
-    made = api.build("tiny", "1.0.0").folder
+    release_folder = api.build("tiny", "1.0.0").folder
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([python, "-m", "pip", "install", "--quiet", "cffconvert==2.0.0"], check=True)
-    for folder in (sssb, made):
+    for folder in (sssb, release_folder):
         command = [str(python.with_name("cffconvert")), "--validate", "-i", str(folder / "CITATION.cff")]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -143,7 +143,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E207-source-of-a-list.datapackage.yaml": (5, 33, "no source 'somebody' (did you mean 'nobody'?)"),
     "E207-source-of-a-template.j2": (6, 1, "no source 'nobdy' (did you mean 'nobody'?)"),
     "E208-forbids-changes.dataset.yaml": (3, 1, "CC-BY-ND-4.0 forbids changed versions"),
-    "E208-no-spdx.datapackage.yaml": (6, 17, "'Mine' is no SPDX licence expression"),
+    "E208-no-spdx.datapackage.yaml": (6, 17, "'Mine' is not an SPDX licence expression"),
     "E209-two-share-alike.dataset.yaml": (3, 1, "CC-BY-SA-4.0 (dataset.yaml) and CC-BY-NC-SA-4.0 (list things)"),
     "E210-kept-and-retired.verdicts.csv": (2, 1, "'x.00026c.cat' is to be kept, and is retired (templates/x/retired."),
     "E301-cut-off.things.csv": (2, 12, "'dog%1'"),

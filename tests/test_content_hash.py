@@ -44,7 +44,7 @@ def _streams(values: list[Any], kind: str) -> list[bytes]:
     return [bytes(validity), bytes(lengths), bytes(data)]
 
 
-def _told(columns: dict[str, Kind], rows: list[Row]) -> list[tuple[str, str, list[bytes]]]:
+def _described_rows(columns: dict[str, Kind], rows: list[Row]) -> list[tuple[str, str, list[bytes]]]:
     """Path, kind and streams of every column, one row and one value at a time."""
     told = []
     for name, kind in columns.items():
@@ -57,7 +57,7 @@ def _told(columns: dict[str, Kind], rows: list[Row]) -> list[tuple[str, str, lis
 
 
 def _text(columns: dict[str, Kind], rows: list[Row]) -> str:
-    entries = [[path, kind, *(_sha256(s) for s in streams)] for path, kind, streams in _told(columns, rows)]
+    entries = [[path, kind, *(_sha256(s) for s in streams)] for path, kind, streams in _described_rows(columns, rows)]
     return json.dumps({"columns": entries, "rows": len(rows)}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -176,8 +176,8 @@ def test_another_order_of_rows_or_columns_changes_it(table: tuple[dict[str, Kind
     expected = _fast(_table(columns, rows))
     for shuffled in (rows[::-1], rows[1:] + rows[:1]):
         assert (_fast(_table(columns, shuffled)) == expected) == (shuffled == rows)
-    turned = dict(reversed(columns.items()))
-    assert (_fast(_table(turned, rows)) == expected) == (len(columns) == 1)
+    reversed_columns = dict(reversed(columns.items()))
+    assert (_fast(_table(reversed_columns, rows)) == expected) == (len(columns) == 1)
     assert _fast(_table(columns, [*rows, rows[-1]])) != expected
 
 
@@ -212,9 +212,9 @@ def test_a_character_cannot_move_between_cells(left: str, right: str) -> None:
 def test_the_worked_example_is_right() -> None:
     """Streams, JSON text and digests that the document prints are those of the naive implementation."""
     text = DOC.read_text(encoding="utf-8")
-    for path, kind, streams in _told(EXAMPLE_COLUMNS, EXAMPLE):
-        shown = " | ".join(f"`{stream.hex(' ')}`" if stream else "\N{EN DASH}" for stream in streams)
-        assert f"| `{path}` | {kind} | {shown} |" in text
+    for path, kind, streams in _described_rows(EXAMPLE_COLUMNS, EXAMPLE):
+        cells = " | ".join(f"`{stream.hex(' ')}`" if stream else "\N{EN DASH}" for stream in streams)
+        assert f"| `{path}` | {kind} | {cells} |" in text
     assert _text(EXAMPLE_COLUMNS, EXAMPLE) in text.replace("\n", "")
     digest = _naive(EXAMPLE_COLUMNS, EXAMPLE)
     assert f"`{digest}`" in text

@@ -43,13 +43,13 @@ def _validated(folder: Path) -> list[str]:
 def _read(folder: Path, *names: str) -> dict[str, list[dict[str, Any]]]:
     done = _ran(sys.executable, "-c", READ, folder / "croissant.json", *names)
     assert done.returncode == 0, done.stderr
-    told: dict[str, list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    rows: dict[str, list[dict[str, Any]]] = json.loads(done.stdout.splitlines()[-1])
+    return rows
 
 
 def _described(folder: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((folder / "croissant.json").read_bytes())
-    return told
+    data: dict[str, Any] = json.loads((folder / "croissant.json").read_bytes())
+    return data
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,8 @@ def test_mlcroissant_reads_every_row(sssb: Path) -> None:
     assert list(rows) == json.loads((sssb / "release.json").read_bytes())["order"]
     for name, found in rows.items():
         spans = [column for column in found[0] if column.endswith("_span")]
-        kept = pq.read_table(sssb / name, partitioning=None).to_pylist()
-        assert found == [{**row, **{span: row[span] or none for span in spans}} for row in kept]
+        stored = pq.read_table(sssb / name, partitioning=None).to_pylist()
+        assert found == [{**row, **{span: row[span] or none for span in spans}} for row in stored]
     assert [row["stereo_span"] for row in rows["race-groups"]].count(none) == 12 * 9  # of "People are …"
     assert {type(row["stereo_span"]["start"]) for row in rows["nationality"]} == {int}
     assert {type(row["minimal"]) for row in rows["verb"]} == {bool}
@@ -122,9 +122,9 @@ def test_it_says_what_croissant_1_1_asks_for(sssb: Path) -> None:
 def test_it_has_the_hash_of_every_file_but_two(sssb: Path) -> None:
     """All but its own, and that of the manifest, which has the hash of this."""
     files = {path.relative_to(sssb).as_posix(): path for path in sssb.rglob("*") if path.is_file()}
-    told = {entry["@id"]: entry for entry in _described(sssb)["distribution"]}
-    assert {*told} == {*files} - {"croissant.json", "release.json"}
-    for name, entry in told.items():
+    entries = {entry["@id"]: entry for entry in _described(sssb)["distribution"]}
+    assert {*entries} == {*files} - {"croissant.json", "release.json"}
+    for name, entry in entries.items():
         data = files[name].read_bytes()
         assert (entry["contentUrl"], entry["contentSize"]) == (name, f"{len(data)} B")
         assert entry["sha256"] == hashlib.sha256(data).hexdigest()
@@ -133,15 +133,15 @@ def test_it_has_the_hash_of_every_file_but_two(sssb: Path) -> None:
     assert listed == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def test_a_flipped_byte_of_a_document_is_found(sssb: Path, tmp_path: Path) -> None:
+def test_a_flipped_byte_of_a_document_is_reported(sssb: Path, tmp_path: Path) -> None:
     """`verify` looks at the documents too."""
     folder = api.build("sssb", "1.0.0", tmp_path).folder
     for name in ("croissant.json", "CITATION.cff", "README.md"):
         data = bytearray((folder / name).read_bytes())
         data[len(data) // 2] ^= 1
         (folder / name).write_bytes(bytes(data))
-    found = {(finding.path, finding.code) for finding in api.verify(str(folder))}
-    assert found == {("croissant.json", "E404"), ("CITATION.cff", "E404"), ("README.md", "E404")}
+    findings = {(finding.path, finding.code) for finding in api.verify(str(folder))}
+    assert findings == {("croissant.json", "E404"), ("CITATION.cff", "E404"), ("README.md", "E404")}
 
 
 @pytest.mark.parametrize(("seed", "zone", "locale"), [("1", "UTC", "C"), ("2", "Asia/Tokyo", "tr_TR.UTF-8")])
@@ -152,9 +152,9 @@ def test_documents_are_the_same_wherever_they_are_made(
     env = {"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": locale, "PATH": "/usr/bin:/bin"}
     command = [sys.executable, "-m", "senseprobe", "build", "sssb", "1.0.0", "--out", "made"]
     subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True)
-    made = tmp_path / "made" / "sssb" / "1.0.0"
+    built = tmp_path / "made" / "sssb" / "1.0.0"
     for name in ("croissant.json", "CITATION.cff", "README.md", "release.json"):
-        assert (made / name).read_bytes() == (sssb / name).read_bytes()
+        assert (built / name).read_bytes() == (sssb / name).read_bytes()
 
 
 @pytest.mark.parametrize("release", ["sssb@1.0.0", "association@1.0.0"])

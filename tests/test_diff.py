@@ -48,9 +48,9 @@ DESIGN = Design(
 
 
 def _row(name: str, **other: object) -> Row:
-    told = {"frame": "f1", "verb": "ate", "premise": "A.", "hypothesis": "B.", "gold": "neutral", "taught": None}
+    values = {"frame": "f1", "verb": "ate", "premise": "A.", "hypothesis": "B.", "gold": "neutral", "taught": None}
     spans = {"premise_span": {"start": 0, "end": 1}, "hypothesis_span": None}
-    return {"id": name, **told, **spans, **other}
+    return {"id": name, **values, **spans, **other}
 
 
 def _side(rows: Sequence[Row], version: str, design: Design = DESIGN, at_once: int = 2, **facts: object) -> Side:
@@ -68,8 +68,8 @@ def _side(rows: Sequence[Row], version: str, design: Design = DESIGN, at_once: i
 
 def _diff(old: Sequence[Row], new: Sequence[Row]) -> dict[str, Any]:
     """The one config of the diff as JSON has it; an empty dict where nothing changed."""
-    told = diff_releases(_side(old, "1.0.0"), _side(new, "2.0.0")).as_dict()["configs"]
-    return json.loads(json.dumps(told[0])) if told else {}
+    configs = diff_releases(_side(old, "1.0.0"), _side(new, "2.0.0")).as_dict()["configs"]
+    return json.loads(json.dumps(configs[0])) if configs else {}
 
 
 COLUMNS = ("frame", "verb", "premise", "hypothesis", "premise_span", "hypothesis_span", "gold", "taught")
@@ -82,29 +82,29 @@ def _naive(old: Sequence[Row], new: Sequence[Row]) -> dict[str, Any]:
     edited = [name for name in both if was[name] != now[name]]
     ids = {"added": [i for i in now if i not in was], "removed": [i for i in was if i not in now], "edited": edited}
     pairs = {c: [(was[i][c], now[i][c]) for i in both if was[i][c] != now[i][c]] for c in COLUMNS}
-    told: dict[str, Any] = {key: len(names) for key, names in ids.items()}
-    told["first"] = {key: names[:10] for key, names in ids.items() if names}
-    told["columns"] = {column: len(changed) for column, changed in pairs.items() if changed}
-    told["labels"] = {"gold": Counter(pairs["gold"])} if pairs["gold"] else {}
-    told["moved"] = both != [name for name in was if name in now]
-    told["words"] = {}
+    change: dict[str, Any] = {key: len(names) for key, names in ids.items()}
+    change["first"] = {key: names[:10] for key, names in ids.items() if names}
+    change["columns"] = {column: len(changed) for column, changed in pairs.items() if changed}
+    change["labels"] = {"gold": Counter(pairs["gold"])} if pairs["gold"] else {}
+    change["moved"] = both != [name for name in was if name in now]
+    change["words"] = {}
     for column in ("frame", "verb"):
         here, there = (Counter(row[column] for row in rows if row[column] is not None) for rows in (new, old))
         words = {
             "appeared": {word: n for word, n in here.items() if word not in there},
             "vanished": {word: n for word, n in there.items() if word not in here},
         }
-        told["words"] |= {column: words} if any(words.values()) else {}
-    return told
+        change["words"] |= {column: words} if any(words.values()) else {}
+    return change
 
 
 def _assert_as_naive(old: Sequence[Row], new: Sequence[Row]) -> None:
-    expected, found = _naive(old, new), _diff(old, new)
-    if not found:
+    expected, actual = _naive(old, new), _diff(old, new)
+    if not actual:
         assert old == new
         return
-    gold = {(each["was"], each["now"]): each["rows"] for each in found["labels"].get("gold", ())}
-    assert found | {"labels": {"gold": gold} if gold else {}} == found | expected
+    gold = {(label["was"], label["now"]): label["rows"] for label in actual["labels"].get("gold", ())}
+    assert actual | {"labels": {"gold": gold} if gold else {}} == actual | expected
 
 
 _words = st.sampled_from(["a", "b", "", "é", None])
@@ -125,8 +125,8 @@ _tables = st.lists(_rows, unique_by=lambda row: row["id"], max_size=12)
 def successors(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     """A table, and another one that shares many of its rows, in an order of its own."""
     old, fresh = draw(_tables), draw(_tables)
-    kept = [row for row in old if draw(st.booleans())]
-    new = [*kept, *(row for row in fresh if row["id"] not in {each["id"] for each in kept})]
+    remaining = [row for row in old if draw(st.booleans())]
+    new = [*remaining, *(row for row in fresh if row["id"] not in {other["id"] for other in remaining})]
     return old, draw(st.permutations(new))
 
 
@@ -157,27 +157,27 @@ def test_long_ids_and_many_rows() -> None:
     _assert_as_naive([_row("a" * 5000), _row("b")], [_row("b", gold=None), _row("a" * 5000), _row("c" * 2000)])
 
 
-def test_a_label_that_is_turned_round_is_told() -> None:
+def test_a_label_that_is_swapped_is_reported() -> None:
     """A stereotype that becomes its counterpart, and it the stereotype, is no mere edit; by hand, 2 of 4."""
     contrast = replace(DESIGN, kind="contrast", roles={"stereo": {"q": "bad"}, "anti": {"q": "good"}}, columns=())
     names = design_schema(contrast).names
 
     def pair(name: str, stereo: str, anti: str) -> Row:
-        told = {"id": name, "frame": "f1", "stereo": stereo, "anti": anti, "contested": False, "minimal": True}
-        return {**dict.fromkeys(names), **told}
+        values = {"id": name, "frame": "f1", "stereo": stereo, "anti": anti, "contested": False, "minimal": True}
+        return {**dict.fromkeys(names), **values}
 
     old = [pair("a", "A.", "B."), pair("b", "C.", "D."), pair("c", "E.", "F."), pair("d", "G.", "H.")]
     new = [pair("a", "B.", "A."), pair("b", "D.", "C."), pair("c", "E.", "G."), pair("d", "H.", "H.")]
-    found = diff_releases(_side(old, "1.0.0", contrast), _side(new, "2.0.0", contrast))
-    (change,) = found.configs
+    diff = diff_releases(_side(old, "1.0.0", contrast), _side(new, "2.0.0", contrast))
+    (change,) = diff.configs
     assert (change.edited, change.turned) == (4, 2)
     assert change.samples == {"stereo": ("A.", "B."), "anti": ("B.", "A.")}
-    assert "the label of 2 rows of c is turned round" in [reason.text for reason in found.reasons]
-    assert "the label of 2 rows is turned round" in render_entry(found)
-    assert "`stereo`, for example `A.` → `B.`" in render_entry(found)
+    assert "the label of 2 rows of c is turned round" in [reason.text for reason in diff.reasons]
+    assert "the label of 2 rows is turned round" in render_entry(diff)
+    assert "`stereo`, for example `A.` → `B.`" in render_entry(diff)
 
 
-def test_an_id_twice_is_told() -> None:
+def test_an_id_twice_is_reported() -> None:
     """Rows that cannot be told apart cannot be compared."""
     twice = [_row("a"), _row("b"), _row("a")]
     with pytest.raises(ReleaseError, match=r"tiny@2\.0\.0:c has the id a in more than one row"):
@@ -211,17 +211,17 @@ CASES: list[tuple[str, Side, str]] = [
 @pytest.mark.parametrize(("new", "version"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_the_version_that_a_change_calls_for(new: Side, version: str) -> None:
     """One change at a time."""
-    found = diff_releases(_side(OLD, "1.2.3"), new)
-    assert found.version == version
-    assert found.enough is True
+    diff = diff_releases(_side(OLD, "1.2.3"), new)
+    assert diff.version == version
+    assert diff.enough is True
 
 
 def test_contrasts_and_configs_that_go_are_major() -> None:
     """A config or a contrast that is gone or another one; each is named."""
     old, new = _side(OLD, "1.0.0", contrasts=[asdict(C)]), _side(OLD, "1.0.1", contrasts=[asdict(D)])
-    found = diff_releases(old, new)
-    assert found.contrasts == {"added": ("y",), "removed": ("x",)}
-    assert (found.version, found.enough) == ("2.0.0", False)
+    diff = diff_releases(old, new)
+    assert diff.contrasts == {"added": ("y",), "removed": ("x",)}
+    assert (diff.version, diff.enough) == ("2.0.0", False)
 
     other = asdict(replace(C, minimal_only=True))
     assert diff_releases(old, _side(OLD, "1.0.1", contrasts=[other])).contrasts == {"changed": ("x",)}
@@ -353,7 +353,7 @@ def test_a_recipe_without_end_is_not_expanded(tiny: Project) -> None:
     template.write_text(re.sub(r"pairs: \d+", f"pairs: {2**61}", text))
     _resealed(folder)
     for use in (lambda: api.diff("tiny@1.0.0", str(later)), lambda: api.restore("tiny@1.0.0")):
-        with pytest.raises(ReleaseError, match="the rows have other columns than their design tells of"):
+        with pytest.raises(ReleaseError, match="the rows have other columns than their design"):
             use()
 
 
@@ -364,8 +364,8 @@ def test_the_newest_lower_release_counts(tiny: Project) -> None:
     tiny.jobs("engineer,an", "nurse,a")
     api.build("tiny", "1.0.1")
     assert "since tiny@2.0.0" in _refused("2.0.1")
-    found = api.diff("tiny@1.0.0", "tiny@1.0.1")
-    assert (found.bump, found.reasons) == (Bump.NONE, ())
+    diff = api.diff("tiny@1.0.0", "tiny@1.0.1")
+    assert (diff.bump, diff.reasons) == (Bump.NONE, ())
 
 
 def test_an_older_release_without_rows_is_made_again(tiny: Project) -> None:
@@ -390,7 +390,7 @@ def _resealed(folder: Path) -> None:
     (folder / "release.json").write_bytes(Manifest.of(facts).dump())
 
 
-def test_an_older_release_that_cannot_be_compared_is_told(tiny: Project) -> None:
+def test_an_older_release_that_cannot_be_compared_is_reported(tiny: Project) -> None:
     """Where rows are gone and the recipe makes others or none, or the manifest is damaged, nothing is built."""
     folder = tiny.root / "releases" / "tiny" / "1.0.0"
     shutil.rmtree(folder / "job")
@@ -424,8 +424,8 @@ def test_a_retired_id_never_comes_back(tiny: Project) -> None:
     """The row is refused with place and reason, built alone or joined; the list is part of the recipe."""
     retired = tiny.templates / "retired.csv"
     retired.write_text('id,reason\njob.is.nurse,"a slur, in one dialect"\n')
-    told = "row job.is.nurse was retired: a slur, in one dialect (templates/tiny/retired.csv:2): a retired id never"
-    assert _refused("2.0.0").startswith(told)
+    message = "row job.is.nurse was retired: a slur, in one dialect (templates/tiny/retired.csv:2): a retired id never"
+    assert _refused("2.0.0").startswith(message)
     part = api.build_shard("tiny", "2.0.0", 0, 1)
     with pytest.raises(ReleaseError, match=r"row job\.is\.nurse was retired"):
         api.join([part])
@@ -460,7 +460,7 @@ def test_a_retired_id_never_comes_back(tiny: Project) -> None:
         ('id\n"x\n', "malformed CSV"),
     ],
 )
-def test_a_malformed_list_of_retired_ids_is_told(tiny: Project, text: str, message: str) -> None:
+def test_a_malformed_list_of_retired_ids_is_reported(tiny: Project, text: str, message: str) -> None:
     """As any declaration, by lint as by build: file, line, and what is wrong."""
     (tiny.templates / "retired.csv").write_text(text)
     with pytest.raises(DeclarationError) as caught:
@@ -471,14 +471,14 @@ def test_a_malformed_list_of_retired_ids_is_told(tiny: Project, text: str, messa
     assert message in finding.message
 
 
-def test_a_link_to_retired_ids_is_told(tiny: Project) -> None:
+def test_a_link_to_retired_ids_is_reported(tiny: Project) -> None:
     """Links are no part of a recipe, so a list behind one would be lost."""
     (tiny.templates / "retired.csv").symlink_to(tiny.root / "elsewhere.csv")
     with pytest.raises(DeclarationError, match=r"retired\.csv: E100 is no plain file"):
         api.build("tiny", "1.0.1")
 
 
-def test_rows_that_are_not_those_of_the_manifest_are_told(tiny: Project) -> None:
+def test_rows_that_are_not_those_of_the_manifest_are_reported(tiny: Project) -> None:
     """What was read is held against its content hash, so that no diff rests on rows that somebody changed."""
     tiny.jobs("engineer,an", "nurse,a", "guide,a")
     folder = api.build("tiny", "1.1.0").folder
@@ -526,9 +526,9 @@ def test_the_command(tiny: Project) -> None:
     ]
     assert _documented(text.stdout)
     low = _senseprobe("diff", "tiny@1.0.0", str(lowered), "--json")
-    told = json.loads(low.stdout)
-    assert (low.returncode, told["bump"], told["version"], told["enough"]) == (1, "major", "2.0.0", False)
-    assert told["configs"][0]["first"] == {
+    data = json.loads(low.stdout)
+    assert (low.returncode, data["bump"], data["version"], data["enough"]) == (1, "major", "2.0.0", False)
+    assert data["configs"][0]["first"] == {
         "added": ["job.is.guide"],
         "removed": ["job.is.nurse"],
         "edited": ["job.is.engineer"],
@@ -582,11 +582,11 @@ def test_the_changelog_cannot_be_written_by_a_release() -> None:
 
 def test_a_table_for_notebooks() -> None:
     """One row for each config that changed."""
-    found = diff_releases(_side(OLD, "1.0.0"), _side([_row("a", gold=None), _row("c")], "2.0.0"))
-    assert found.table().to_dict("records") == [
+    diff = diff_releases(_side(OLD, "1.0.0"), _side([_row("a", gold=None), _row("c")], "2.0.0"))
+    assert diff.table().to_dict("records") == [
         {"config": "c", "before": 2, "after": 2, "added": 1, "removed": 1, "edited": 1}
     ]
-    assert isinstance(found, ReleaseDiff)
+    assert isinstance(diff, ReleaseDiff)
 
 
 def test_two_configs_are_refused() -> None:
@@ -598,7 +598,7 @@ def test_two_configs_are_refused() -> None:
 def test_older_forms_of_manifests_are_read() -> None:
     """Releases that were frozen by older senseprobes, kept as they were: the newer form alone changes no row."""
     forms = Path(__file__).parent / "fixtures" / "releases"
-    found = api.diff(str(forms / "form-1"), str(forms / "form-2"))
-    assert {change.config: (change.before, change.after) for change in found.configs}
+    diff = api.diff(str(forms / "form-1"), str(forms / "form-2"))
+    assert {change.config: (change.before, change.after) for change in diff.configs}
     assert api.diff(str(forms / "form-1"), str(forms / "form-1")).reasons == ()
     assert api.diff("sssb@1.0.0", "sssb@1.0.0").bump is Bump.NONE

@@ -193,8 +193,8 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("pipe")
     (tmp_path / "circle").symlink_to("circle")
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(str(tmp_path / "socket"))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
         before = {path.name: path.lstat().st_mode for path in tmp_path.iterdir()}
         for name in before:
             with pytest.raises(OSError, match="is no plain file"):

@@ -80,10 +80,10 @@ def test_rows_name_the_place_that_they_come_from(format_: str, tmp_path: Path) -
     for config in imported.configs:
         for row in _table(imported, config).to_dict("records"):
             line = lines[row["source_file"]][int(row["source_line"]) - 1].replace("[", "").replace("]", "")
-            wanted = row["context"] if format_ == "stereoset" else row.get("stereo", row.get("sentence"))
+            expected = row["context"] if format_ == "stereoset" else row.get("stereo", row.get("sentence"))
             # An item of StereoSet begins at its id, its context follows.
             near = line if format_ != "stereoset" else "\n".join(lines[row["source_file"]])
-            assert str(wanted) in near
+            assert str(expected) in near
             assert format_ != "stereoset" or row["source_id"] in line
 
 
@@ -98,25 +98,25 @@ for format_, files in json.loads(sys.argv[1]).items():
 
 def test_two_imports_are_the_same_bytes(tmp_path: Path) -> None:
     """Whatever the hash seed, time zone, locale and working directory."""
-    made = []
+    releases = []
     files = json.dumps({format_: [str(path) for path in paths] for format_, paths in FILES.items()})
     for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
         out = tmp_path / seed
         out.mkdir()
         environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": "C" if seed == "1" else "C.UTF-8"}
         subprocess.run([sys.executable, "-c", IMPORT_ALL, files], cwd=out, env=environment, check=True)
-        made.append({path.relative_to(out): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()})
-    assert made[0] == made[1]
-    assert len([path for path in made[0] if path.name == "release.json"]) == len(FILES)
+        releases.append({path.relative_to(out): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()})
+    assert releases[0] == releases[1]
+    assert len([path for path in releases[0] if path.name == "release.json"]) == len(FILES)
 
 
 def test_what_is_left_out_is_frozen_with_the_release(tmp_path: Path) -> None:
     """`import.csv` lists every note with its file, line and outcome; the card counts them."""
     release, notes = api.import_release("crows-pairs", FILES["crows-pairs"], "mine", "1.0.0", None, tmp_path)
     with (release.folder / "recipe" / "import.csv").open(newline="") as file:
-        told = list(csv.DictReader(file))
+        written = list(csv.DictReader(file))
 
-    assert [(row["file"], row["line"], row["outcome"]) for row in told] == [
+    assert [(row["file"], row["line"], row["outcome"]) for row in written] == [
         ("crows.csv", "4", "left out"),
         ("crows.csv", "6", "kept"),
         ("crows.csv", "7", "left out"),
@@ -124,7 +124,7 @@ def test_what_is_left_out_is_frozen_with_the_release(tmp_path: Path) -> None:
         ("crows.csv", "9", "kept"),
         ("crows.csv", "10", "left out"),
     ]
-    assert [row["reason"] for row in told] == [note.reason for note in notes.listed]
+    assert [row["reason"] for row in written] == [note.reason for note in notes.listed]
     assert "4 left out, 2 kept with a remark" in (release.folder / "README.md").read_text()
     assert release.manifest.data["card"]["license"] == ""
 
@@ -137,11 +137,11 @@ def test_a_changed_source_is_found_by_importing_again(tmp_path: Path) -> None:
     source.write_text(
         text.replace("that he could serve", "that he would serve").replace("she could serve", "she would serve")
     )
-    found = [(finding.path, finding.code) for finding in verify_import(release.folder, release.manifest, ())]
+    findings = [(finding.path, finding.code) for finding in verify_import(release.folder, release.manifest, ())]
     source.write_text(text.replace("clerk.guest.male.txt", "clerk.guest.3.male.txt"))
     other = [(finding.path, finding.code) for finding in verify_import(release.folder, release.manifest, ())]
 
-    assert found == [("occupation", "E408"), ("release.json", "E408")]
+    assert findings == [("occupation", "E408"), ("release.json", "E408")]
     assert other == [("release.json", "E408"), ("recipe/import.csv", "E408")]
 
 
@@ -150,10 +150,10 @@ def test_a_damaged_recipe_is_told(damage: str, tmp_path: Path) -> None:
     """Parameters that are no parameters, or that lead out of the folder: a finding, never a traceback."""
     release, _ = api.import_release("sssb", FILES["sssb"], "mine", "1.0.0", None, tmp_path)
     (release.folder / "recipe" / "import.json").write_text(damage)
-    found = list(verify_import(release.folder, release.manifest, ()))
+    findings = list(verify_import(release.folder, release.manifest, ()))
 
-    assert [finding.path for finding in found] == ["recipe"]
-    assert "cannot be imported again" in found[0].message
+    assert [finding.path for finding in findings] == ["recipe"]
+    assert "cannot be imported again" in findings[0].message
 
 
 def test_rows_of_an_import_can_be_restored(tmp_path: Path) -> None:
@@ -505,11 +505,11 @@ def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def test_the_command_tells_what_it_did(tmp_path: Path) -> None:
     """The files, what was left out, the rows, and that without a licence nothing is published."""
-    told = _run("sssb", *FILES["sssb"], "--name", "mine", "--version", "1.0.0", "--out", tmp_path)
+    written = _run("sssb", *FILES["sssb"], "--name", "mine", "--version", "1.0.0", "--out", tmp_path)
 
-    assert (told.returncode, told.stderr) == (0, "")
+    assert (written.returncode, written.stderr) == (0, "")
     product = "(every stereo with every anti sentence of a sense)"
-    assert told.stdout.splitlines()[1:] == [
+    assert written.stdout.splitlines()[1:] == [
         "gender-bias.txt: 14 sentences in 7 blocks, 6 pairs (by blocks of two)",
         f"nationality-vs-language.txt: 16 sentences in 6 blocks, 16 pairs {product}",
         "gender-bias.txt:19: left out: unfilled placeholder $SENSE-ID$",
@@ -524,13 +524,17 @@ def test_the_command_tells_what_it_did(tmp_path: Path) -> None:
 def test_the_command_tells_programs(tmp_path: Path) -> None:
     """`--json`: stable keys; a message and exit code 2 where nothing can be imported."""
     arguments = ("--name", "mine", "--version", "1.0.0", "--license", "CC-BY-SA-4.0", "--out", tmp_path, "--json")
-    told = json.loads(_run("crows-pairs", HERE / "crows.csv", *arguments).stdout)
+    written = json.loads(_run("crows-pairs", HERE / "crows.csv", *arguments).stdout)
     refused = _run("crows-pairs", HERE / "stereoset.json", *arguments)
 
-    assert {*told} == {"release", "folder", "rows", "content", "license", "unpublishable", "facts", "notes"}
-    assert (told["rows"], told["license"], told["facts"]) == ({"pairs": 4}, "CC-BY-SA-4.0", ["crows.csv: 4 pairs"])
-    assert told["content"] == read_manifest(tmp_path / "mine" / "1.0.0").content
-    assert told["notes"][0]["line"] == 4
+    assert {*written} == {"release", "folder", "rows", "content", "license", "unpublishable", "facts", "notes"}
+    assert (written["rows"], written["license"], written["facts"]) == (
+        {"pairs": 4},
+        "CC-BY-SA-4.0",
+        ["crows.csv: 4 pairs"],
+    )
+    assert written["content"] == read_manifest(tmp_path / "mine" / "1.0.0").content
+    assert written["notes"][0]["line"] == 4
     assert (refused.returncode, refused.stdout) == (2, "")
     assert refused.stderr.strip() == "stereoset.json: has no column 'sent_more': is it another format?"
 

@@ -62,7 +62,7 @@ TOKENS = (
 )
 BITS = st.one_of(
     st.binary(max_size=40),
-    st.lists(st.sampled_from(TOKENS), max_size=8).map(lambda found: "".join(found).encode("utf-8", "surrogatepass")),
+    st.lists(st.sampled_from(TOKENS), max_size=8).map(lambda tokens: "".join(tokens).encode("utf-8", "surrogatepass")),
 )
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.sampled_from(TOKENS))
 VALUES = st.recursive(
@@ -98,7 +98,7 @@ def shuffled(draw: st.DrawFn, format_: str) -> Files:
     at = draw(st.integers(0, len(files) - 1))
     name, data = files[at]
     lines = data.split(b"\n")
-    others = draw(st.sampled_from([data for each in FILES for _, data in _whole(each)])).split(b"\n")
+    others = draw(st.sampled_from([data for format_ in FILES for _, data in _whole(format_)])).split(b"\n")
     for _ in range(draw(st.integers(1, 4))):
         to = draw(st.integers(0, len(lines)))
         lines[to : to + draw(st.integers(0, 2))] = [draw(st.sampled_from((*lines, *others, b"")))]
@@ -108,7 +108,7 @@ def shuffled(draw: st.DrawFn, format_: str) -> Files:
 
 def _places(data: object) -> list[tuple[dict[str, object] | list[object], object]]:
     keys: list[object] = [*data] if isinstance(data, dict) else [*range(len(data))] if isinstance(data, list) else []
-    return [place for key in keys for place in ((data, key), *_places(data[key]))]  # type: ignore[index, misc]
+    return [position for key in keys for position in ((data, key), *_places(data[key]))]  # type: ignore[index, misc]
 
 
 @st.composite
@@ -150,8 +150,8 @@ def _judge(format_: str, folder: Path) -> Callable[[Files], None]:
         try:
             imported = read_import(format_, paths)
         except SenseprobeError as error:
-            told = str(error)
-            assert told.isprintable()
+            message = str(error)
+            assert message.isprintable()
         else:
             ids = [
                 name for config in imported.configs for rows in imported.rows(config) for name in rows["id"].to_pylist()

@@ -46,7 +46,7 @@ def _ids(imported: ImportedDataset) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "word", "found"),
+    ("sentence", "word", "match"),
     [
         ("The boy loved the mall.", "male", None),
         ("They game all day.", "gay", None),
@@ -75,11 +75,11 @@ def _ids(imported: ImportedDataset) -> list[str]:
         ("Two head nurses came.", "head nurse", "head nurses"),
     ],
 )
-def test_a_word_is_found_in_its_own_forms_alone(sentence: str, word: str, found: str | None) -> None:
+def test_a_word_is_found_in_its_own_forms_alone(sentence: str, word: str, match: str | None) -> None:
     """Plural, past and participle by English rules; never a longer word, and nothing where it may be either."""
-    place = find_word(sentence, word)
+    span = find_word(sentence, word)
 
-    assert (sentence[slice(*place)] if place else None) == found
+    assert (sentence[slice(*span)] if span else None) == match
 
 
 def test_a_verb_beside_its_noun_has_no_place_and_is_told(tmp_path: Path) -> None:
@@ -98,13 +98,13 @@ WHO = (("he", "stereo"), ("she", "anti"))
 # ---- Repeats -----------------------------------------------------------------------------------------------------
 
 
-def _item(name: str, **told: object) -> dict[str, object]:
+def _item(name: str, **fields: object) -> dict[str, object]:
     sentences = [
         {"sentence": f"The {word} sailor ran.", "gold_label": label, "labels": [{"label": label}]}
         for word, label in (("rude", "stereotype"), ("kind", "anti-stereotype"), ("door", "unrelated"))
     ]
     item = {"id": name, "target": "sailor", "bias_type": "jobs", "context": "The BLANK sailor ran."}
-    return {**item, "sentences": sentences, **told}
+    return {**item, "sentences": sentences, **fields}
 
 
 def _stereoset(*items: object, **more: object) -> str:
@@ -235,9 +235,12 @@ def test_headers_and_blank_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format_", [format_ for format_, files in FILES.items() if len(files) > 1])
 def test_the_order_of_files_is_no_part_of_a_release(format_: str) -> None:
     """Rows, notes and recipe are the same in whatever order the files are named."""
-    made = [read_import(format_, files) for files in permutations(FILES[format_])]
+    imports = [read_import(format_, files) for files in permutations(FILES[format_])]
 
-    assert all((each.tables, each.recipe()) == (made[0].tables, made[0].recipe()) for each in made)
+    assert all(
+        (imported_once.tables, imported_once.recipe()) == (imports[0].tables, imports[0].recipe())
+        for imported_once in imports
+    )
 
 
 def test_ids_follow_from_names_alone(tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_ids_follow_from_names_alone(tmp_path: Path) -> None:
     both = _import(tmp_path, "seat", {name: _seat() for name in names})
     alone = [_import(tmp_path, "seat", {name: _seat()}) for name in names]
 
-    assert sorted(_ids(both)) == sorted(name for each in alone for name in _ids(each))
+    assert sorted(_ids(both)) == sorted(name for imported_once in alone for name in _ids(imported_once))
     assert "tests.heilman_double_bind_1+3-.x.1" in _ids(both)
     heads = "".join(
         f"{job}.guest.0.{gender}.txt\tThe {job} told the guest that {who} won.\n"
@@ -296,8 +299,8 @@ def test_money_is_no_placeholder(tmp_path: Path) -> None:
     imported = _import(tmp_path, "sssb", {"g.txt": pair("$100") + pair("$GENDER$") + pair("$OBJ")})
 
     assert _ids(imported) == ["noun.1.2"]
-    told = (("4", "$GENDER$"), ("5", "$GENDER$"), ("7", "$OBJ"), ("8", "$OBJ"))
-    assert _notes(imported) == [f"g.txt:{line}: left out: unfilled placeholder {text}" for line, text in told]
+    placeholders = (("4", "$GENDER$"), ("5", "$GENDER$"), ("7", "$OBJ"), ("8", "$OBJ"))
+    assert _notes(imported) == [f"g.txt:{line}: left out: unfilled placeholder {text}" for line, text in placeholders]
 
 
 def test_sentences_in_files_of_words_are_no_words(tmp_path: Path) -> None:
@@ -355,13 +358,13 @@ def test_winobias_pairs_differ_in_gender_and_little_else(
     """Three words besides at most on each side; four, or pronouns of one gender, and both lines are left out."""
     imported = _winobias(tmp_path, f"1 [The baker] said {pro}.\n", f"1 [The baker] said {anti}.\n")
     left_out = [str(note) for note in imported.notes.listed if not note.kept]
-    told = [
+    expected = [
         f"{a}_stereotyped_type1.txt:1: left out: {reason} line 1 of {b}_stereotyped_type1.txt"
         for a, b in (("anti", "pro"), ("pro", "anti"))
     ]
 
     assert _ids(imported) == (["type1.9"] if reason else ["type1.1", "type1.9"])
-    assert left_out == (told if reason else [])
+    assert left_out == (expected if reason else [])
 
 
 def test_winogender_figures_are_read_strictly(tmp_path: Path) -> None:
@@ -400,10 +403,10 @@ def _release(folder: Path, license_: str | None, name: str = "mine") -> str:
 
 
 def test_a_licence_is_an_expression_or_none(tmp_path: Path) -> None:
-    """None stated is fine, and one that forbids changes, for oneself; what is no expression is told at once."""
-    for told in ("banana", "MIT AND banana", "MIT) OR (MIT", "LicenseRef-mine", "MIT\nlicense: x"):
-        with pytest.raises(SenseprobeError, match="is no SPDX licence expression"):
-            _release(tmp_path / "no", told)
+    """None stated is fine, and one that forbids changes, for oneself; what is no expression is refused at once."""
+    for license_text in ("banana", "MIT AND banana", "MIT) OR (MIT", "LicenseRef-mine", "MIT\nlicense: x"):
+        with pytest.raises(SenseprobeError, match="is not an SPDX licence expression"):
+            _release(tmp_path / "no", license_text)
     assert not (tmp_path / "no").exists()
     taken = {
         "NONE": "",
@@ -411,8 +414,8 @@ def test_a_licence_is_an_expression_or_none(tmp_path: Path) -> None:
         "CC-BY-NC-ND-4.0": "CC-BY-NC-ND-4.0",
         "MIT OR CC-BY-ND-4.0": "MIT OR CC-BY-ND-4.0",
     }
-    for number, (told, license_) in enumerate(taken.items()):
-        assert _release(tmp_path / str(number), told) == license_
+    for number, (license_text, license_) in enumerate(taken.items()):
+        assert _release(tmp_path / str(number), license_text) == license_
 
 
 def test_a_name_of_a_dataset_is_refused(tmp_path: Path) -> None:
@@ -460,12 +463,12 @@ def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_dry_run_tells_all_and_writes_nothing(tmp_path: Path) -> None:
-    """The same facts and notes as the import; a licence that forbids changes is told of too."""
-    told = ("crows-pairs", HERE / "crows.csv", "--name", "mine", "--version", "1.0.0", "--out", tmp_path)
-    dry = _run(*told, "--dry-run", "--license", "CC-BY-ND-4.0")
+    """The same facts and notes as the import; a licence that forbids changes is reported too."""
+    arguments = ("crows-pairs", HERE / "crows.csv", "--name", "mine", "--version", "1.0.0", "--out", tmp_path)
+    dry = _run(*arguments, "--dry-run", "--license", "CC-BY-ND-4.0")
     assert not [*tmp_path.iterdir()]
-    as_json = json.loads(_run(*told, "--dry-run", "--json").stdout)
-    _run(*told)
+    as_json = json.loads(_run(*arguments, "--dry-run", "--json").stdout)
+    _run(*arguments)
 
     assert (dry.returncode, dry.stderr) == (0, "")
     assert dry.stdout.splitlines()[-4:] == [
@@ -478,4 +481,4 @@ def test_a_dry_run_tells_all_and_writes_nothing(tmp_path: Path) -> None:
         listed = [(row["file"], int(row["line"]), row["reason"]) for row in csv.DictReader(file)]
     assert [(note["file"], note["line"], note["reason"]) for note in as_json["notes"]] == listed
     assert (as_json["folder"], as_json["content"], as_json["rows"]) == (None, None, {"pairs": 4})
-    assert _run(*told[:4], "x", "--version", "1", "--dry-run").returncode == 2
+    assert _run(*arguments[:4], "x", "--version", "1", "--dry-run").returncode == 2

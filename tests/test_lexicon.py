@@ -57,13 +57,15 @@ def _offsets() -> list[int]:
 
 
 def _index(pos: str, offsets: list[int]) -> str:
-    found: dict[str, list[int]] = {}
+    offsets_by_lemma: dict[str, list[int]] = {}
     for row, (synset_pos, _, _, words, _, _) in enumerate(TINY):
         for lemma in {word.split("(")[0].lower() for word, _ in words if synset_pos == pos}:
-            found.setdefault(lemma, []).append(offsets[row])
+            offsets_by_lemma.setdefault(lemma, []).append(offsets[row])
     letter = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}[pos]
-    offset = {lemma: " ".join(f"{place:08d}" for place in places) for lemma, places in found.items()}
-    lines = (f"{lemma} {letter} {len(o)} 0 {len(o)} 0 {offset[lemma]}  \n" for lemma, o in sorted(found.items()))
+    offset = {lemma: " ".join(f"{value:08d}" for value in places) for lemma, places in offsets_by_lemma.items()}
+    lines = (
+        f"{lemma} {letter} {len(o)} 0 {len(o)} 0 {offset[lemma]}  \n" for lemma, o in sorted(offsets_by_lemma.items())
+    )
     return HEADER + "".join(lines)
 
 
@@ -163,7 +165,7 @@ def test_an_nltk_download_is_taken_before_debians_files(bare: Path, tiny: Path, 
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
+    ("name", "old", "new", "reason"),
     [
         ("index.sense", None, "", r"lacks index\.sense"),
         ("data.noun", "a city  \n", "a ci", r"data\.noun is cut short"),
@@ -172,7 +174,7 @@ def test_an_nltk_download_is_taken_before_debians_files(bare: Path, tiny: Path, 
     ],
 )
 def test_files_that_are_no_whole_wordnet_are_refused(
-    bare: Path, tiny: Path, tmp_path: Path, name: str, old: str | None, new: str, said: str
+    bare: Path, tiny: Path, tmp_path: Path, name: str, old: str | None, new: str, reason: str
 ) -> None:
     """What is missing, broken off or of another version is named, with what to do, and nothing is written."""
     files = Path(shutil.copytree(tiny, tmp_path / "files"))
@@ -181,7 +183,7 @@ def test_files_that_are_no_whole_wordnet_are_refused(
     else:
         (files / name).write_text((files / name).read_text().replace(old, new))
     advice = r".*apt-get install wordnet-base.*python -m nltk\.downloader wordnet"
-    with pytest.raises(LexiconError, match=said + advice):
+    with pytest.raises(LexiconError, match=reason + advice):
         prepare(tmp_path / "new", debian=files)
     assert not (tmp_path / "new").exists()
 
@@ -307,8 +309,8 @@ EXTENDED = st.tuples(st.sampled_from([key for key, _, _ in KEYS]), st.text(min_s
 @given(key=st.one_of(st.text(), NEAR_KEYS, EXTENDED), lemma=st.text(), pos=st.text())
 def test_any_text_is_answered_without_raising(lexicon: Lexicon, key: str, lemma: str, pos: str) -> None:
     """Whatever a list holds, a text that is none of the keys is a problem, and nothing is raised."""
-    for asked in (pos, "noun", "verb", "adjective", "adverb"):
-        assert lexicon.check(key, lemma=lemma, pos=asked) or key in {key for key, _, _ in KEYS}
+    for requested in (pos, "noun", "verb", "adjective", "adverb"):
+        assert lexicon.check(key, lemma=lemma, pos=requested) or key in {key for key, _, _ in KEYS}
 
 
 def test_a_gloss_is_the_definition_alone(lexicon: Lexicon) -> None:
@@ -396,5 +398,7 @@ def test_black_is_an_adjective(wordnet: Lexicon) -> None:
 def test_plain_nltk_opens_the_prepared_folder(home: Path) -> None:
     """NLTK alone, told of the folder by its own variable, reads the version and, by lexnames, a synset's file."""
     code = "from nltk.corpus import wordnet as w; print(w.get_version(), w.synset('dog.n.01').lexname())"
-    said = subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "NLTK_DATA": str(home)}, text=True)
-    assert said.split() == ["3.0", "noun.animal"]
+    reason = subprocess.check_output(
+        [sys.executable, "-c", code], env={**os.environ, "NLTK_DATA": str(home)}, text=True
+    )
+    assert reason.split() == ["3.0", "noun.animal"]

@@ -55,7 +55,7 @@ def _digests(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): _sha256(path.read_bytes()) for path in _files(folder)}
 
 
-def _found(folder: Path, rebuild: bool = False) -> list[tuple[str, str]]:
+def _findings(folder: Path, rebuild: bool = False) -> list[tuple[str, str]]:
     return [(finding.path, finding.code) for finding in api.verify(str(folder), rebuild)]
 
 
@@ -176,26 +176,26 @@ def _assert_flips_are_found(folder: Path, count: int) -> None:
         data = path.read_bytes()
         path.write_bytes(data[:at] + bytes([data[at] ^ change]) + data[at + 1 :])
         try:
-            told = [finding.path for finding in api.verify(str(folder))]
+            paths = [finding.path for finding in api.verify(str(folder))]
         except ReleaseError:  # release.json says now that it is of a newer form
-            told = ["release.json"]
-        assert path.relative_to(folder).as_posix() in told, (path, at, change)
+            paths = ["release.json"]
+        assert path.relative_to(folder).as_posix() in paths, (path, at, change)
         path.write_bytes(data)
-    assert _found(folder) == []
+    assert _findings(folder) == []
 
 
-def test_a_flipped_byte_is_found(copy: Path) -> None:
+def test_a_flipped_byte_is_reported(copy: Path) -> None:
     """25 random bytes over all files, one at a time."""
     _assert_flips_are_found(copy, 25)
 
 
 @pytest.mark.soak
-def test_a_flipped_byte_is_found_anywhere(copy: Path) -> None:
+def test_a_flipped_byte_is_reported_anywhere(copy: Path) -> None:
     """500 random bytes over all files, one at a time."""
     _assert_flips_are_found(copy, 500)
 
 
-def test_a_blank_in_the_manifest_is_found(copy: Path) -> None:
+def test_a_blank_in_the_manifest_is_reported(copy: Path) -> None:
     """A byte of release.json that changes no value, as a tab for a blank, is a change too."""
     path = copy / "release.json"
     data = path.read_bytes()
@@ -215,7 +215,7 @@ def test_missing_and_foreign_files_are_named(copy: Path) -> None:
     for ignored in (".gitattributes", ".gitignore", ".DS_Store", "verb/.DS_Store", ".cache/huggingface/x.lock"):
         (copy / ignored).parent.mkdir(parents=True, exist_ok=True)
         (copy / ignored).write_text("x")
-    assert _found(copy) == [
+    assert _findings(copy) == [
         ("noun", "E402"),
         ("recipe/english.csv", "E402"),
         ("'\\x1b[2Jnotes'", "E403"),  # what would steer the terminal is spelled out
@@ -230,9 +230,9 @@ def test_a_file_that_cannot_be_read_is_named(copy: Path, monkeypatch: pytest.Mon
         raise OSError(5, "Input/output error", str(path))
 
     monkeypatch.setattr("senseprobe.release.restore.file_sha256", fail)
-    told = api.verify(str(copy))
-    assert {finding.message for finding in told} == {"cannot be read (Input/output error)"}
-    assert len(told) == len(_files(copy)) - 1
+    findings = api.verify(str(copy))
+    assert {finding.message for finding in findings} == {"cannot be read (Input/output error)"}
+    assert len(findings) == len(_files(copy)) - 1
 
 
 def _cut(path: Path) -> None:
@@ -270,8 +270,8 @@ def _column_less(path: Path) -> None:
 
 def _column_renamed(path: Path) -> None:
     table = pq.read_table(path)
-    turned = {"stereo": "anti", "anti": "stereo"}
-    pq.write_table(table.rename_columns([turned.get(name, name) for name in table.column_names]), path)
+    swapped = {"stereo": "anti", "anti": "stereo"}
+    pq.write_table(table.rename_columns([swapped.get(name, name) for name in table.column_names]), path)
 
 
 def _no_utf8(path: Path) -> None:
@@ -295,24 +295,24 @@ def _no_utf8(path: Path) -> None:
         (_column_renamed, "E407", "verb/test-00000-of-00001.parquet"),
     ],
 )
-def test_forged_rows_are_found(
+def test_forged_rows_are_reported(
     copy: Path, reseal: Reseal, forge: Callable[[Path], None], code: str, place: str
 ) -> None:
     """Found by the file's own hash; and, where that was made right again, by content hash, columns or count."""
     path = copy / "verb" / "test-00000-of-00001.parquet"
     forge(path)
-    assert _found(copy) == [("verb/test-00000-of-00001.parquet", "E404")]
+    assert _findings(copy) == [("verb/test-00000-of-00001.parquet", "E404")]
     reseal()
-    assert _found(copy) == [(place, code)]
+    assert _findings(copy) == [(place, code)]
 
 
 def test_the_same_rows_in_another_file_are_the_same(copy: Path, reseal: Reseal) -> None:
     """Written again with other settings, the file is another one and the rows are not."""
     path = copy / "noun" / "test-00000-of-00001.parquet"
     pq.write_table(pq.read_table(path), path, compression="snappy", row_group_size=10, use_dictionary=False)
-    assert _found(copy) == [("noun/test-00000-of-00001.parquet", "E404")]
+    assert _findings(copy) == [("noun/test-00000-of-00001.parquet", "E404")]
     reseal()
-    assert _found(copy) == []
+    assert _findings(copy) == []
 
 
 def _rebuilt(folder: Path) -> Finding:
@@ -321,7 +321,7 @@ def _rebuilt(folder: Path) -> Finding:
     return finding
 
 
-def test_an_edited_recipe_is_found_by_rebuilding(copy: Path, reseal: Reseal) -> None:
+def test_an_edited_recipe_is_reported_by_rebuilding(copy: Path, reseal: Reseal) -> None:
     """English of the recipe is used as it stands, and the first row and column that it changes are named."""
     english = copy / "recipe" / "english.csv"
     english.write_text(english.read_text().replace("a,clumsy,a\n", "a,clumsy,an\n"))
@@ -330,15 +330,15 @@ def test_an_edited_recipe_is_found_by_rebuilding(copy: Path, reseal: Reseal) -> 
     rows = pq.read_table(copy / "noun").to_pylist()
     first = next(row for row in rows if "a clumsy" in row["stereo"])
     other = first["stereo"].replace("a clumsy", "an clumsy")
-    told = f"other rows: row {first['id']}, column stereo: {other!r} instead of {first['stereo']!r}"
-    found = api.verify(str(copy), rebuild=True)
-    assert [finding.path for finding in found][:1] == ["noun"]
-    assert {finding.code for finding in found} == {"E408"}
-    assert told in found[0].message
+    message = f"other rows: row {first['id']}, column stereo: {other!r} instead of {first['stereo']!r}"
+    findings = api.verify(str(copy), rebuild=True)
+    assert [finding.path for finding in findings][:1] == ["noun"]
+    assert {finding.code for finding in findings} == {"E408"}
+    assert message in findings[0].message
 
 
 @pytest.mark.parametrize("cut", ["fewer", "more"])
-def test_a_recipe_that_makes_other_numbers_of_rows_is_found(copy: Path, reseal: Reseal, cut: str) -> None:
+def test_a_recipe_that_makes_other_numbers_of_rows_is_reported(copy: Path, reseal: Reseal, cut: str) -> None:
     """The first row that is only on one side is named; rows past the end are not made."""
     path = copy / "race" / "test-00000-of-00001.parquet"
     table = pq.read_table(path)
@@ -352,8 +352,8 @@ def test_a_recipe_that_makes_other_numbers_of_rows_is_found(copy: Path, reseal: 
         facts["configs"]["race"] |= {"rows": 107 if cut == "more" else 109, "content": content.hexdigest()}
         facts["content"] = _combined({name: each["content"] for name, each in facts["configs"].items()})
 
-    held = sum(map(memory_bytes, pq.read_table(path).to_batches()))
-    reseal(change, {"race": held})
+    memory = sum(map(memory_bytes, pq.read_table(path).to_batches()))
+    reseal(change, {"race": memory})
     row = table["id"][107 if cut == "more" else 0]
     assert f"the recipe makes {cut} rows" in _rebuilt(copy).message
     assert str(row) in _rebuilt(copy).message
@@ -373,8 +373,8 @@ def test_a_broken_recipe_is_a_finding(copy: Path, reseal: Reseal, name: str, old
     path = copy / "recipe" / name
     path.write_text(path.read_text().replace(old, new, 1))
     reseal()
-    found = api.verify(str(copy), rebuild=True)
-    assert {(finding.path, finding.code) for finding in found} == {(f"recipe/{name}", code)}
+    findings = api.verify(str(copy), rebuild=True)
+    assert {(finding.path, finding.code) for finding in findings} == {(f"recipe/{name}", code)}
 
 
 def test_damage_elsewhere_does_not_hide_a_broken_recipe(tmp_path: Path) -> None:
@@ -392,17 +392,17 @@ def test_damage_elsewhere_does_not_hide_a_broken_recipe(tmp_path: Path) -> None:
     assert (broken.path, broken.code) == (str(path), "E105")
 
 
-def test_a_recipe_without_a_config_is_told(copy: Path, reseal: Reseal) -> None:
+def test_a_recipe_without_a_config_is_reported(copy: Path, reseal: Reseal) -> None:
     """A recipe whose dataset no longer has a config of the release cannot make its rows again."""
     (copy / "recipe" / "templates" / "sssb" / "language.j2").unlink()
     path = copy / "recipe" / "templates" / "sssb" / "dataset.yaml"
     path.write_text(path.read_text().replace("nationality, language, race,", "nationality, race,"))
     reseal()
-    found = api.verify(str(copy), rebuild=True)
-    assert "language" in str(found[0])
+    findings = api.verify(str(copy), rebuild=True)
+    assert "language" in str(findings[0])
 
 
-def test_an_unreadable_english_is_told(copy: Path, reseal: Reseal) -> None:
+def test_an_unreadable_english_is_reported(copy: Path, reseal: Reseal) -> None:
     """Without its table of articles and plurals a recipe is none; `verify` says so with and without a rebuild."""
     (copy / "recipe" / "english.csv").write_text("asked,text\n")
     reseal()
@@ -431,9 +431,9 @@ def test_exit_codes_and_bytes_of_the_commands(sssb: Path, tmp_path: Path) -> Non
     assert _digests(release) == _digests(sssb)
     assert _senseprobe("verify", release, "--rebuild").returncode == 0
 
-    again = _senseprobe("build", "sssb", "1.0.0", "--out", out)
-    assert (again.returncode, again.stdout) == (2, "")
-    assert again.stderr.strip().splitlines() == [
+    second = _senseprobe("build", "sssb", "1.0.0", "--out", out)
+    assert (second.returncode, second.stdout) == (2, "")
+    assert second.stderr.strip().splitlines() == [
         f"sssb 1.0.0 exists in {release}: a release is never overwritten, raise the version"
     ]
 

@@ -62,11 +62,11 @@ def _start(releases: Path, version: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def _after_size(told: str, version: str) -> list[str]:
+def _after_size(output: str, version: str) -> list[str]:
     """The lines of stderr after the first, in which a build states what it will write and what is free."""
-    size, *rest = told.strip().splitlines()
+    size, *rest = output.strip().splitlines()
     rows = r"[0-9,]+ rows, an estimated [0-9.,]+ [kMG]B"
-    assert re.fullmatch(rf"sssb {re.escape(version)}: {rows}; [0-9.,]+ (?:bytes|[kMGTP]B) are free in .+", size), told
+    assert re.fullmatch(rf"sssb {re.escape(version)}: {rows}; [0-9.,]+ (?:bytes|[kMGTP]B) are free in .+", size), output
     return rest
 
 
@@ -134,12 +134,12 @@ def _interrupt(releases: Path, moments: list[float], major: int) -> None:
             if _writing(process, releases, version):
                 time.sleep(moment)
             process.send_signal(signal.SIGINT)
-            _, told = process.communicate()
+            _, output = process.communicate()
             if _assert_whole_or_absent(releases, version):
                 continue
             assert not any(name.startswith(f".{version}.") for name in _names(releases))
             assert process.returncode == 2
-            assert _after_size(told, version) == ["interrupted; nothing was left half-written"]
+            assert _after_size(output, version) == ["interrupted; nothing was left half-written"]
             _assert_rerun_completes(releases, version)
 
 
@@ -171,12 +171,12 @@ def test_of_two_builds_at_once_one_wins(releases: Path) -> None:
     """Two processes build one version: one release, whole, and the slower one says that it exists."""
     with _earlier_intact(releases):
         processes = [_start(releases, "2.0.0") for _ in range(2)]
-        told = [process.communicate()[1] for process in processes]
+        outputs = [process.communicate()[1] for process in processes]
         codes = [process.returncode for process in processes]
     assert sorted(codes) == [0, 2]
     folder = releases / "sssb" / "2.0.0"
     exists = f"sssb 2.0.0 exists in {folder}: a release is never overwritten, raise the version"
-    assert _after_size(told[codes.index(2)], "2.0.0") == [exists]
+    assert _after_size(outputs[codes.index(2)], "2.0.0") == [exists]
     assert api.verify(str(folder)) == []
     assert not any(name.startswith(".2.0.0.") for name in _names(releases))
 
@@ -218,7 +218,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_an_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     """A file in the way, and a place where nothing can be made: one message each, and the file stays."""
     (tmp_path / "file").write_text("mine")
     file, nowhere = tmp_path / "file", "/proc/nowhere"

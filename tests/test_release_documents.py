@@ -82,10 +82,10 @@ def _seal(folder: Path, change: Callable[[dict[str, Any]], object] = lambda fact
     (folder / "release.json").write_bytes(Manifest.of(facts).dump())
 
 
-def _found(folder: Path) -> list[tuple[str, str]]:
+def _findings(folder: Path) -> list[tuple[str, str]]:
     """What the strictest call of `verify` finds, given the content hash of the true release."""
     content = json.loads((folder / "release.json").read_bytes())["content"]
-    return [(each.path, each.code) for each in api.verify(str(folder), rebuild=True, content=content)]
+    return [(finding.path, finding.code) for finding in api.verify(str(folder), rebuild=True, content=content)]
 
 
 def _plant(folder: Path, name: str = "island/added.parquet") -> None:
@@ -208,7 +208,7 @@ def _loaded(folders: list[Path], home: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("name", ["form-1", "form-3", CURRENT])
-def test_what_datasets_would_read_instead_is_found(releases: dict[str, Path], name: str, tmp_path: Path) -> None:
+def test_what_datasets_would_read_instead_is_reported(releases: dict[str, Path], name: str, tmp_path: Path) -> None:
     """The library reads planted rows from each of these, all hashes are right, and `verify` finds every one.
 
     Newer cards state how many rows there are, so that the library itself refuses where rows are added to ours.
@@ -222,7 +222,7 @@ def test_what_datasets_would_read_instead_is_found(releases: dict[str, Path], na
     for folder, stereo in zip(folders, _loaded(folders, tmp_path / "hf"), strict=True):
         refused = name != "form-1" and stereo == ["NonMatchingSplitsSizesError"]
         assert EVIL in stereo or refused, (folder.name, stereo)
-    assert [folder.name for folder in folders if not _found(folder)] == []
+    assert [folder.name for folder in folders if not _findings(folder)] == []
     for folder in folders:
         with pytest.raises(DamagedRelease):
             api.load(str(folder))
@@ -231,11 +231,11 @@ def test_what_datasets_would_read_instead_is_found(releases: dict[str, Path], na
 
 
 @pytest.mark.parametrize("attack", LEADS_ASTRAY, ids=lambda attack: attack.__name__.strip("_"))
-def test_rows_that_only_the_card_adds_are_found(copy: Path, attack: Change) -> None:
+def test_rows_that_only_the_card_adds_are_reported(copy: Path, attack: Change) -> None:
     """In every form of release, and by name: the added file, and the line of the card."""
     attack(copy)
     _seal(copy)
-    assert {path for path, _ in _found(copy)} & {
+    assert {path for path, _ in _findings(copy)} & {
         "README.md", "island/added.parquet", "island/a.parquet", "island/test-.parquet", ".huggingface.yaml",
         "more/test-00000-of-00001.parquet", "data/test-00000-of-00001.parquet",
     }  # fmt: skip
@@ -270,11 +270,11 @@ def test_rows_that_only_the_card_adds_are_found(copy: Path, attack: Change) -> N
         ("\n", "\u2028"),
     ],
 )
-def test_front_matter_is_held_against_the_manifest(copy: Path, old: str, new: str) -> None:
+def test_front_matter_is_compared_with_the_manifest(copy: Path, old: str, new: str) -> None:
     """What the Hub and `datasets` act on: one finding, of the card, which says what stands where."""
     _edit(copy, old, new)
     _seal(copy)
-    (finding,) = [each for each in api.verify(str(copy), rebuild=True) if each.path == "README.md"]
+    (finding,) = [item for item in api.verify(str(copy), rebuild=True) if item.path == "README.md"]
     assert finding.code == "E409"
     assert finding.line > 0
     assert " instead of " in finding.message
@@ -303,7 +303,7 @@ def test_what_newer_cards_say_more_is_held_too(
     folder = Path(shutil.copytree(releases[name], tmp_path / "tiny"))
     _edit(folder, old, new)
     _seal(folder, _hashes_in_croissant(folder))
-    assert _found(folder) == [("README.md", "E409")]
+    assert _findings(folder) == [("README.md", "E409")]
 
 
 FILES = [
@@ -316,13 +316,13 @@ FILES = [
 
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "not listed"])
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_no_release_has_is_found(copy: Path, name: str, listed: bool) -> None:
+def test_a_file_that_no_release_has_is_reported(copy: Path, name: str, listed: bool) -> None:
     """Whether the manifest lists it or not, one finding names it."""
     (copy / name).parent.mkdir(parents=True, exist_ok=True)
     (copy / name).write_text("{}")
     if listed:
         _seal(copy)
-    assert (name, "E403") in _found(copy)
+    assert (name, "E403") in _findings(copy)
     with pytest.raises(DamagedRelease, match="E403"):
         api.load(str(copy))
 
@@ -340,23 +340,23 @@ def test_what_systems_and_the_hub_leave_is_no_finding(copy: Path, name: str) -> 
     """Finder's notes, git's settings on the Hub, the notes of its client, and our own note of restored rows."""
     (copy / name).parent.mkdir(parents=True, exist_ok=True)
     (copy / name).write_text("{}")
-    assert _found(copy) == []
+    assert _findings(copy) == []
     assert api.load(str(copy)).configs
 
 
-def test_a_word_list_that_nothing_uses_is_found_by_a_rebuild(current: Path) -> None:
+def test_a_word_list_that_nothing_uses_is_reported_by_a_rebuild(current: Path) -> None:
     """By its name it could be one of the recipe's; the recipe says which it uses."""
     (current / "recipe" / "wordlists" / "unused.csv").write_text("word\nx\n")
     _seal(current, _as_rendered(current))
-    assert _found(current) == [("recipe/wordlists/unused.csv", "E408")]
+    assert _findings(current) == [("recipe/wordlists/unused.csv", "E408")]
 
 
 @pytest.mark.parametrize("name", ["unused.csv", "unused.yaml"])
-def test_a_file_among_templates_that_nothing_reads_is_found_by_a_rebuild(form_3: Path, name: str) -> None:
+def test_a_file_among_templates_that_nothing_reads_is_reported_by_a_rebuild(form_3: Path, name: str) -> None:
     """A forger's table among the templates could be read for rows; only some names there mean anything."""
     (form_3 / "recipe" / "templates" / "tiny" / name).write_text("stereo,anti\nx,y\n")
     _seal(form_3)
-    assert (f"recipe/templates/tiny/{name}", "E408") in _found(form_3)
+    assert (f"recipe/templates/tiny/{name}", "E408") in _findings(form_3)
 
 
 def test_a_recipe_holds_what_is_read_of_a_folder_of_templates(
@@ -388,10 +388,10 @@ def test_authors_may_use_the_headings_of_a_card(
     monkeypatch.chdir(tmp_path)
     release = api.build("tiny", "4.0.0").folder
     assert "\n## Changelog\n\nNone." in (release / "README.md").read_text()
-    assert _found(release) == []
+    assert _findings(release) == []
     _edit(release, "First release", "Certified release")
     _seal(release, _hashes_in_croissant(release))
-    assert ("README.md", "E409") in _found(release)
+    assert ("README.md", "E409") in _findings(release)
 
 
 def _as_rendered(folder: Path) -> Callable[[dict[str, Any]], None]:
@@ -399,12 +399,12 @@ def _as_rendered(folder: Path) -> Callable[[dict[str, Any]], None]:
 
     def change(facts: dict[str, Any]) -> None:
         told = json.loads((folder / "croissant.json").read_bytes())
-        entry = next(each for each in told["distribution"] if each["@id"].endswith("islands.csv"))
+        entry = next(item for item in told["distribution"] if item["@id"].endswith("islands.csv"))
         name = "recipe/wordlists/unused.csv"
         size, sha = facts["files"][name]["bytes"], facts["files"][name]["sha256"]
         told["distribution"].append({**entry, "@id": name, "name": name, "contentUrl": name})
         told["distribution"][-1] |= {"contentSize": f"{size} B", "sha256": sha}
-        told["distribution"].sort(key=lambda each: each["@id"])
+        told["distribution"].sort(key=lambda item: item["@id"])
         data = (json.dumps(told, ensure_ascii=False, indent=1) + "\n").encode()
         (folder / "croissant.json").write_bytes(data)
         facts["files"]["croissant.json"] = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -414,15 +414,15 @@ def _as_rendered(folder: Path) -> Callable[[dict[str, Any]], None]:
 
 def _croissant(change: Callable[[dict[str, Any]], object]) -> Change:
     def write(folder: Path) -> None:
-        told = json.loads((folder / "croissant.json").read_bytes())
-        change(told)
-        (folder / "croissant.json").write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        data = json.loads((folder / "croissant.json").read_bytes())
+        change(data)
+        (folder / "croissant.json").write_text(json.dumps(data, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
     return write
 
 
-def _rows_file(told: dict[str, Any]) -> dict[str, Any]:
-    entry: dict[str, Any] = next(each for each in told["distribution"] if each["@id"].startswith("island/"))
+def _rows_file(data: dict[str, Any]) -> dict[str, Any]:
+    entry: dict[str, Any] = next(item for item in data["distribution"] if item["@id"].startswith("island/"))
     return entry
 
 
@@ -473,14 +473,14 @@ CROISSANT: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", ["form-3", CURRENT])
 @pytest.mark.parametrize("attack", CROISSANT)
-def test_croissant_is_held_against_the_manifest(
+def test_croissant_is_compared_with_the_manifest(
     releases: dict[str, Path], tmp_path: Path, name: str, attack: str
 ) -> None:
     """Distribution, record sets, context, licence, version, citation: whatever a tool takes from it."""
     folder = Path(shutil.copytree(releases[name], tmp_path / "tiny"))
     CROISSANT[attack](folder)
     _seal(folder)
-    assert _found(folder) == [("croissant.json", "E409")]
+    assert _findings(folder) == [("croissant.json", "E409")]
     with pytest.raises(DamagedRelease, match=r"croissant\.json: E409"):
         api.load(str(folder))
 
@@ -515,14 +515,14 @@ def test_a_croissant_finding_says_where_and_what(current: Path) -> None:
         ("$", "x: 1\n"),
     ],
 )
-def test_the_citation_is_held_against_the_manifest(
+def test_the_citation_is_compared_with_the_manifest(
     releases: dict[str, Path], tmp_path: Path, name: str, old: str, new: str
 ) -> None:
     """Licence, version, DOI, authors, content hash: what programs that cite take."""
     folder = Path(shutil.copytree(releases[name], tmp_path / "tiny"))
     _edit(folder, old, new, "CITATION.cff")
     _seal(folder, _hashes_in_croissant(folder))
-    assert _found(folder) == [("CITATION.cff", "E409")]
+    assert _findings(folder) == [("CITATION.cff", "E409")]
 
 
 def _hashes_in_croissant(folder: Path) -> Callable[[dict[str, Any]], None]:
@@ -560,7 +560,7 @@ def test_prose_is_compared_where_the_form_of_cards_is_recorded(current: Path, na
     """Without making rows: `load` refuses too."""
     _edit(current, old, new, name)
     _seal(current, _hashes_in_croissant(current))
-    assert _found(current) == [(name, "E409")]
+    assert _findings(current) == [(name, "E409")]
     with pytest.raises(DamagedRelease, match="E409"):
         api.load(str(current))
 
@@ -570,10 +570,10 @@ def test_a_changelog_may_say_what_changed(current: Path) -> None:
     text = "### tiny 4.0.0\n\nSince tiny@3.0.0: MAJOR (4.0.0 or higher).\n\n#### Added\n\n- config `island`: 8 rows\n"
     _edit(current, "First release.\n$", text)
     _seal(current, _hashes_in_croissant(current))
-    assert _found(current) == []
+    assert _findings(current) == []
     _edit(current, "### tiny 4.0.0", "### sssb 1.0.0")
     _seal(current, _hashes_in_croissant(current))
-    assert _found(current) == [("README.md", "E409")]
+    assert _findings(current) == [("README.md", "E409")]
 
 
 @pytest.mark.parametrize("name", ["form-1", "form-2", "form-3"])
@@ -582,7 +582,7 @@ def test_prose_of_older_releases_is_not_compared(name: str, tmp_path: Path) -> N
     folder = Path(shutil.copytree(FORMS / name, tmp_path / "tiny"))
     _edit(folder, "Nothing; these", "Everything; these")
     _seal(folder, _hashes_in_croissant(folder) if name == "form-3" else lambda facts: None)
-    assert _found(folder) == []
+    assert _findings(folder) == []
 
 
 def test_the_manifest_records_the_form_of_cards(releases: dict[str, Path]) -> None:
@@ -592,7 +592,7 @@ def test_the_manifest_records_the_form_of_cards(releases: dict[str, Path]) -> No
 
 
 @pytest.mark.parametrize("form", [4, 10**30])
-def test_a_newer_form_of_cards_is_told(current: Path, form: int) -> None:
+def test_a_newer_form_of_cards_is_reported(current: Path, form: int) -> None:
     """One line says which form it is and what to do; it is no damage."""
     _seal(current, lambda facts: facts.update(cards=form))
     with pytest.raises(
@@ -615,7 +615,7 @@ def test_a_document_that_is_not_there_is_missed(current: Path, name: str) -> Non
     """Taken out of folder and manifest alike."""
     (current / name).unlink()
     _seal(current)
-    assert (name, "E402") in _found(current)
+    assert (name, "E402") in _findings(current)
 
 
 @pytest.mark.parametrize(
@@ -651,7 +651,7 @@ def test_load_makes_and_reads_no_rows(current: Path, monkeypatch: pytest.MonkeyP
 def test_shipped_releases_hold(folder: Path) -> None:
     """Every release that ships, and so the card that its readers have, is what its manifest says; rows or not."""
     if (folder / "release.json").is_file():
-        assert {each.code for each in api.verify(str(folder))} <= {"E402"}
+        assert {finding.code for finding in api.verify(str(folder))} <= {"E402"}
         assert api.load(str(folder)).manifest.name == "@".join(folder.parts[-2:])
 
 
@@ -662,7 +662,7 @@ def test_documents_of_imports_hold(format_: str, tmp_path: Path) -> None:
     assert api.verify(str(release.folder)) == []
     _edit(release.folder, "Sentences and labels are those of the published files", "# Certified\n\nUnbiased")
     _seal(release.folder, _hashes_in_croissant(release.folder))
-    assert [(each.path, each.code) for each in api.verify(str(release.folder))] == [("README.md", "E409")]
+    assert [(finding.path, finding.code) for finding in api.verify(str(release.folder))] == [("README.md", "E409")]
 
 
 def test_the_creation_of_an_import_is_held_by_importing_again(tmp_path: Path) -> None:
@@ -671,17 +671,17 @@ def test_the_creation_of_an_import_is_held_by_importing_again(tmp_path: Path) ->
     _edit(release.folder, "4 left out", "0 left out")
     _seal(release.folder, _hashes_in_croissant(release.folder))
     assert api.verify(str(release.folder)) == []
-    assert _found(release.folder) == [("README.md", "E409")]
+    assert _findings(release.folder) == [("README.md", "E409")]
 
 
 @pytest.mark.parametrize(("name", "code"), [("added.csv", "E408"), ("added.PARQUET", "E403")])
-def test_a_source_that_was_not_imported_is_found(name: str, code: str, tmp_path: Path) -> None:
+def test_a_source_that_was_not_imported_is_reported(name: str, code: str, tmp_path: Path) -> None:
     """The recipe names the files that were imported; by its name, a file of rows is found without a rebuild."""
     release, _ = api.import_release("crows-pairs", IMPORTS["crows-pairs"], "mine", "1.0.0", "MIT", tmp_path)
     (release.folder / "recipe" / "sources" / name).write_text("stereo,anti\nx,y\n")
     _seal(release.folder)
-    assert (f"recipe/sources/{name}", code) in _found(release.folder)
-    plain = [(each.path, each.code) for each in api.verify(str(release.folder))]
+    assert (f"recipe/sources/{name}", code) in _findings(release.folder)
+    plain = [(finding.path, finding.code) for finding in api.verify(str(release.folder))]
     assert ((f"recipe/sources/{name}", code) in plain) == (code == "E403")
 
 

@@ -113,7 +113,7 @@ def _seal(folder: Path, facts: object) -> None:
     (folder / "release.json").write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
-def _told(folder: Path) -> str:
+def _message(folder: Path) -> str:
     """What `verify` says of a manifest that cannot be used."""
     (finding,) = api.verify(str(folder))
     assert (finding.path, finding.code) == ("release.json", "E401")
@@ -132,16 +132,16 @@ def test_the_tiny_release_verifies(tiny: Path) -> None:
 def test_a_path_cannot_leave_the_folder(forged: Path, facts: Facts, name: str) -> None:
     """A path that is not plainly below the folder is refused, and no file behind it is read."""
     _seal(forged, {**facts, "files": {**facts["files"], name: {"bytes": 1, "sha256": "0" * 64}}})
-    assert "path leaves the folder" in _told(forged)
+    assert "path leaves the folder" in _message(forged)
 
 
 @pytest.mark.parametrize("name", ["x\x1b[2Jy", "x\0y", "x\u202ey", "x" * 5000, "x/" * 2000 + "y", "é" * 120])
 def test_a_path_is_a_name_that_can_be_printed_and_opened(forged: Path, facts: Facts, name: str) -> None:
     """What would steer a terminal, or what no file system takes, is no path of a release."""
     _seal(forged, {**facts, "files": {**facts["files"], name: {"bytes": 1, "sha256": "0" * 64}}})
-    told = _told(forged)
-    assert "no file of a release has such a name" in told
-    assert told.isprintable()
+    message = _message(forged)
+    assert "no file of a release has such a name" in message
+    assert message.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_path_is_a_name_that_can_be_printed_and_opened(forged: Path, facts: Fa
 def test_a_manifest_of_another_form_is_refused(forged: Path, facts: Facts, key: str, value: object) -> None:
     """Names that would become paths, configs that do not agree, and values of other types are damage."""
     _seal(forged, {**facts, key: value})
-    assert _told(forged)
+    assert _message(forged)
 
 
 def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None:
@@ -170,10 +170,10 @@ def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None
         changed = copy.deepcopy(facts)
         changed["configs"]["noun"]["design"] |= change
         _seal(forged, changed)
-        assert place in _told(forged)
+        assert place in _message(forged)
 
 
-def test_a_newer_form_is_told(forged: Path, facts: Facts) -> None:
+def test_a_newer_form_is_reported(forged: Path, facts: Facts) -> None:
     """A manifest of a later senseprobe is no damage: the message says what to do, and the exit code is 2."""
     _seal(forged, {**facts, "schema": 4, "new": []})
     with pytest.raises(ReleaseError, match=r"is of form 4, this senseprobe reads up to 3: upgrade it") as caught:
@@ -188,7 +188,7 @@ def test_a_huge_manifest_is_refused_unread(forged: Path) -> None:
         file.truncate(100_000_000)
     tracemalloc.start()
     try:
-        assert "larger than" in _told(forged)
+        assert "larger than" in _message(forged)
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()
@@ -203,20 +203,20 @@ def test_links_pipes_and_devices_are_not_followed(forged: Path, tmp_path: Path) 
     (forged / "noun").symlink_to(outside / "noun")
     (forged / "recipe" / "english.csv").unlink()
     os.mkfifo(forged / "recipe" / "english.csv")
-    found = [(finding.path, finding.code, finding.message) for finding in api.verify(str(forged))]
+    findings = [(finding.path, finding.code, finding.message) for finding in api.verify(str(forged))]
     damaged = ["README.md", "noun/test-00000-of-00001.parquet", "recipe/english.csv"]
-    assert found[:3] == [(name, "E402", "is no plain file") for name in damaged]
-    assert found[3:] == [("noun", "E403", "is not part of the release")]
+    assert findings[:3] == [(name, "E402", "is no plain file") for name in damaged]
+    assert findings[3:] == [("noun", "E403", "is not part of the release")]
 
     (forged / "release.json").unlink()
     (forged / "release.json").symlink_to("/dev/zero")
-    assert _told(forged) == "is no plain file"
+    assert _message(forged) == "is no plain file"
     (forged / "release.json").unlink()
     os.mkfifo(forged / "release.json")
-    assert _told(forged) == "is no plain file"
+    assert _message(forged) == "is no plain file"
 
 
-def test_names_that_are_no_text_are_told(forged: Path) -> None:
+def test_names_that_are_no_text_are_reported(forged: Path) -> None:
     """A foreign file whose name is no UTF-8 is named in a way that every terminal and JSON can print."""
     (forged / os.fsdecode(b"\xff.txt")).write_text("x")
     (finding,) = api.verify(str(forged))
@@ -256,7 +256,7 @@ _ODD = [
 def test_odd_json_is_damage(forged: Path, raw: bytes) -> None:
     """Nesting, halves of surrogate pairs, numbers without end: a finding each time, never a traceback."""
     (forged / "release.json").write_bytes(raw)
-    assert _told(forged)
+    assert _message(forged)
 
 
 _scalar = (
@@ -302,10 +302,10 @@ def _assert_only_ours_is_raised(folder: Path) -> None:
 @given(mutations())
 def test_wrong_types_everywhere(tiny: Path, facts: Facts, changes: list[tuple[list[int], object, str]]) -> None:
     """Whatever stands in a manifest whose digest is right, `verify` reports it or raises our own error."""
-    told: Any = copy.deepcopy(facts)
+    changed: Any = copy.deepcopy(facts)
     for way, value, how in changes:
-        told = _mutated(told, way, value, how)
-    _seal(tiny, told)
+        changed = _mutated(changed, way, value, how)
+    _seal(tiny, changed)
     try:
         _assert_only_ours_is_raised(tiny)
     finally:

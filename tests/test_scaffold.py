@@ -18,7 +18,6 @@ from senseprobe.cli import main
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.project import Layer, built_in
 from senseprobe.scaffold import template
-from senseprobe.scaffold import template as writing
 from senseprobe.scaffold.template import append_item
 
 Run = Callable[..., str]
@@ -80,9 +79,9 @@ def test_the_workflow_of_a_new_project_runs(project: Path, run: Run, tmp_path: P
     assert re.fullmatch(r'pip install "senseprobe>=\d+\.\d+\.\d+"', steps.pop("Install"))
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "RUNNER_TEMP": str(tmp_path)}
     for round_ in ("without", "with"):
-        told = [_step(script, project, {**env, "RUNNER_TEMP": str(tmp_path / round_)}) for script in steps.values()]
-        assert "as it was frozen" in told[1]
-        assert ("as it was frozen" in told[2]) is (round_ == "with")
+        output = [_step(script, project, {**env, "RUNNER_TEMP": str(tmp_path / round_)}) for script in steps.values()]
+        assert "as it was frozen" in output[1]
+        assert ("as it was frozen" in output[2]) is (round_ == "with")
         if round_ == "without":
             run("build", "example", "1.0.0")
 
@@ -118,11 +117,11 @@ def test_a_canary_is_of_one_project_only(tmp_path: Path) -> None:
     canaries = set()
     for name in ("a", "b"):
         scaffold.start(tmp_path / name)
-        found = re.search(
+        match = re.search(
             r"senseprobe:example:([0-9a-f-]{36})", (tmp_path / name / "templates/example/dataset.yaml").read_text()
         )
-        assert found
-        canaries.add(found[1])
+        assert match
+        canaries.add(match[1])
     assert len(canaries) == 2
 
 
@@ -160,7 +159,7 @@ def _failing(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
             raise OSError(28, "No space left on device", str(path))
         write_whole(path, data)
 
-    monkeypatch.setattr(writing, "write_whole", write)
+    monkeypatch.setattr(template, "write_whole", write)
 
 
 @pytest.mark.parametrize("at", range(11))
@@ -182,8 +181,8 @@ ROWS = {"contrast": 750, "inference": 3750, "association": 100}
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_template_lints_clean_and_works(project: Path, run: Run, kind: str) -> None:
     """In a dataset of its own, from lint to a release that makes its rows again."""
-    told = run("new", "my-data/first_1", "--kind", kind)
-    assert "wrote templates/my-data/first_1.j2\n" in told
+    output = run("new", "my-data/first_1", "--kind", kind)
+    assert "wrote templates/my-data/first_1.j2\n" in output
     assert run("lint").startswith("0 findings")
     assert re.search(rf"first_1 +{ROWS[kind]} ", run("count", "my-data/first_1"))
     assert f"20 of {ROWS[kind]} rows" in run("preview", "my-data")
@@ -191,7 +190,7 @@ def test_a_new_template_lints_clean_and_works(project: Path, run: Run, kind: str
     assert "makes the same rows" in run("verify", "my-data@0.1.0", "--rebuild")
 
 
-SAID = {
+CARD_TEXTS = {
     "contrast": (
         "unfriendly things of people with a hobby",
         'title: "Praise and blame of people with a hobby"',
@@ -211,16 +210,16 @@ def test_the_card_of_a_new_dataset_is_true_of_its_kind(project: Path, run: Run, 
     """Its own warning, title and groups, and none of another kind's."""
     run("new", "mine/first", "--kind", kind)
     card = (project / "templates/mine/dataset.yaml").read_text()
-    for other, texts in SAID.items():
+    for other, texts in CARD_TEXTS.items():
         assert [text in card for text in texts[:2]] == [other == kind] * 2, other
-    assert SAID[kind][2] in card
+    assert CARD_TEXTS[kind][2] in card
 
 
 def test_a_kind_that_there_is_not(project: Path, run: Run) -> None:
     """In one line, with what may have been meant, and nothing is written."""
     before = tree(project)
-    told = run("new", "mine/first", "--kind", "contrst", code=2)
-    assert told == "no kind 'contrst': did you mean 'contrast'? there is contrast, inference, association\n"
+    output = run("new", "mine/first", "--kind", "contrst", code=2)
+    assert output == "no kind 'contrst': did you mean 'contrast'? there is contrast, inference, association\n"
     assert tree(project) == before
 
 
@@ -278,7 +277,7 @@ def test_a_bibliography_is_added_to(project: Path, run: Run) -> None:
     assert path.read_text() == added
 
 
-WRONG = {
+INVALID_NAMES = {
     "a/B": "cannot be the name of a config",
     "A/b": "cannot be the name of a config",
     "a": "cannot be the name of a config",
@@ -290,13 +289,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", INVALID_NAMES)
 def test_a_name_that_cannot_be_one_is_misuse(project: Path, run: Run, name: str) -> None:
     """In one line, and nothing is written."""
     before = tree(project)
-    told = run("new", name, "--kind", "contrast", code=2)
-    assert WRONG[name] in told
-    assert told.count("\n") == 1
+    output = run("new", name, "--kind", "contrast", code=2)
+    assert INVALID_NAMES[name] in output
+    assert output.count("\n") == 1
     assert tree(project) == before
 
 
@@ -323,9 +322,9 @@ def test_nothing_is_written_where_something_is_in_the_way(project: Path, run: Ru
     assert old in text
     (project / name).write_text(text.replace(old, spoilt))
     before = tree(project)
-    told = run("new", "example/more", "--kind", "contrast", code=code)
-    assert message in told
-    assert told.count("\n") == 1
+    output = run("new", "example/more", "--kind", "contrast", code=code)
+    assert message in output
+    assert output.count("\n") == 1
     assert tree(project) == before
 
 

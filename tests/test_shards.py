@@ -106,15 +106,15 @@ def test_shards_of_two_recipes(parts: list[Path], tmp_path: Path) -> None:
     """A template was edited between two machines: the rows would be of two minds."""
     template = parts[0] / "recipe" / "templates" / "sssb" / "race.j2"
     template.write_text(template.read_text() + "\n")
-    told = json.loads((parts[0] / "shard.json").read_text())
+    facts = json.loads((parts[0] / "shard.json").read_text())
     with pytest.raises(ReleaseError, match="is not what was written"):
         api.join(parts)
-    told["files"]["recipe/templates/sssb/race.j2"] = _entry(template)
-    (parts[0] / "shard.json").write_text(json.dumps(told))
+    facts["files"]["recipe/templates/sssb/race.j2"] = _entry(template)
+    (parts[0] / "shard.json").write_text(json.dumps(facts))
     with pytest.raises(ReleaseError, match="was not made from the recipe that it holds"):
         api.join(parts)
-    told["recipe"] = shards._recipe(told["files"])
-    (parts[0] / "shard.json").write_text(json.dumps(told))
+    facts["recipe"] = shards._recipe(facts["files"])
+    (parts[0] / "shard.json").write_text(json.dumps(facts))
     with pytest.raises(ReleaseError, match="is not of the same release, senseprobe and recipe"):
         api.join(parts)
 
@@ -122,8 +122,8 @@ def test_shards_of_two_recipes(parts: list[Path], tmp_path: Path) -> None:
 @pytest.mark.parametrize(("key", "value"), [("shards", 10**11), ("senseprobe", "9.9 <img src=x>"), ("files", {})])
 def test_forged_shards(parts: list[Path], key: str, value: object) -> None:
     """What a shard says of itself is of a form and a size."""
-    told = json.loads((parts[0] / "shard.json").read_text())
-    (parts[0] / "shard.json").write_text(json.dumps({**told, key: value}))
+    facts = json.loads((parts[0] / "shard.json").read_text())
+    (parts[0] / "shard.json").write_text(json.dumps({**facts, key: value}))
     with pytest.raises(ReleaseError, match=str(parts[0])):
         api.join(parts)
 
@@ -137,14 +137,14 @@ def test_shards_are_joined_from_inside_one(parts: list[Path], monkeypatch: pytes
 
 def test_shards_of_two_inflects(parts: list[Path]) -> None:
     """Two machines answered one question of English in two ways."""
-    asking = sorted(part for part in parts if len((part / "recipe" / "english.csv").read_text().splitlines()) > 1)
-    english = asking[0] / "recipe" / "english.csv"
+    with_guesses = sorted(part for part in parts if len((part / "recipe" / "english.csv").read_text().splitlines()) > 1)
+    english = with_guesses[0] / "recipe" / "english.csv"
     lines = english.read_text().splitlines()
     flipped = [line[:-1] + "an" if line.endswith(",a") else line for line in lines]
     english.write_text("\n".join(flipped) + "\n")
-    told = json.loads((asking[0] / "shard.json").read_text())
-    told["files"]["recipe/english.csv"] = _entry(english)
-    (asking[0] / "shard.json").write_text(json.dumps(told))
+    facts = json.loads((with_guesses[0] / "shard.json").read_text())
+    facts["files"]["recipe/english.csv"] = _entry(english)
+    (with_guesses[0] / "shard.json").write_text(json.dumps(facts))
     with pytest.raises(ReleaseError, match="make the shards with one version of inflect"):
         api.join(parts)
 
@@ -169,10 +169,10 @@ def test_rows_are_restored(whole: Path) -> None:
     for folder in whole.iterdir():
         if folder.is_dir() and folder.name != "recipe":
             shutil.rmtree(folder)
-    told = api.verify(str(whole))
-    assert {finding.code for finding in told} == {"E402"}
-    assert len(told) == 9
-    assert all("senseprobe restore sssb@1.0.0" in finding.hint for finding in told)
+    findings = api.verify(str(whole))
+    assert {finding.code for finding in findings} == {"E402"}
+    assert len(findings) == 9
+    assert all("senseprobe restore sssb@1.0.0" in finding.hint for finding in findings)
     elsewhere = api.restore(str(whole), whole.parent.parent / "elsewhere")
     assert _bytes(elsewhere.folder) == before
     assert _bytes(api.restore(str(whole)).folder) == before

@@ -38,8 +38,8 @@ def _product(project: Path, lengths: tuple[int, ...]) -> None:
         FRONT.replace("PAIRS", str(rows)).replace("target: job", "target: a").replace("[job]", f"[{', '.join(slots)}]")
     )
     front = front.replace("  job: {list: jobs}\n", "".join(f"  {slot}: {{list: {slot}s}}\n" for slot in slots))
-    said = " ".join(f"{{{{ {slot} }}}}" for slot in slots)
-    lay_out(project, f"{front}{{{{ pronoun.subject | upfirst }}}} is {said}.\n")
+    text = " ".join(f"{{{{ {slot} }}}}" for slot in slots)
+    lay_out(project, f"{front}{{{{ pronoun.subject | upfirst }}}} is {text}.\n")
     package = "name: mine\nresources:\n"
     for slot, length in zip(slots, lengths, strict=True):
         fields = "schema: {fields: [{name: word, type: string}]}"
@@ -126,20 +126,20 @@ def test_rows_of_a_shard_are_those_of_its_files(shards: int) -> None:
     """Counted without a name of a file being made, they are what the files that are dealt hold."""
     full = ROWS_PER_FILE
     sizes = {"a": 5 * full + 1, "b": 0, "c": 3 * full, "d": 17, "e": 2 * full - 1}
-    held = {name: dict.fromkeys(file_names(size), full) for name, size in sizes.items()}
+    stored = {name: dict.fromkeys(file_names(size), full) for name, size in sizes.items()}
     for name, size in sizes.items():
         if size % full:
-            held[name][file_names(size)[-1]] = size % full
+            stored[name][file_names(size)[-1]] = size % full
     for shard in range(shards):
         expected = {
-            name: sum(held[name][file] for file in files) for name, files in shard_files(sizes, shard, shards).items()
+            name: sum(stored[name][file] for file in files) for name, files in shard_files(sizes, shard, shards).items()
         }
         assert shard_rows(sizes, shard, shards) == expected
 
 
-def test_bytes_are_told_in_units() -> None:
+def test_bytes_are_reported_in_units() -> None:
     """By hand; to three digits."""
     from senseprobe.messages import sized
 
-    told = {0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1_000: "1.00 kB", 12_345: "12.3 kB", 4 * 10**15: "4,000 TB"}
-    assert {number: sized(number) for number in told} == told
+    texts = {0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1_000: "1.00 kB", 12_345: "12.3 kB", 4 * 10**15: "4,000 TB"}
+    assert {number: sized(number) for number in texts} == texts

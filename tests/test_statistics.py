@@ -279,16 +279,16 @@ def test_p_is_below_a_level_where_the_interval_leaves_zero_out(difference: float
 def test_contributions_are_the_totals_of_levels() -> None:
     """Rows 1, 0 | 1, 1 | 0, 0 | 0, 1 | 1, 1 of five words, each weighing 1/10."""
     projection = rule([levels("word", [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])])
-    made = projection.contributions(np.array([1.0, 0, 1, 1, 0, 0, 0, 1, 1, 1]))
+    result = projection.contributions(np.array([1.0, 0, 1, 1, 0, 0, 0, 1, 1, 1]))
 
-    assert made["word"] == pytest.approx([0.1, 0.2, 0, 0.1, 0.2])
+    assert result["word"] == pytest.approx([0.1, 0.2, 0, 0.1, 0.2])
 
 
 def test_contributions_leave_small_strata_out() -> None:
     """Four levels are fixed, and no test is made of them."""
     projection = rule([levels("occupation", list(range(9)), ("male",) * 5 + ("female",) * 4), levels("race", [0] * 9)])
 
-    assert {name: len(made) for name, made in projection.contributions(np.ones(9)).items()} == {"occupation": 5}
+    assert {name: len(result) for name, result in projection.contributions(np.ones(9)).items()} == {"occupation": 5}
 
 
 def test_a_level_in_two_roles_contributes_once() -> None:
@@ -296,12 +296,12 @@ def test_a_level_in_two_roles_contributes_once() -> None:
     first, second = np.divmod(np.arange(25), 5)
     noun = FactorLevels(name="noun", codes=np.stack([first, second]).astype(np.intp), strata=("",) * 5)
     kernel = np.where(first == 0, 1.0, 0.5)
-    made = rule([noun]).contributions(kernel)["noun"]
+    result = rule([noun]).contributions(kernel)["noun"]
     table = kernel.reshape(5, 5) / 25
     by_hand = table.sum(axis=0) + table.sum(axis=1) - kernel.mean() / 5
 
-    assert made == pytest.approx(by_hand)
-    assert made.sum() == pytest.approx(kernel.mean())
+    assert result == pytest.approx(by_hand)
+    assert result.sum() == pytest.approx(kernel.mean())
 
 
 # --- signs ----------------------------------------------------------------------------------------------------------
@@ -322,12 +322,12 @@ def signs_of(count: int) -> list[tuple[int, ...]]:
 @given(st.lists(st.floats(-1, 1).map(lambda value: round(value, 2)), min_size=1, max_size=9))
 def test_sign_flips_are_an_enumeration(values: list[float]) -> None:
     """Every sign vector tried in turn."""
-    made = sign_flips(values)
+    result = sign_flips(values)
 
-    assert made.exact
-    assert made.p == pytest.approx(enumerated(np.array(values)), abs=1e-12)
-    assert made.levels == np.count_nonzero(values)
-    assert made.smallest == 2.0 ** (1 - made.levels) if made.levels else made.p == made.smallest == 1
+    assert result.exact
+    assert result.p == pytest.approx(enumerated(np.array(values)), abs=1e-12)
+    assert result.levels == np.count_nonzero(values)
+    assert result.smallest == 2.0 ** (1 - result.levels) if result.levels else result.p == result.smallest == 1
 
 
 def test_sign_flips_are_those_of_scipy() -> None:
@@ -351,40 +351,40 @@ def test_sign_flips_are_those_of_scipy() -> None:
 )
 def test_sign_flips_of_rows_won_and_lost_are_mcnemars(only_a: int, only_b: int, p: float) -> None:
     """Rows in which the two agree say nothing."""
-    made = sign_flips(np.repeat([1.0, -1.0, 0.0], [only_a, only_b, 30]))
+    result = sign_flips(np.repeat([1.0, -1.0, 0.0], [only_a, only_b, 30]))
 
-    assert made.exact
-    assert made.p == pytest.approx(p, rel=1e-9)
+    assert result.exact
+    assert result.p == pytest.approx(p, rel=1e-9)
 
 
 def test_five_levels_that_agree_cannot_say_more() -> None:
     """Two of 32 sign vectors, the observed one and its mirror image."""
-    made = sign_flips([0.3, 0.1, 0.2, 0.4, 0.2])
+    result = sign_flips([0.3, 0.1, 0.2, 0.4, 0.2])
 
-    assert (made.p, made.smallest, made.levels) == (1 / 16, 1 / 16, 5)
+    assert (result.p, result.smallest, result.levels) == (1 / 16, 1 / 16, 5)
 
 
 def test_many_levels_are_sampled() -> None:
     """41 values near 1 or -1, 27 of them positive: p is the binomial's for 27 of 41 (scipy), but for sampling."""
     rng = np.random.default_rng(2)
     values = np.repeat([1.0, -1.0], [27, 14]) + rng.normal(0, 1e-3, 41)
-    made = sign_flips(values, seed=1)
+    result = sign_flips(values, seed=1)
     # Sums of 13 are no ties any more: about half of them are as far out as the observed one.
     closest = stats.binom.sf(27, 41, 0.5) + 0.5 * stats.binom.pmf(27, 41, 0.5)
 
-    assert (made.exact, made.levels, made.smallest) == (False, 41, 1e-4)
-    assert made.p == pytest.approx(2 * closest, abs=5 * math.sqrt(0.05 / 10_000))
-    assert made == sign_flips(rng.permutation(values), seed=1)
-    assert made.p != sign_flips(values, seed=2).p
+    assert (result.exact, result.levels, result.smallest) == (False, 41, 1e-4)
+    assert result.p == pytest.approx(2 * closest, abs=5 * math.sqrt(0.05 / 10_000))
+    assert result == sign_flips(rng.permutation(values), seed=1)
+    assert result.p != sign_flips(values, seed=2).p
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.floats(0.001, 1000))
 def test_sign_flips_know_no_scale_and_no_order(values: list[float], scale: float) -> None:
     """Nor which of the two models came first."""
-    made = sign_flips(values)
+    result = sign_flips(values)
 
-    assert sign_flips([-scale * value for value in reversed(values)]).p == pytest.approx(made.p, rel=1e-6)
-    assert 0 < made.p <= 1
+    assert sign_flips([-scale * value for value in reversed(values)]).p == pytest.approx(result.p, rel=1e-6)
+    assert 0 < result.p <= 1
 
 
 # --- divisions ------------------------------------------------------------------------------------------------------
@@ -393,13 +393,13 @@ def test_sign_flips_know_no_scale_and_no_order(values: list[float], scale: float
 def test_few_divisions_are_all_tried() -> None:
     """Of 7 words 3 are bad: 35 divisions, the observed one and 34 others."""
     labels = np.array([1, 1, 0, 0, 1, 0, 0], dtype=np.bool_)
-    made = divisions(labels, seed=0)
-    chosen = {tuple(np.flatnonzero(row)) for row in made.labels}
+    result = divisions(labels, seed=0)
+    chosen = {tuple(np.flatnonzero(row)) for row in result.labels}
 
-    assert made.exact
+    assert result.exact
     assert chosen | {(0, 1, 4)} == set(itertools.combinations(range(7), 3))
-    assert len(made.labels) == len(chosen) == 34
-    assert made.smallest == 1 / 35
+    assert len(result.labels) == len(chosen) == 34
+    assert result.smallest == 1 / 35
 
 
 def test_the_mirror_image_of_as_many_good_as_bad_words_is_always_as_far_out() -> None:
@@ -410,24 +410,24 @@ def test_the_mirror_image_of_as_many_good_as_bad_words_is_always_as_far_out() ->
 def test_many_divisions_are_drawn_without_replacement() -> None:
     """C(21, 9) = 293,930: as many as asked for, each once, not the observed one, the same ones for a seed."""
     labels = np.arange(21) < 9
-    made, again, other = (divisions(labels, seed=seed, most=2_000) for seed in (3, 3, 4))
+    result, repeated, other = (divisions(labels, seed=seed, most=2_000) for seed in (3, 3, 4))
 
-    assert not made.exact
-    assert made.labels.shape == (2_000, 21)
-    assert set(made.labels.sum(axis=1)) == {9}
-    assert len({row.tobytes() for row in made.labels} | {labels.tobytes()}) == 2_001
-    assert np.array_equal(made.labels, again.labels)
-    assert not np.array_equal(made.labels, other.labels)
+    assert not result.exact
+    assert result.labels.shape == (2_000, 21)
+    assert set(result.labels.sum(axis=1)) == {9}
+    assert len({row.tobytes() for row in result.labels} | {labels.tobytes()}) == 2_001
+    assert np.array_equal(result.labels, repeated.labels)
+    assert not np.array_equal(result.labels, other.labels)
     # Each word is bad in 9 of 21: a thousandth or so of 2,000 draws has a standard error of 0.011.
-    assert made.labels.mean(axis=0) == pytest.approx(np.full(21, 9 / 21), abs=0.055)
+    assert result.labels.mean(axis=0) == pytest.approx(np.full(21, 9 / 21), abs=0.055)
 
 
 def test_as_many_as_there_are_but_one_are_still_drawn() -> None:
     """Of 34 others 33 are asked for: drawn until 33 different ones are found."""
-    made = divisions(np.arange(7) < 3, seed=0, most=33)
+    result = divisions(np.arange(7) < 3, seed=0, most=33)
 
-    assert not made.exact
-    assert len({row.tobytes() for row in made.labels}) == 33
+    assert not result.exact
+    assert len({row.tobytes() for row in result.labels}) == 33
 
 
 def test_divisions_give_the_p_of_scipy() -> None:
@@ -468,12 +468,14 @@ def test_the_studentised_share_is_that_of_scipy(marked: int, others: int, digits
     rng = np.random.default_rng(marked)
     values = (2 * rng.normal(size=marked + others)).round(digits)
     labels = np.array([rng.permutation(marked + others) < marked for _ in range(40)])
-    made = studentised(beaten(values), np.ones((len(values), len(values))), labels)[:, 0]
+    result = studentised(beaten(values), np.ones((len(values), len(values))), labels)[:, 0]
     compared = 0
-    for t, one in zip(made, labels, strict=True):
-        share = float(np.mean(beaten(values)[0][np.ix_(one, ~one)]))
+    for t, division in zip(result, labels, strict=True):
+        share = float(np.mean(beaten(values)[0][np.ix_(division, ~division)]))
         if share not in {0.0, 0.5, 1.0} and min(share, 1 - share) >= 1 / (2 * marked * others):
-            theirs = -stats.brunnermunzel(values[one], values[~one]).statistic  # positive where marked ones are above
+            theirs = -stats.brunnermunzel(
+                values[division], values[~division]
+            ).statistic  # positive where marked ones are above
             assert t == pytest.approx(t_of(share, ((share - 0.5) / theirs) ** 2))
             compared += 1
     assert compared >= 30
@@ -487,8 +489,8 @@ def test_complete_separation_counts_as_if_one_pair_tied(marked: int, others: int
     tied = values.copy()
     tied[marked] = tied[marked - 1]
     ours, with_tie = (
-        float(studentised(beaten(one), np.ones((len(values), len(values))), labels[None])[0, 0])
-        for one in (values, tied)
+        float(studentised(beaten(table), np.ones((len(values), len(values))), labels[None])[0, 0])
+        for table in (values, tied)
     )
 
     pairs = marked * others
@@ -526,12 +528,12 @@ def test_the_studentised_share_of_pairs_that_are_missing_is_the_interval_rule() 
     """Two tables in blocks of a few divisions: V of `Projection` over the pairs that there are, five things or more."""
     rng = np.random.default_rng(4)
     values, met = rng.normal(size=(2, 12)), np.ones((12, 12))
-    gone = rng.integers(0, 12, (9, 2))
-    met[gone[:, 0], gone[:, 1]] = met[gone[:, 1], gone[:, 0]] = 0
+    removed = rng.integers(0, 12, (9, 2))
+    met[removed[:, 0], removed[:, 1]] = met[removed[:, 1], removed[:, 0]] = 0
     labels = np.array([rng.permutation(12) < 6 for _ in range(5)])
-    wins = np.concatenate([beaten(one) for one in values]) * met
-    made = studentised(wins, met, labels)
-    for (division, table), t in np.ndenumerate(made):
+    wins = np.concatenate([beaten(table) for table in values]) * met
+    result = studentised(wins, met, labels)
+    for (division, table), t in np.ndenumerate(result):
         pairs = [(i, j) for i, j in itertools.permutations(range(12), 2) if met[i, j]]
         pairs = [(i, j) for i, j in pairs if labels[division, i] and not labels[division, j]]
         codes = [np.unique(column, return_inverse=True)[1] for column in zip(*pairs, strict=True)]
@@ -567,18 +569,18 @@ def test_mover_by_hand() -> None:
     factor = FactorLevels(name="word", codes=codes[None].astype(np.intp), strata=strata)
     rule = Projection(np.where(cells == 0, 0.5 / 10, -0.5 / 20), cells, [factor])
     ones = np.ones((1, 30))
-    (made,) = share_intervals(rule, ones, np.array([0.5]), by_blocks=True)
+    (result,) = share_intervals(rule, ones, np.array([0.5]), by_blocks=True)
 
-    assert made is not None
+    assert result is not None
     assert [(round(block.coefficient, 12), block.size, block.levels) for block in rule.blocks] == [
         (0.5, 1, 5),
         (-0.5, 1, 10),
     ]
-    assert (made.low, made.high) == pytest.approx((-50 * 0.521824, 50 * 0.308497), abs=1e-3)
-    assert made.method == "boundary"
+    assert (result.low, result.high) == pytest.approx((-50 * 0.521824, 50 * 0.308497), abs=1e-3)
+    assert result.method == "boundary"
     (wide,) = difference_intervals(rule, ones, np.array([0.0]))
     assert wide is not None
-    assert (wide.low, wide.high) == pytest.approx((made.low, made.high))
+    assert (wide.low, wide.high) == pytest.approx((result.low, result.high))
 
 
 @given(

@@ -50,10 +50,13 @@ class Project:
 
     def reject(self, *names: str, keep: Sequence[str] = (), rule: str = "majority", source: str = "tiny@1.0.0") -> None:
         """Verdicts on these rows and no others."""
-        told = [*((name, "reject", "not natural") for name in names), *((name, "keep", "") for name in keep)]
+        decisions = [*((name, "reject", "not natural") for name in names), *((name, "keep", "") for name in keep)]
         write_verdicts(
             self.verdicts,
-            [Verdict(id=name, verdict=verdict, rule=rule, source=source, reason=why) for name, verdict, why in told],
+            [
+                Verdict(id=name, verdict=verdict, rule=rule, source=source, reason=why)
+                for name, verdict, why in decisions
+            ],
         )
 
 
@@ -105,9 +108,9 @@ _verdicts = st.lists(
 def test_what_is_written_is_read_again(tmp_path: Path, verdicts: list[Verdict]) -> None:
     """Any ids, rules and reasons, sorted by id; commas and quotes included."""
     write_verdicts(tmp_path / "verdicts.csv", verdicts)
-    found = read_verdicts(tmp_path / "verdicts.csv")
-    assert [*found.values()] == sorted(verdicts, key=lambda each: each.id)
-    assert [*found] == [each.id for each in found.values()]
+    stored = read_verdicts(tmp_path / "verdicts.csv")
+    assert [*stored.values()] == sorted(verdicts, key=lambda verdict: verdict.id)
+    assert [*stored] == [verdict.id for verdict in stored.values()]
 
 
 def test_a_reason_is_written_in_one_line(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
         (f"{HEADER}\n{'x' * 200_000},keep,r,t@1.0.0,\n", 2, "malformed CSV: field larger than field limit"),
     ],
 )
-def test_a_malformed_file_is_told(tiny: Project, text: str, line: int, message: str) -> None:
+def test_a_malformed_file_is_reported(tiny: Project, text: str, line: int, message: str) -> None:
     """By `build` as by any command that reads the dataset: file, line, and what is wrong."""
     tiny.verdicts.write_text(text)
     with pytest.raises(DeclarationError) as caught:
@@ -170,7 +173,7 @@ def test_a_malformed_file_is_told(tiny: Project, text: str, line: int, message: 
     assert not (tiny.root / "releases" / "tiny").exists()
 
 
-def test_all_mistakes_of_a_file_are_told_at_once(tiny: Project) -> None:
+def test_all_mistakes_of_a_file_are_reported_at_once(tiny: Project) -> None:
     """Each with its line."""
     tiny.verdicts.write_text(f"{HEADER}\na,no,r,t@1.0.0,\nb,keep,r,t@1.0.0,\nc,keep,r,t,\n")
     with pytest.raises(DeclarationError) as caught:
@@ -200,9 +203,9 @@ def test_what_is_no_file_of_ours_is_not_read(tiny: Project, tmp_path: Path) -> N
 
 def test_verdicts_are_grouped() -> None:
     """By rule and source; the first ten of each are named."""
-    told = [Verdict(id=f"a{n}", verdict="reject", rule="r", source="t@1.0.0", reason=str(n)) for n in range(12)]
+    verdicts = [Verdict(id=f"a{n}", verdict="reject", rule="r", source="t@1.0.0", reason=str(n)) for n in range(12)]
     other = Verdict(id="b", verdict="reject", rule="q", source="t@1.0.0")
-    one, two = group_verdicts([*told, other])
+    one, two = group_verdicts([*verdicts, other])
     assert (one.rule, one.rows, one.first) == ("q", 1, {"b": ""})
     assert (two.rule, two.rows, two.first) == ("r", 12, {f"a{n}": str(n) for n in range(10)})
 
@@ -245,11 +248,11 @@ def test_a_range_of_rows_is_that_range_without_the_rows_left_out(
         start = data.draw(st.integers(0, config.size))
         stop = data.draw(st.integers(start, config.size))
         numbers = RowNumbers(config)
-        found = sorted(n for name in names if (n := numbers.find(name)) is not None)
+        left_out = sorted(n for name in names if (n := numbers.find(name)) is not None)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(expand, "BATCH_ROWS", at_once)
             batches = [*everything.rows(config, start, stop)]
-            left = [*drop_rows(batches, start, ExcludedRows(tuple(found)))]
+            left = [*drop_rows(batches, start, ExcludedRows(tuple(left_out)))]
         rows = [row for batch in batches for row in plain(batch).to_pylist()]
         assert [row for batch in left for row in plain(batch).to_pylist()] == [r for r in rows if r["id"] not in names]
         assert [batch.schema for batch in left] == [batch.schema for batch in batches]
@@ -259,20 +262,20 @@ def _bytes(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def _built(shared: Project, place: Path, names: set[str], per_file: int, shards: int) -> None:
+def _built(shared: Project, folder: Path, names: set[str], per_file: int, shards: int) -> None:
     """Hold what is built with these rows rejected against what is built without verdicts."""
-    kept = {config: [name for name in ids if name not in names] for config, ids in ALL.items()}
+    remaining = {config: [name for name in ids if name not in names] for config, ids in ALL.items()}
     with pytest.MonkeyPatch.context() as patch, chdir(shared.root):
         patch.setattr(parquet, "ROWS_PER_FILE", per_file)
         shared.reject(*names)
-        if not all(kept.values()):
+        if not all(remaining.values()):
             with pytest.raises(DeclarationError, match="E125 leaves no row of"):
-                api.build("tiny", "1.0.0", place)
+                api.build("tiny", "1.0.0", folder)
             return
-        release = api.build("tiny", "1.0.0", place)
-        parts = [api.build_shard("tiny", "1.0.0", n, shards, place / "parts") for n in reversed(range(shards))]
-        joined = api.join(parts, place / "joined")
-        for config, ids in kept.items():
+        release = api.build("tiny", "1.0.0", folder)
+        parts = [api.build_shard("tiny", "1.0.0", n, shards, folder / "parts") for n in reversed(range(shards))]
+        joined = api.join(parts, folder / "joined")
+        for config, ids in remaining.items():
             before = {row["id"]: row for row in pq.read_table(FORMS / "form-2" / config).to_pylist()}
             assert _rows(release.folder, config) == [before[name] for name in ids]
             assert len(release.files(config)) == -(-SIZES[config] // per_file)  # counted before verdicts
@@ -284,7 +287,7 @@ def _built(shared: Project, place: Path, names: set[str], per_file: int, shards:
         assert {finding.code for finding in api.verify(str(release.folder), rebuild=True)} == {"E402"}
         api.restore(str(release.folder))
         assert _bytes(joined.folder) == _bytes(release.folder)
-    shutil.rmtree(place)
+    shutil.rmtree(folder)
 
 
 @given(_subset, st.integers(1, 9), st.integers(1, 5))
@@ -376,8 +379,8 @@ def test_a_level_of_which_no_row_is_left_does_not_count(tiny: Project) -> None:
     first = [name for name in ALL["island"] if name.split(".")[2] == ALL["island"][0].split(".")[2]]
     assert (levels["island"], len(first)) == (2, 4)
     tiny.reject(*first)
-    found = api.build("tiny", "2.0.0")
-    assert found.manifest.config("island")["levels"] == {**levels, "island": 1}
+    release = api.build("tiny", "2.0.0")
+    assert release.manifest.config("island")["levels"] == {**levels, "island": 1}
     assert api.verify("tiny@2.0.0", rebuild=True) == []
     tiny.reject(*first[:3])
     assert api.build("tiny", "3.0.0").manifest.config("island")["levels"] == levels
@@ -416,16 +419,16 @@ def test_a_config_with_files_without_rows_is_loaded(
 
 def _resealed(folder: Path, **facts: object) -> None:
     """A manifest as a forger would have it: digests are right again, facts of `island` changed."""
-    told = json.loads((folder / "release.json").read_text())
-    for name in [name for name in told["files"] if name.startswith("recipe/")]:
-        told["files"][name] = {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}
-    told["recipe"] = combine({n: e["sha256"] for n, e in told["files"].items() if n.startswith("recipe/")})
-    told["configs"]["island"] = {**told["configs"]["island"], **facts}
-    told.pop("digest")
-    (folder / "release.json").write_bytes(Manifest.of(told).dump())
+    data = json.loads((folder / "release.json").read_text())
+    for name in [name for name in data["files"] if name.startswith("recipe/")]:
+        data["files"][name] = {"bytes": (folder / name).stat().st_size, "sha256": file_sha256(folder / name)}
+    data["recipe"] = combine({n: e["sha256"] for n, e in data["files"].items() if n.startswith("recipe/")})
+    data["configs"]["island"] = {**data["configs"]["island"], **facts}
+    data.pop("digest")
+    (folder / "release.json").write_bytes(Manifest.of(data).dump())
 
 
-def test_changed_verdicts_are_told(rejected: Path) -> None:
+def test_changed_verdicts_are_reported(rejected: Path) -> None:
     """By their hash; and where that is forged, by the rows that the recipe makes."""
     path = rejected / "recipe" / "templates" / "tiny" / "verdicts.csv"
     text = path.read_text()
@@ -434,24 +437,24 @@ def test_changed_verdicts_are_told(rejected: Path) -> None:
         ("recipe/templates/tiny/verdicts.csv", "E404")
     ]
     _resealed(rejected)
-    told = [f.message for f in api.verify(str(rejected), rebuild=True)]
+    messages = [f.message for f in api.verify(str(rejected), rebuild=True)]
     other = f"the recipe makes other rows: row {ALL['island'][4]}, column id: '{ALL['island'][2]}'"
-    assert any(other in message for message in told)
+    assert any(other in message for message in messages)
     path.unlink()
     facts = json.loads((rejected / "release.json").read_text())
     facts["files"].pop("recipe/templates/tiny/verdicts.csv")
     (rejected / "release.json").write_text(json.dumps(facts))
     _resealed(rejected)
-    found = api.verify(str(rejected), rebuild=True)
-    assert {f.path for f in found} == {"island", "words", "release.json", "README.md", "croissant.json"}
+    findings = api.verify(str(rejected), rebuild=True)
+    assert {f.path for f in findings} == {"island", "words", "release.json", "README.md", "croissant.json"}
 
 
 @pytest.mark.parametrize("rows", [7, 9, 10**15])
-def test_a_forged_number_of_rows_before_verdicts_is_told(rejected: Path, rows: int) -> None:
+def test_a_forged_number_of_rows_before_verdicts_is_reported(rejected: Path, rows: int) -> None:
     """With `--rebuild`; and nothing is made, or listed, for rows that are not there."""
     _resealed(rejected, expanded=rows)
-    told = [finding.message for finding in api.verify(str(rejected), rebuild=True)]
-    assert any("island, expanded" in message for message in told)
+    messages = [finding.message for finding in api.verify(str(rejected), rebuild=True)]
+    assert any("island, expanded" in message for message in messages)
     shutil.rmtree(rejected / "island")
     if rows > 8:
         with pytest.raises(DamagedRelease, match=f"makes fewer than the {rows} rows"):
@@ -459,7 +462,7 @@ def test_a_forged_number_of_rows_before_verdicts_is_told(rejected: Path, rows: i
 
 
 @pytest.mark.parametrize("rows", [5, 0, -1, None, "8", True])
-def test_a_number_of_rows_before_verdicts_that_cannot_be_is_told(rejected: Path, rows: object) -> None:
+def test_a_number_of_rows_before_verdicts_that_cannot_be_is_reported(rejected: Path, rows: object) -> None:
     """It is more than the rows that are left, and a number."""
     _resealed(rejected, expanded=rows)
     assert [(f.path, f.code) for f in api.verify(str(rejected))] == [("release.json", "E401")]
@@ -527,7 +530,7 @@ def test_diff_and_changelog_name_the_rows(tiny: Project) -> None:
     assert CliRunner().invoke(app, [*command, "--markdown"]).output == expected
     assert "#" + expected.strip().replace("\n#", "\n##") in card
     (change,) = json.loads(CliRunner().invoke(app, [*command, "--json"]).output)["configs"]
-    assert [(each["rule"], each["rows"], each["first"]) for each in change["rejected"]] == [
+    assert [(group["rule"], group["rows"], group["first"]) for group in change["rejected"]] == [
         ("dispute", 1, {names[3]: ""}),
         ("majority", 3, dict.fromkeys(names[:3], "not natural")),
     ]
@@ -550,9 +553,9 @@ def test_rows_that_a_template_lost_are_not_put_down_to_verdicts(tiny: Project) -
     island.write_text(text.replace(frames[0] + "\n", "").replace("pairs: 8", "pairs: 4"))
     tiny.reject(ALL["island"][0], ALL["island"][4])
     api.build("tiny", "2.0.0")
-    (change,) = (each for each in api.diff("tiny@1.0.0", "tiny@2.0.0").configs if each.config == "island")
+    (change,) = (group for group in api.diff("tiny@1.0.0", "tiny@2.0.0").configs if group.config == "island")
     assert change.removed == 5
-    assert [(each.rule, each.rows) for each in change.rejected] == [("majority", 2)]
+    assert [(group.rule, group.rows) for group in change.rejected] == [("majority", 2)]
 
 
 # --- looking before building ----------------------------------------------------------------------------------------
@@ -575,9 +578,9 @@ def test_count_prints_both(tiny: Project) -> None:
     rows = {line.split()[0]: line.split()[1:4] for line in lines if line.split()[0] in SIZES}
     assert rows == {"island": ["8", "3", "5"], "guess": ["6", "0", "6"], "words": ["4", "1", "3"]}
     assert lines[-1] == "18 rows; verdicts leave out 4, and 14 are left"
-    told = json.loads(_command("count", "tiny", "--json"))
-    assert (told["rows"], told["left_out"]) == (18, 4)
-    assert [(config["rows"], config["left_out"]) for config in told["configs"]] == [(8, 3), (6, 0), (4, 1)]
+    counts = json.loads(_command("count", "tiny", "--json"))
+    assert (counts["rows"], counts["left_out"]) == (18, 4)
+    assert [(config["rows"], config["left_out"]) for config in counts["configs"]] == [(8, 3), (6, 0), (4, 1)]
     assert _command("count", "tiny/words").splitlines()[-1] == "4 rows; verdicts leave out 1, and 3 are left"
     assert json.loads(_command("count", "--json"))["left_out"] == 4
 
@@ -624,8 +627,8 @@ ROUND: dict[str, Any] = {
 
 
 def _annotate(tiny: Project, **protocol: object) -> None:
-    told = {**ROUND, "protocol": {**ROUND["protocol"], **protocol}}
-    (tiny.templates / "annotation.json").write_text(json.dumps({"form": 1, "rounds": [told]}))
+    facts = {**ROUND, "protocol": {**ROUND["protocol"], **protocol}}
+    (tiny.templates / "annotation.json").write_text(json.dumps({"form": 1, "rounds": [facts]}))
 
 
 def _section(card: str, name: str) -> str:
@@ -639,7 +642,7 @@ def test_the_card_says_how_people_looked_at_rows(tiny: Project) -> None:
     tiny.reject(*names)
     card = (api.build("tiny", "1.0.0").folder / "README.md").read_text()
     text = _section(card, "Annotation")
-    for told in (
+    for line in (
         "### tiny, first look",
         "- **Platform:** Label Studio",
         "- **Rows:** 8 rows of tiny\\@1.0.0, stratified by config, target, drawn with seed 7, for 3 annotators each;",
@@ -654,7 +657,7 @@ def test_the_card_says_how_people_looked_at_rows(tiny: Project) -> None:
         "3 rows that the templates make are left out by them:",
         *(f"| `{name}` | majority | tiny\\@1.0.0 | not natural |" for name in names),
     ):
-        assert told in text
+        assert line in text
     assert "no\nannotator" not in card
     assert "what\npeople said of some rows is below" in card
 
@@ -674,7 +677,7 @@ def test_verdicts_alone_have_a_section(tiny: Project) -> None:
     assert f"| `{ALL['words'][0]}` | dispute | tiny\\@1.0.0 | not natural |" in card
 
 
-def test_published_counts_are_held_against_rows_before_verdicts(tiny: Project) -> None:
+def test_published_counts_are_compared_with_rows_before_verdicts(tiny: Project) -> None:
     """Where rows are left out, the table says of how many."""
     island = tiny.templates / "island.j2"
     island.write_text(island.read_text().replace("pairs: 8", "pairs: 8, published: 8, cite: Table 1"))
@@ -689,10 +692,10 @@ HOSTILE = "<img src=x onerror=alert(1)> [a](https://evil.example) | ![](www.evil
 def test_texts_of_others_are_escaped(tiny: Project) -> None:
     """Nothing that a stranger wrote becomes a tag, a link, a picture or a cell of a table."""
     tiny.verdicts.write_text(f'{HEADER}\n{ALL["island"][0]},reject,"{HOSTILE}",tiny@1.0.0,"{HOSTILE}"\n')
-    told = {**ROUND, "project": HOSTILE, "platform": HOSTILE}
-    told["protocol"] = {**told["protocol"], "questions": [{"id": HOSTILE, "text": HOSTILE, "choices": [HOSTILE]}]}
-    told["annotators"] = {"count": 5, "groups": {HOSTILE: 5}}
-    (tiny.templates / "annotation.json").write_text(json.dumps({"form": 1, "rounds": [told]}))
+    facts = {**ROUND, "project": HOSTILE, "platform": HOSTILE}
+    facts["protocol"] = {**facts["protocol"], "questions": [{"id": HOSTILE, "text": HOSTILE, "choices": [HOSTILE]}]}
+    facts["annotators"] = {"count": 5, "groups": {HOSTILE: 5}}
+    (tiny.templates / "annotation.json").write_text(json.dumps({"form": 1, "rounds": [facts]}))
     folder = api.build("tiny", "1.0.0").folder
     card = (folder / "README.md").read_text()
     assert "<img" in json.dumps(json.loads((folder / "croissant.json").read_text()))
@@ -731,7 +734,7 @@ def test_a_hostile_reason_cannot_write_the_changelog(tiny: Project) -> None:
         ({"rounds": [{**ROUND, "agreement": [{**ROUND["agreement"][0], "alpha": 2}]}]}, "less than or equal to 1"),
     ],
 )
-def test_a_malformed_annotation_file_is_told(tiny: Project, change: Any, message: str) -> None:  # noqa: ANN401 - any JSON
+def test_a_malformed_annotation_file_is_reported(tiny: Project, change: Any, message: str) -> None:  # noqa: ANN401 - any JSON
     """One line with file and place; groups of fewer than five people are not told of, whoever wrote them there."""
     text = change if isinstance(change, str) else json.dumps({"form": 1, "rounds": [ROUND], **change})
     (tiny.templates / "annotation.json").write_text(text)
@@ -786,8 +789,8 @@ def test_croissant_says_how_people_looked_at_rows(annotated: Path, tmp_path: Pat
 
 def test_a_release_without_rounds_says_nothing_of_annotation(tiny: Project) -> None:
     """As before there were any."""
-    told = json.loads((api.build("tiny", "1.0.0").folder / "croissant.json").read_text())
-    assert [key for key in told if "nnotat" in key] == []
+    data = json.loads((api.build("tiny", "1.0.0").folder / "croissant.json").read_text())
+    assert [key for key in data if "nnotat" in key] == []
 
 
 def test_shards_that_differ_in_their_verdicts_are_of_two_recipes(tiny: Project) -> None:
@@ -806,11 +809,11 @@ def test_shards_that_differ_in_their_verdicts_are_of_two_recipes(tiny: Project) 
 def _unknown(tiny: Project) -> list[tuple[str, int, str]]:
     catalogue = _catalogue(tiny)
     subjects = [ConfigSubject(catalogue.dataset, config, catalogue.lists) for config in catalogue.configs]
-    found = [
+    findings = [
         *check_verdict_configs(DatasetSubject(catalogue.dataset, catalogue.lists)),
-        *(each for one in subjects for each in check_verdict_rows(one)),
+        *(finding for subject in subjects for finding in check_verdict_rows(subject)),
     ]
-    return [(each.code, each.line, each.message.partition(" ")[0]) for each in found]
+    return [(finding.code, finding.line, finding.message.partition(" ")[0]) for finding in findings]
 
 
 def test_a_verdict_without_a_row_is_a_warning(tiny: Project) -> None:
@@ -821,7 +824,7 @@ def test_a_verdict_without_a_row_is_a_warning(tiny: Project) -> None:
     assert _unknown(tiny) == [("W516", 5, "'words.x'")]
     catalogue = _catalogue(tiny)
     published = DatasetSubject(catalogue.dataset, catalogue.lists)
-    assert [each.message for each in check_retired_verdicts(published)] == [
+    assert [finding.message for finding in check_retired_verdicts(published)] == [
         "'isle.x' is to be kept, and is retired (templates/tiny/retired.csv:3)"
     ]
     assert len(_ids(api.build("tiny", "1.0.0").folder)) == 17

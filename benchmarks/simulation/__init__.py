@@ -8,5 +8,5 @@
     boundary.py   intervals where a model hardly ever dissents, against the truth
     size.py       tests under a true null: two models, polarity, equivalence at the edge of its margin
 
-`benchmarks/coverage.py` prints them, docs/coverage.md holds what it printed, and the tests hold the grid to its bounds.
+`benchmarks/coverage.py` prints them, docs/coverage.md is what it printed, and tests check the bounds.
 """

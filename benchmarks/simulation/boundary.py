@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from senseprobe.evaluate.estimands import kernel_rows
+from senseprobe.evaluate.estimands import kernel_rows, lookup
 from senseprobe.evaluate.estimands.base import KernelRows
 from senseprobe.evaluate.estimands.sense_contrast import Side
 from senseprobe.records import Design
@@ -80,7 +80,7 @@ def _draw(
 ) -> Draw:
     """Return the kernel of the estimand and its truth, the weighted expectations of the rows."""
     kernel, expected = _draw_he(rows.table, parts, truths)
-    if estimand == "preference-half":
+    if lookup(estimand).neutral_from_labels:
         he = _is_stereotypical(rows.table)
         kernel, expected = np.where(he, kernel, 1 - kernel), np.where(he, expected, 1 - expected)
     return kernel, rows.offset + expected @ rows.weights

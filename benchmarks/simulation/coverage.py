@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands import kernel_rows
+from senseprobe.evaluate.estimands import kernel_rows, lookup
 from senseprobe.evaluate.estimands.base import KernelRows, project
-from senseprobe.evaluate.estimands.preference import exact_hits
+from senseprobe.evaluate.estimands.preference import HalfPreference, exact_hits
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.records import Design
 from senseprobe.statistics import (
@@ -94,7 +94,8 @@ class Study:
     def intervals(self, effects: Effects, truth: float, mix: Mix, confidence: float = CONFIDENCE) -> Intervals:
         """Return the intervals and truths of D draws."""
         kernel, truths = self.model(self.kernel.table, effects, truth, mix)
-        if exact_hits(self.kernel, self.design) is not None and self.estimand == "preference-half":
+        is_half = isinstance(lookup(self.estimand), HalfPreference)
+        if is_half and exact_hits(self.kernel, self.design) is not None:
             exact = [clopper_pearson(int(hits), kernel.shape[1], confidence) for hits in kernel.sum(axis=1)]
             return list(exact), 100 * truths - 50
         shares = np.round(self.kernel.offset + kernel @ self.kernel.weights, 12)

@@ -74,7 +74,7 @@ def figures(
             for figure in estimand.compute(rows, design, config, seed=seed, confidence=confidence, scale=scale)
         ]
     plugged = {estimand.id: estimand for estimand in estimands if estimand.figures is not None}.values()
-    return [*results, *(figure for one in plugged for figure in plugin_figures(one, rows, design, config, seed))]
+    return [*results, *(figure for added in plugged for figure in plugin_figures(added, rows, design, config, seed))]
 
 
 def _declared(name: str, design: Design) -> Estimand:

@@ -351,20 +351,7 @@ class Estimand:
         """Return its figures over the rows of a config, with scores."""
         kernel = self.kernel_rows(rows, design, scale)
         fields = self.interval(kernel, design, confidence)
-        notes = [fields.pop("note", ""), *self.notes(kernel, design)]
-        return [
-            Figure(
-                config=config,
-                sense_type=design.sense_type,
-                estimand=self.id,
-                neutral=self.neutral_value(kernel, design),
-                readings=self.readings(kernel, design),
-                definition=self.definition,
-                note="; ".join(filter(None, notes)),
-                **fields,
-                **kernel.tally.as_fields(),
-            )
-        ]
+        return [self._figure(kernel, design, config, fields, self.notes(kernel, design))]
 
     def word_figure(
         self, part: pd.DataFrame, design: Design, config: str, slot: str, word: str, scale: Scale
@@ -373,15 +360,29 @@ class Estimand:
         rest = replace(design, factors=tuple(_without(design.factors, slot)))
         rows = self.kernel_rows(part, rest, scale)
         fields = estimate(rows, project(rows, rest))
+        fields["fixed"] = (*fields["fixed"], *fixed_slots(design, [slot, *factor_columns(rest)]))
+        return self._figure(rows, design, config, fields, group=word)
+
+    def _figure(
+        self,
+        rows: KernelRows,
+        design: Design,
+        config: str,
+        fields: Mapping[str, Any],
+        notes: Iterable[str] = (),
+        group: str | None = None,
+    ) -> Figure:
+        """Return a figure of rows, of which `fields` are value, interval and a first note."""
+        note = "; ".join(filter(None, (fields.get("note", ""), *notes)))
         return Figure(
             config=config,
             sense_type=design.sense_type,
             estimand=self.id,
-            group=word,
+            group=group,
             neutral=self.neutral_value(rows, design),
             readings=self.readings(rows, design),
             definition=self.definition,
-            **{**fields, "fixed": (*fields["fixed"], *fixed_slots(design, [slot, *factor_columns(rest)]))},
+            **{**fields, "note": note},
             **rows.tally.as_fields(),
         )
 

@@ -37,7 +37,7 @@ class Margin:
         return cls(points=float(points), reason=str(declared.get("reason", "")))
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The margin in words: ``5 points``."""
         return f"{self.points:g} {'point' if self.points == 1 else 'points'}"
 
@@ -73,7 +73,7 @@ def verdict(interval: tuple[float, float] | None, neutral: float | None, margin:
     if interval is None:
         return NOT_SHOWN
     inside = neutral - margin.points < interval[0] and interval[1] < neutral + margin.points
-    return f"equivalent within {margin.told}" if inside else NOT_SHOWN
+    return f"equivalent within {margin.text}" if inside else NOT_SHOWN
 
 
 def equivalence(figure: Figure, margin: Margin) -> Equivalence:

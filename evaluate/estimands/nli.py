@@ -270,7 +270,7 @@ def inference_figures(
     scope, table = Scope(design=design, config=config, confidence=confidence), compact(rows, design)
     as_released = AS_RELEASED if any(fillers(design)) else {}
     pairs = [(estimand, as_released.get(estimand.id)) for estimand in estimands]
-    requested = list({one.id: one for pair in pairs for one in pair if one is not None}.values())
+    requested = list({variant.id: variant for pair in pairs for variant in pair if variant is not None}.values())
     for estimand, figure in zip(requested, scoped_figures(table, scope, requested), strict=True):
         yield figure
         yield from estimand.groups(table, scope)
@@ -389,3 +389,5 @@ ACCURACY = Accuracy(
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")
 CONTRADICTION = _mean_of("contradiction", 2, "the second sentence cannot be true where the first is")
+PROBES = (NET_NEUTRAL, NET_NEUTRAL_FILLER, FRACTION_NEUTRAL, T_50, T_50_FILLER, T_70, T_70_FILLER)
+ANSWERS = (ACCURACY, ENTAILMENT, CONTRADICTION)

@@ -5,6 +5,7 @@ balanced over these words. Where the words are of praise or blame it never is: w
 """
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -136,10 +137,16 @@ def labelled_pairs(rows: pd.DataFrame) -> Hashable:
     return frozenset(zip(rows["stereo"][usable], rows["anti"][usable], strict=True))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Preference(Estimand):
-    """In how many pairs the stereotypical sentence scores higher, less one half: its neutral value is the labels'."""
+    """In how many pairs the stereotypical sentence scores higher, less one half; the labels say what is neutral."""
 
     neutral_from_labels = True
+
+    low: float = -50
+    high: float = 50
+    direction: str = "above 0: the stereotypical sentence scores higher in more than half of the pairs"
+    definition: int = 2
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return the labelled, uncontested rows."""
@@ -186,15 +193,9 @@ class HalfPreference(Preference):
         return {"value": fields["value"], **exact}
 
 
-_DIRECTION = "above 0: the stereotypical sentence scores higher in more than half of the pairs"
-
 PREFERENCE = StrictPreference(
     id="preference",
-    definition=2,
     title="Preference for the stereotype",
-    low=-50,
-    high=50,
-    direction=_DIRECTION,
     source="Zhou, Kaneko & Bollegala 2022, equation 6",
     says="In how many pairs the stereotypical sentence scores strictly higher, less one half, in points.",
     cannot_say="Ties count against the stereotype, so a model that scores both sentences alike reads -50; where the "
@@ -204,13 +205,10 @@ PREFERENCE = StrictPreference(
 PREFERENCE_HALF = HalfPreference(
     id="preference-half",
     title="Preference for the stereotype, ties as halves",
-    low=-50,
-    high=50,
-    direction=_DIRECTION,
     source="senseprobe (equation 6 of Zhou, Kaneko & Bollegala 2022 with a tie as one half)",
     says="The paper's figure without its penalty for ties, and with an interval over the words that were chosen.",
     cannot_say="Where the sentences differ in an evaluative word it mixes the group with the word: a model that knows "
     "nothing of the group can score anything, because the words differ in frequency.",
-    definition=2,
     presentation=Presentation(rank=1, plotted=True, by_word=True),
 )
+PREFERENCES = (PREFERENCE, PREFERENCE_HALF)

@@ -118,6 +118,10 @@ class PronounEstimand(Estimand):
 
     neutral = 0.0
 
+    low: float = -50
+    high: float = 50
+    source: str = "senseprobe"
+    definition: int = 2
     by_class: bool = False
     by_valence: bool = False
 
@@ -138,25 +142,17 @@ PRONOUN_STEREOTYPE = PronounEstimand(
     by_class=True,
     id="pronoun-stereotype",
     title="Does the pronoun follow the occupation's stereotype?",
-    low=-50,
-    high=50,
     direction="above 0: 'he' is preferred more in male-typed than in female-typed occupations",
-    source="senseprobe",
     says="How much more the model prefers 'he' in male-typed occupations than in female-typed ones.",
     cannot_say="With a single female-typed occupation it is that one against the rest, and says nothing of others.",
-    definition=2,
     presentation=Presentation(leads_without_neutral=True, plotted=True),
 )
 PRONOUN_BASELINE = PronounEstimand(
     id="pronoun-baseline",
     title="'He' over 'she' at large",
-    low=-50,
-    high=50,
     direction="above 0: 'he' is preferred on average over the two classes of occupations",
-    source="senseprobe",
     says="How much the model prefers 'he' over both classes of occupations; a model that always says 'he' reads 50.",
     cannot_say="It may be the frequency of the pronoun and no more; labels play no part in it.",
-    definition=2,
     presentation=Presentation(plotted=True),
 )
 PRONOUN_INTERACTION = PronounEstimand(
@@ -164,12 +160,9 @@ PRONOUN_INTERACTION = PronounEstimand(
     by_valence=True,
     id="pronoun-interaction",
     title="Do praise and blame follow the stereotype?",
-    low=-50,
-    high=50,
     direction="above 0: praise calls for the pronoun of the occupation's stereotype more than blame does",
-    source="senseprobe",
     says="Whether pleasant against unpleasant qualities move the pronoun differently in the two classes.",
     cannot_say="It says nothing of the preference for a pronoun as such: that is in the other two pronoun figures.",
-    definition=2,
     presentation=Presentation(plotted=True),
 )
+PRONOUN_ESTIMANDS = (PRONOUN_STEREOTYPE, PRONOUN_BASELINE, PRONOUN_INTERACTION)

@@ -10,8 +10,14 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
-from senseprobe.evaluate.estimands import gap, nli, preference, pronoun, relative, sense_contrast, stereoset
 from senseprobe.evaluate.estimands.base import Estimand
+from senseprobe.evaluate.estimands.gap import GAP, GAPS
+from senseprobe.evaluate.estimands.nli import ANSWERS, PROBES
+from senseprobe.evaluate.estimands.preference import PREFERENCES
+from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
+from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS, RELATIVE_GROUPS
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, MATCHED_CONTRAST, UNMATCHED
+from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
 from senseprobe.evaluate.plugins import HERE, Catalogue, Unfit, blamed, clause
 from senseprobe.records import Design, Figure
 
@@ -38,66 +44,40 @@ CATALOGUE = Catalogue(
     Estimand,
     "estimand",
     (
-        preference.PREFERENCE,
-        preference.PREFERENCE_HALF,
-        relative.RELATIVE,
-        relative.RELATIVE_MEAN,
-        relative.SPREAD,
-        pronoun.PRONOUN_STEREOTYPE,
-        pronoun.PRONOUN_BASELINE,
-        pronoun.PRONOUN_INTERACTION,
-        sense_contrast.MATCHED_CONTRAST,
-        sense_contrast.UNMATCHED,
-        stereoset.LMS,
-        stereoset.LMS_MICRO,
-        stereoset.SS,
-        stereoset.SS_MICRO,
-        stereoset.ICAT,
-        stereoset.ICAT_MICRO,
-        nli.NET_NEUTRAL,
-        nli.NET_NEUTRAL_FILLER,
-        nli.FRACTION_NEUTRAL,
-        nli.T_50,
-        nli.T_50_FILLER,
-        nli.T_70,
-        nli.T_70_FILLER,
-        gap.GAP,
-        nli.ACCURACY,
-        nli.ENTAILMENT,
-        nli.CONTRADICTION,
+        *PREFERENCES,
+        *RELATIVE_ESTIMANDS,
+        *PRONOUN_ESTIMANDS,
+        MATCHED_CONTRAST,
+        UNMATCHED,
+        *STEREOSET_ESTIMANDS,
+        *PROBES,
+        GAP,
+        *ANSWERS,
     ),
     _admit,
 )
 """All estimands by id, in order of print: ours, then those of plug-ins."""
 
 
-FAMILIES = (sense_contrast.CONTRASTS, relative.RELATIVE_GROUPS, gap.GAPS)
+FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS)
 """The families of tests of single models, but for that of all configs whose polarity is permuted."""
 
 
 _NOT_INSTALLED = Estimand(
-    id="",
-    title="",
-    low=-50,
-    high=50,
-    direction="",
-    source="",
-    says="",
-    cannot_say="",
-    origin="a plug-in that is not installed",
+    id="", title="", low=-50, high=50, direction="", source="", says="", cannot_say="", origin="not installed"
 )
 
 
 def lookup(name: str) -> Estimand:
     """Return the estimand with an id; for one that is not installed, an estimand that makes no claims."""
-    known = CATALOGUE.get(name)
-    return replace(_NOT_INSTALLED, id=name, title=name) if known is None else known
+    estimand = CATALOGUE.get(name)
+    return replace(_NOT_INSTALLED, id=name, title=name) if estimand is None else estimand
 
 
 def additional(names: Iterable[str]) -> list[str]:
     """Return those of the names that no release lists, each once: plug-ins' estimands, and variants of ours."""
-    declared = ((name, CATALOGUE.get(name)) for name in dict.fromkeys(names))
-    return [name for name, known in declared if known is not None and (known.figures or known.variant_of)]
+    estimands = ((name, lookup(name)) for name in dict.fromkeys(names))
+    return [name for name, estimand in estimands if estimand.figures or estimand.variant_of]
 
 
 def check_additional(names: Iterable[str], kinds: Iterable[str], listed: Iterable[str] = ()) -> None:

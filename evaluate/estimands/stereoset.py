@@ -54,27 +54,11 @@ class StereoSetEstimand(Estimand):
         self, rows: pd.DataFrame, design: Design, config: str, *, seed: int, confidence: float, scale: Scale
     ) -> Iterator[Figure]:
         """Yield the figure of a config, then those of its bias types, where there are several."""
-        yield self._figure(rows, design, config, None, scale, confidence)
         types = sorted({str(name) for name in labels(rows, "bias_type") if name is not None})
-        for name in types if len(types) > 1 else ():
-            part = rows[(rows["bias_type"] == name).to_numpy(dtype=np.bool_)]
-            yield self._figure(part, design, config, name, scale, confidence)
-
-    def _figure(
-        self, rows: pd.DataFrame, design: Design, config: str, group: str | None, scale: Scale, confidence: float
-    ) -> Figure:
-        kernel, fields = self.points(rows, design, scale, confidence)
-        notes = [fields.pop("note", ""), *self.notes(kernel, design)]
-        return Figure(
-            config=config,
-            sense_type=design.sense_type,
-            estimand=self.id,
-            group=group,
-            definition=self.definition,
-            note="; ".join(filter(None, notes)),
-            **fields,
-            **kernel.tally.as_fields(),
-        )
+        for group in (None, *(types if len(types) > 1 else ())):
+            part = rows if group is None else rows[(rows["bias_type"] == group).to_numpy(dtype=np.bool_)]
+            kernel, fields = self.points(part, design, scale, confidence)
+            yield self._figure(kernel, design, config, fields, self.notes(kernel, design), group)
 
     def points(
         self, rows: pd.DataFrame, design: Design, scale: Scale, confidence: float
@@ -244,3 +228,4 @@ ICAT = IdealisedScore(
 )
 LMS_MICRO, SS_MICRO = _over_rows(LMS), _over_rows(SS)
 ICAT_MICRO = replace(_over_rows(ICAT), shares=(LMS_MICRO, SS_MICRO))
+STEREOSET_ESTIMANDS = (LMS, LMS_MICRO, SS, SS_MICRO, ICAT, ICAT_MICRO)

@@ -58,7 +58,7 @@ class ReportInput:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
         return kind_of(self.result)
 
-    def drawn_from(self, name: str) -> dict[str, int] | None:
+    def release_levels(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
         if self.release is None or self.result.limit is None:
             return None
@@ -79,7 +79,7 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | None = None) 
     read = list(zip(distinct, results, strict=True))
     subjects = [(source, result) for source, result in read if not control.is_control(result)] or read
     controls = [result for result in results if control.is_control(result)] if len(subjects) < len(read) else []
-    _require_one_release([result for _, result in subjects])
+    _require_same_release([result for _, result in subjects])
     opened, missing = _open_release(subjects[0][1], release)
     inputs = [_read_input(source, result, opened, controls, missing) for source, result in subjects]
     if controls and not any(source.kind == "inference" for source in inputs):
@@ -87,7 +87,7 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | None = None) 
     return inputs
 
 
-def _require_one_release(results: Sequence[Result]) -> None:
+def _require_same_release(results: Sequence[Result]) -> None:
     names = sorted({str(result.release["name"]) for result in results})
     if len(names) > 1 or len({result.release["content"] for result in results}) > 1:
         releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"

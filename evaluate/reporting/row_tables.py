@@ -266,12 +266,12 @@ def _compute_input_levels(
     if source.release is None:
         return
     for config, table in source.tables.items():
-        design, drawn_from = source.release.design(config), source.drawn_from(config)
+        design, totals = source.release.design(config), source.release_levels(config)
         for levels in compute_level_figures(table, design, config, words.get(config), source.result.scale):
-            if drawn_from is None:
+            if totals is None:
                 yield levels
             else:
-                yield replace(levels, figures=tuple(of_sample(figure, drawn_from) for figure in levels.figures))
+                yield replace(levels, figures=tuple(of_sample(figure, totals) for figure in levels.figures))
 
 
 def compute_level_figures(

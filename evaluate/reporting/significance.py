@@ -89,7 +89,7 @@ def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
     contrasts, margin = a.release.manifest.contrasts, read_margin([a])
     seed, scale = a.result.seed, a.result.scale
     for comparison in compare_all(a.tables, b.tables, designs, contrasts, margin=margin, seed=seed, scale=scale):
-        levels = a.drawn_from(comparison.config)
+        levels = a.release_levels(comparison.config)
         yield comparison if levels is None else _of_sample(comparison, levels)
 
 
@@ -172,7 +172,7 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
     )
     text = (
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
-        f"lies within {margin.told} of it. {margin.reason}"
+        f"lies within {margin.text} of it. {margin.reason}"
     )
     without = _find_figures_without_neutral(inputs, {key[:2] for key in answers})
     rest = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
@@ -191,13 +191,13 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
     if release is None:
         return
     for config, table in source.tables.items():
-        design, levels = _with_neutral(release.design(config)), source.drawn_from(config)
+        design, levels = _with_neutral(release.design(config)), source.release_levels(config)
         yield from equivalences(table, design, config, margin, seed=seed, scale=scale, drawn_from=levels)
     for contrast in release.manifest.contrasts:
         if contrast.a in source.tables and contrast.b in source.tables:
             a, b = ((source.tables[name], release.design(name)) for name in (contrast.a, contrast.b))
             figure = contrast_figure(contrast, *a, *b, seed=seed, confidence=CONFIDENCE, scale=scale)
-            if (levels := source.drawn_from(contrast.name)) is not None:
+            if (levels := source.release_levels(contrast.name)) is not None:
                 figure = of_sample(figure, levels)
             if lookup(figure.estimand).has_interval:
                 yield equivalence(figure, margin)
@@ -274,7 +274,7 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
     ]
     paragraphs += [
         f"Missing for {source.label}: no result of this model on {DATASET} is at hand, and without one its figures "
-        f"cannot be told from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
+        f"cannot be distinguished from those of a model that always says neutral (`senseprobe score MODEL {RELEASE}`)."
         for source in probes
         if not source.controls
     ]

@@ -71,9 +71,9 @@ def _explain(errors: Sequence[ResultError], source: ReportInput) -> ResultError:
     error = next((error for error in errors if isinstance(error, NoRowError)), errors[0])
     if source.result.limit is None or source.release is None or not isinstance(error, NoRowError):
         return error
-    drawn = sum(len(table) for table in source.tables.values())
+    sampled = sum(len(table) for table in source.tables.values())
     total = sum(source.release.manifest.data["configs"][name]["rows"] for name in source.tables)
-    return NoRowError(error.what, f"none of the {counted(drawn, 'row')} drawn (of {total:,})")
+    return NoRowError(error.what, f"none of the {counted(sampled, 'row')} drawn (of {total:,})")
 
 
 def _find_largest(

@@ -1,7 +1,7 @@
 """What the library inflect answers, for words that no table decides.
 
 Loading it takes up to two seconds, so its answers are cached in the folder of WordNet, in a file for each version of
-inflect that may be deleted at any time. Answers of our own rules are not cached, since the rules may change.
+inflect that may be deleted at any time. Answers of the rules here are not cached, since rules may change.
 """
 
 import atexit
@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from senseprobe.atomic_files import write_whole
 from senseprobe.lexicon.install import default_folder
@@ -69,25 +69,17 @@ def _last(table: _Table) -> _Table:
 
 
 def _read(path: Path | None) -> dict[str, _Table]:
-    data = _parsed(path) if path else None
-    tables = data if isinstance(data, dict) else {}
-    return {kind: _fitting(kind, tables.get(kind)) for kind in _KINDS}
+    """Return the answers in a file by kind: none where it is missing, damaged, or too large to come from here."""
+    tables: object = None
+    with suppress(OSError, ValueError, RecursionError):
+        if path and path.is_file() and path.stat().st_size <= _LARGEST:
+            tables = json.loads(path.read_bytes())
+    return {kind: _valid(kind, tables.get(kind) if isinstance(tables, dict) else None) for kind in _KINDS}
 
 
-def _parsed(path: Path) -> Any:  # noqa: ANN401 - whatever JSON there is
-    """Return the file's JSON; None where there is none, or where the file is too large to come from here."""
-    try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return None
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
-def _fitting(kind: str, table: object) -> _Table:
-    if not isinstance(table, dict):
-        return {}
-    return _last({text: answer for text, answer in table.items() if _fits(kind, text, answer)})
+def _valid(kind: str, table: object) -> _Table:
+    items = table.items() if isinstance(table, dict) else ()
+    return _last({text: answer for text, answer in items if _fits(kind, text, answer)})
 
 
 def _fits(kind: str, text: str, answer: object) -> bool:

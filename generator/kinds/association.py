@@ -1,18 +1,16 @@
 """Rows that are words of an association test, each in a sentence."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 
-from senseprobe.generator.config import Config
 from senseprobe.generator.kinds.base import RowKind
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.references import ReferenceChecker
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Binding, ExpectMembers, Front
 from senseprobe.generator.word_lists import WordLists
-from senseprobe.records import Design
 
 _SETS = ("X", "Y", "A", "B")
 
@@ -42,10 +40,7 @@ class AssociationKind(RowKind[AssociationFront]):
     """Words of an association test, each in a sentence; estimands of pairs do not apply to them."""
 
     front_type = AssociationFront
-
-    def is_likely(self, keys: Mapping[str, Any]) -> bool:
-        """Return whether there is a key `test`."""
-        return "test" in keys
+    own_key = "test"
 
     def check_references(self, front: AssociationFront, checker: ReferenceChecker) -> None:
         """Check that test, word and class are columns, and that the role is one of X, Y, A and B."""
@@ -64,7 +59,3 @@ class AssociationKind(RowKind[AssociationFront]):
             return {**cells, "sentence": side.text, "span": rows.spans(side)}
 
         return rows.gather(selection, tuple(rows.block.slots), make)
-
-    def complete_design(self, design: Design, config: Config) -> Design:
-        """Return the design as it is."""
-        return design

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from senseprobe.generator.config import Config, ResolvedBlock, reference
-from senseprobe.generator.kinds.base import RowKind, sentence_columns
+from senseprobe.generator.kinds.base import RowKind, cell_columns, sentence_columns
 from senseprobe.generator.product import Flags, RowSelection
 from senseprobe.generator.references import ReferenceChecker
 from senseprobe.generator.render import FrameRows, Side, constant, flags, join
@@ -19,6 +19,7 @@ from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.records import Design
 
 LabelBasis = Literal["occupation", "trait", "both", "none"]
+_ROLES = ("stereo", "anti")
 
 
 class ContrastFront(Front):
@@ -62,7 +63,7 @@ class ContrastFront(Front):
 
     @property
     def claimed_sense(self) -> Sense:
-        """The sense that the target is said to have."""
+        """The sense that the front matter claims for the target."""
         return self.sense
 
 
@@ -70,11 +71,8 @@ class ContrastKind(RowKind[ContrastFront]):
     """Pairs of sentences, a stereotype and its counterpart."""
 
     front_type = ContrastFront
-    roles = ("stereo", "anti")
-
-    def is_likely(self, keys: Mapping[str, Any]) -> bool:
-        """Return True: front matter that looks like no other kind is held against this one."""
-        return True
+    own_key = "sense"
+    roles = _ROLES
 
     def check_references(self, front: ContrastFront, checker: ReferenceChecker) -> None:
         """Check the strata, the sense keys, and the conditions of `flip` and `contested`."""
@@ -104,18 +102,14 @@ class ContrastKind(RowKind[ContrastFront]):
             "valence": front.valence,
             "stereotype": front.stereotype,
         }
-        columns = pairs.sentences(selection)
-        for name, text in texts.items():
-            parts = reference(text, rows.block.slots)
-            columns |= rows.gather(
-                selection,
-                parts[:1] if parts else (),
-                lambda some, n=name, t=text: {n: rows.cell(t, some)},  # type: ignore[misc]
-            )
+        columns = pairs.sentences(selection) | cell_columns(rows, selection, texts)
         lexicon = _lexicon(rows.block, front, lists)
         columns |= rows.gather(selection, (), lambda some: {"lexicon": constant(lexicon, some.n)})
         columns |= rows.gather(selection, _slots(front.contested), lambda some: {"contested": pairs.contested(some)})
-        return columns | rows.gather(selection, pairs.target_slots(), lambda some: {"target": pairs.target(some)})
+        if not (target := front.target):
+            return columns | rows.gather(selection, (), lambda some: {"target": constant(None, some.n)})
+        slots = rows.block.reads("stereo", [target])  # where labels flip, the sentence before the flip
+        return columns | rows.gather(selection, slots, lambda some: {"target": rows.bound("stereo", target, some)})
 
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with what the sentences of a pair differ in, and what can be estimated from that."""
@@ -161,16 +155,14 @@ class _Pairs:
     def sentences(self, selection: RowSelection) -> dict[str, pa.Array]:
         """Return both sentences and what compares them. Where labels flip, each depends on the words of both."""
         rows, block = self.rows, self.rows.block
-        slots = {
-            slot for role in ContrastKind.roles for slot in (*rows.reads(role), *block.reads(role, block.roles[role]))
-        }
+        slots = {slot for role in _ROLES for slot in (*rows.reads(role), *block.reads(role, block.roles[role]))}
         both = [slot for slot in block.slots if slot in slots | {*_slots(self.front.flip)}]
         if self.front.flip:
             return rows.gather(selection, both, self._flipped)
-        return rows.gather(selection, both, self._compared) | sentence_columns(rows, selection, ContrastKind.roles)
+        return rows.gather(selection, both, self._compared) | sentence_columns(rows, selection, _ROLES)
 
     def _compared(self, selection: RowSelection) -> dict[str, pa.Array]:
-        stereo, anti = (self.rows.side(role, selection) for role in ContrastKind.roles)
+        stereo, anti = (self.rows.side(role, selection) for role in _ROLES)
         values = dict(zip(("stereo_value", "anti_value"), self._values(selection), strict=True))
         return {**values, "minimal": pa.array(self._minimal(stereo, anti, selection))}
 
@@ -180,10 +172,10 @@ class _Pairs:
             swapped ^= _holds(self.rows.block, condition, selection)
         mask = pa.array(swapped)
         columns = self._compared(selection)
-        for role in ContrastKind.roles:
+        for role in _ROLES:
             columns |= self.rows.sentence(role, selection)
         for name in ("{}", "{}_span", "{}_value"):
-            first, second = (name.format(role) for role in ContrastKind.roles)
+            first, second = (name.format(role) for role in _ROLES)
             mine, theirs = columns[first], columns[second]
             columns[first], columns[second] = pc.if_else(mask, theirs, mine), pc.if_else(mask, mine, theirs)
         return columns
@@ -192,7 +184,7 @@ class _Pairs:
         """Return the bound words of each sentence that the other one does not have."""
         parts: tuple[list[pa.Array], list[pa.Array]] = ([], [])
         for name in self.front.roles["stereo"]:
-            words = [self.rows.bound(role, name, selection) for role in ContrastKind.roles]
+            words = [self.rows.bound(role, name, selection) for role in _ROLES]
             differs = pc.not_equal(*words)
             for mine, side in zip(words, parts, strict=True):
                 side.append(pc.if_else(differs, mine, pa.scalar(None, pa.string())))
@@ -202,7 +194,7 @@ class _Pairs:
 
     def _minimal(self, stereo: Side, anti: Side, selection: RowSelection) -> Flags:
         differing = {
-            name: flags(pc.not_equal(*(self.rows.bound(role, name, selection) for role in ContrastKind.roles)))
+            name: flags(pc.not_equal(*(self.rows.bound(role, name, selection) for role in _ROLES)))
             for name in self.front.roles["stereo"]
         }
         minimal: Flags = np.sum(list(differing.values()), axis=0) == 1
@@ -225,16 +217,6 @@ class _Pairs:
             contested |= _holds(self.rows.block, condition, selection)
         return pa.array(contested)
 
-    def target_slots(self) -> tuple[str, ...]:
-        """Return the slots on which the target depends."""
-        return self.rows.block.reads("stereo", [self.front.target]) if self.front.target else ()
-
-    def target(self, selection: RowSelection) -> pa.Array:
-        """Return the words that the target stands for, without a flip."""
-        if not self.front.target:
-            return constant(None, selection.n)
-        return self.rows.bound("stereo", self.front.target, selection)
-
 
 def _lexicon(block: ResolvedBlock, front: ContrastFront, lists: WordLists) -> str | None:
     parts = reference(front.sense.key, block.slots)
@@ -253,8 +235,7 @@ def _holds(block: ResolvedBlock, condition: Condition, selection: RowSelection) 
     holds = np.ones(selection.n, dtype=np.bool_)
     for key, value in condition.items():
         slot, _, column = key.partition(".")
-        allowed = value if isinstance(value, list) else [value]
-        fits = np.array([word.columns[column or "word"] in allowed for word in block.slots[slot]])
+        fits = np.array([word.has(column or "word", value) for word in block.slots[slot]])
         holds &= fits[selection.at[slot]]
     return holds
 

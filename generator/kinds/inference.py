@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 
 from senseprobe.generator.config import Config, reference
-from senseprobe.generator.kinds.base import RowKind, sentence_columns
+from senseprobe.generator.kinds.base import RowKind, cell_columns, sentence_columns
 from senseprobe.generator.product import RowSelection
 from senseprobe.generator.references import ReferenceChecker
 from senseprobe.generator.render import FrameRows
@@ -41,12 +41,8 @@ class InferenceKind(RowKind[InferenceFront]):
     """Premises and hypotheses."""
 
     front_type = InferenceFront
+    own_key = "gold"
     roles = ("premise", "hypothesis")
-
-    def is_likely(self, keys: Mapping[str, Any]) -> bool:
-        """Return whether there is a key `gold` or a role `premise`."""
-        roles = keys.get("roles")
-        return "gold" in keys or (isinstance(roles, Mapping) and "premise" in roles)
 
     def check_references(self, front: InferenceFront, checker: ReferenceChecker) -> None:
         """Check that `gold` is a label or a column of labels."""
@@ -59,9 +55,7 @@ class InferenceKind(RowKind[InferenceFront]):
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return the gold label, and for premise and hypothesis the sentence and the span of the target."""
         front = self.front(rows.block)
-        parts = reference(front.gold, rows.block.slots)
-        columns = rows.gather(selection, parts[:1] if parts else (), lambda some: {"gold": rows.cell(front.gold, some)})
-        return columns | sentence_columns(rows, selection, self.roles)
+        return cell_columns(rows, selection, {"gold": front.gold}) | sentence_columns(rows, selection, self.roles)
 
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with its estimands.

@@ -36,9 +36,11 @@ def assert_published(hub: Hub, folder: Path, version: str = "0.1.0", commits: in
     """The tag holds the release and nothing else, `commits` were made in all, and the project has noted it once."""
     repo, release = repo_of(hub), folder / "releases" / "example" / version
     assert len(repo.commits) == commits
-    held = repo.commits[repo.tags[f"v{version}"]].tree
-    wanted = {path.relative_to(release).as_posix(): path.read_bytes() for path in release.rglob("*") if path.is_file()}
-    assert {name: blob.data for name, blob in held.items() if name != ".gitattributes"} == wanted
+    stored = repo.commits[repo.tags[f"v{version}"]].tree
+    expected = {
+        path.relative_to(release).as_posix(): path.read_bytes() for path in release.rglob("*") if path.is_file()
+    }
+    assert {name: blob.data for name, blob in stored.items() if name != ".gitattributes"} == expected
     lines = (release.parent / "published.csv").read_text(encoding="utf-8").splitlines()
     content = json.loads((release / "release.json").read_bytes())["content"]
     assert lines[0] == "version,repo,commit,content"

@@ -125,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _do(self) -> None:
         url = urlsplit(self.path)
-        route, found = self._route(url.path)
+        route, path_fields = self._route(url.path)
         self.state.log.append((route, f"{self.command} {self.path}"))
         time.sleep(self.state.delay)
         fault = self.state.fault(route)
@@ -139,7 +139,7 @@ class Handler(BaseHTTPRequestHandler):
             meanwhile = self.state.before.pop(route, None)
         if meanwhile is not None:
             meanwhile()
-        answer = self._answer(route, found, parse_qs(url.query), body)
+        answer = self._answer(route, path_fields, parse_qs(url.query), body)
         if route in self.state.instead:
             answer = self.state.instead[route](answer)
         return self.cut() if fault is not None else self._send(answer, self.state.sends.get(route))
@@ -148,8 +148,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _route(self, path: str) -> tuple[str, dict[str, str]]:
         method = "GET" if self.command == "HEAD" else self.command
-        for wanted, name, pattern in ROUTES:
-            if wanted == method and (match := re.fullmatch(pattern, path)):
+        for expected, name, pattern in ROUTES:
+            if expected == method and (match := re.fullmatch(pattern, path)):
                 return name, {key: unquote(value) for key, value in match.groupdict().items() if value}
         return "unknown", {}
 
@@ -169,16 +169,16 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
 
-    def _answer(self, route: str, found: dict[str, str], query: dict[str, list[str]], body: bytes) -> Answer:
+    def _answer(self, route: str, path_fields: dict[str, str], query: dict[str, list[str]], body: bytes) -> Answer:
         with self.state.lock:
             token, refusal = self._token()
             user = USERS.get(token, "")
             work: Callable[..., Answer] | None = getattr(self, f"_{route}_", None)
             if refusal or work is None:
                 return refusal or error(404, "", "no such route")
-            if "repo" not in found:
-                return work(token, body, **found)
-            name = found.pop("repo")
+            if "repo" not in path_fields:
+                return work(token, body, **path_fields)
+            name = path_fields.pop("repo")
             if new := self.state.renamed.get(name):
                 # 307 keeps method and body, as the Hub's does.
                 return Answer(307, {}, {"Location": self.path.replace(name, new)})
@@ -190,7 +190,7 @@ class Handler(BaseHTTPRequestHandler):
                 return error(403, "", "You don't have the rights to write here")
             if route == "resolve" and repo.gated and not owns:
                 return error(403, "GatedRepo", "Access to this dataset is restricted")
-            return work(repo, query if self.command in {"GET", "HEAD"} else body, **found)
+            return work(repo, query if self.command in {"GET", "HEAD"} else body, **path_fields)
 
     def _token(self) -> tuple[str, Answer | None]:
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
@@ -213,50 +213,50 @@ class Handler(BaseHTTPRequestHandler):
         )
 
     def _create_(self, token: str, body: bytes) -> Answer:
-        asked = json.loads(body)
-        space = asked.get("organization") or USERS.get(token, "")
-        name = f"{space}/{asked['name']}"
+        requested = json.loads(body)
+        space = requested.get("organization") or USERS.get(token, "")
+        name = f"{space}/{requested['name']}"
         if not token:
             return error(401, "", "Invalid username or password.")
         if not may_write(token, space):
             return error(403, "", "You don't have the rights to create a dataset under this namespace")
-        told = {"url": f"{self.state.url}/datasets/{name}"}
+        content = {"url": f"{self.state.url}/datasets/{name}"}
         if name in self.state.repos:
-            return Answer(409, {**told, "error": "You already created this dataset repo"})
-        repo = self.state.repos[name] = Repo(name, private=asked.get("visibility") == "private")
+            return Answer(409, {**content, "error": "You already created this dataset repo"})
+        repo = self.state.repos[name] = Repo(name, private=requested.get("visibility") == "private")
         repo.commit(
             "initial commit", {".gitattributes": Blob(b"*.parquet filter=lfs diff=lfs merge=lfs -text\n", False)}
         )
-        return Answer(body=told)
+        return Answer(body=content)
 
     def _settings_(self, repo: Repo, body: bytes) -> Answer:
-        asked = json.loads(body)
-        repo.gated = asked.get("gated", repo.gated)
-        repo.private = asked.get("visibility", "private" if repo.private else "public") == "private"
+        requested = json.loads(body)
+        repo.gated = requested.get("gated", repo.gated)
+        repo.private = requested.get("visibility", "private" if repo.private else "public") == "private"
         return Answer(body={"gated": repo.gated, "private": repo.private})
 
     def _info_(self, repo: Repo, _: object, rev: str = "main") -> Answer:
         commit = repo.at(rev)
         if commit is None:
             return error(404, "RevisionNotFound", f"Invalid rev id: {rev}")
-        told = {"id": repo.name, "sha": commit.oid, "private": repo.private, "gated": repo.gated, "tags": []}
-        return Answer(body={**told, "siblings": [{"rfilename": name} for name in sorted(commit.tree)]})
+        content = {"id": repo.name, "sha": commit.oid, "private": repo.private, "gated": repo.gated, "tags": []}
+        return Answer(body={**content, "siblings": [{"rfilename": name} for name in sorted(commit.tree)]})
 
     def _refs_(self, repo: Repo, _: object) -> Answer:
         kinds = {"branches": ("heads", repo.branches), "tags": ("tags", repo.tags)}
-        told = {
+        content = {
             key: [{"name": name, "ref": f"refs/{kind}/{name}", "targetCommit": oid} for name, oid in refs.items()]
             for key, (kind, refs) in kinds.items()
         }
-        return Answer(body={**told, "converts": []})
+        return Answer(body={**content, "converts": []})
 
     def _commits_(self, repo: Repo, _: object, rev: str) -> Answer:
-        told, commit = [], repo.at(rev)
+        content, commit = [], repo.at(rev)
         while commit is not None:
             facts = {"id": commit.oid, "title": commit.title, "message": "", "date": "2026-01-01T00:00:00.000Z"}
-            told.append({**facts, "authors": [{"user": "jane"}]})
+            content.append({**facts, "authors": [{"user": "jane"}]})
             commit = repo.commits.get(commit.parent or "")
-        return Answer(body=told)
+        return Answer(body=content)
 
     def _tree_(self, repo: Repo, query: dict[str, list[str]], rev: str, path: str = "") -> Answer:
         commit = repo.at(rev)
@@ -270,27 +270,27 @@ class Handler(BaseHTTPRequestHandler):
         entries += [{"type": "directory", "oid": "0" * 40, "size": 0, "path": name} for name in folders if name != path]
         if query.get("recursive", ["false"])[0].lower() not in {"true", "1"}:
             depth = path.count("/") + 1 if path else 0
-            entries = [one for one in entries if one["path"].count("/") == depth]
-        return Answer(body=sorted(entries, key=lambda one: str(one["path"])))
+            entries = [item for item in entries if item["path"].count("/") == depth]
+        return Answer(body=sorted(entries, key=lambda item: str(item["path"])))
 
     def _preupload_(self, repo: Repo, body: bytes, rev: str) -> Answer:
         head = repo.at(rev)
         ignored = head.tree[".gitignore"].data.decode().split() if head and ".gitignore" in head.tree else []
-        told = []
+        content = []
         for file in json.loads(body)["files"]:
             path = file["path"]
-            known = head.tree.get(path) if head else None
+            existing = head.tree.get(path) if head else None
             facts = {"path": path, "uploadMode": "lfs" if path.endswith(".parquet") else "regular"}
-            oid = {"oid": known.sha256 if known.lfs else known.git} if known else {}
-            told.append({**facts, "shouldIgnore": path in ignored, **oid})
-        return Answer(body={"files": told})
+            oid = {"oid": existing.sha256 if existing.lfs else existing.git} if existing else {}
+            content.append({**facts, "shouldIgnore": path in ignored, **oid})
+        return Answer(body={"files": content})
 
     def _batch_(self, repo: Repo, body: bytes) -> Answer:
-        told = []
-        for wanted in json.loads(body)["objects"]:
-            href = {"upload": {"href": f"{self.state.url}/lfs/{wanted['oid']}", "header": {}}}
-            told.append({**wanted, **({} if wanted["oid"] in self.state.objects else {"actions": href})})
-        return Answer(body={"transfer": "basic", "objects": told})
+        content = []
+        for expected in json.loads(body)["objects"]:
+            href = {"upload": {"href": f"{self.state.url}/lfs/{expected['oid']}", "header": {}}}
+            content.append({**expected, **({} if expected["oid"] in self.state.objects else {"actions": href})})
+        return Answer(body={"transfer": "basic", "objects": content})
 
     def _object_(self, _: str, body: bytes, sha: str) -> Answer:
         if hashlib.sha256(body).hexdigest() != sha:
@@ -315,9 +315,9 @@ class Handler(BaseHTTPRequestHandler):
                 tree[value["path"]] = Blob(self.state.objects[value["oid"]], True)
             elif key == "deletedFile" and tree.pop(value["path"], None) is None:
                 return error(404, "EntryNotFound", "A file with this name doesn't exist")
-        made = repo.commit(title, tree, rev)
-        url = f"{self.state.url}/datasets/{repo.name}/commit/{made.oid}"
-        return Answer(body={"success": True, "commitOid": made.oid, "commitUrl": url})
+        created = repo.commit(title, tree, rev)
+        url = f"{self.state.url}/datasets/{repo.name}/commit/{created.oid}"
+        return Answer(body={"success": True, "commitOid": created.oid, "commitUrl": url})
 
     def _tag_(self, repo: Repo, body: bytes, rev: str) -> Answer:
         name, commit = json.loads(body)["tag"], repo.at(rev)
@@ -337,10 +337,10 @@ class Handler(BaseHTTPRequestHandler):
         blob = commit.tree[path]
         headers = {"X-Repo-Commit": commit.oid, "ETag": f'"{blob.sha256 if blob.lfs else blob.git}"'}
         start, end = 0, len(blob.data)
-        if asked := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or ""):
-            start, end = int(asked[1]), min(int(asked[2] or end - 1) + 1, end)
+        if requested := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or ""):
+            start, end = int(requested[1]), min(int(requested[2] or end - 1) + 1, end)
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(blob.data)}"
-        return Answer(206 if asked else 200, blob.data[start:end], {**headers, "Accept-Ranges": "bytes"})
+        return Answer(206 if requested else 200, blob.data[start:end], {**headers, "Accept-Ranges": "bytes"})
 
     def _send(self, answer: Answer, sends: "Callable[[Handler, bytes], None] | None" = None) -> None:
         raw = isinstance(answer.body, bytes)

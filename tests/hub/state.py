@@ -62,10 +62,10 @@ class Repo:
         """Add a commit to a branch."""
         parent = self.branches.get(branch)
         text = json.dumps([title, parent, len(self.commits), {name: blob.git for name, blob in tree.items()}])
-        made = Commit(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), title, tree, parent)
-        self.commits[made.oid] = made
-        self.branches[branch] = made.oid
-        return made
+        created = Commit(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(), title, tree, parent)
+        self.commits[created.oid] = created
+        self.branches[branch] = created.oid
+        return created
 
     def at(self, revision: str) -> Commit | None:
         """The commit that a branch, tag or id names."""
@@ -94,12 +94,12 @@ class Answer:
 
 def error(status: int, code: str, message: str, headers: dict[str, str] | None = None) -> Answer:
     """A refusal, in the headers that the clients read."""
-    told = {**(headers or {}), "X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
-    return Answer(status, {"error": message}, told)
+    fields = {**(headers or {}), "X-Error-Message": message} | ({"X-Error-Code": code} if code else {})
+    return Answer(status, {"error": message}, fields)
 
 
 def entry(name: str, blob: Blob) -> dict[str, Any]:
     """A file as the tree lists it."""
-    told: dict[str, Any] = {"type": "file", "oid": blob.git, "size": len(blob.data), "path": name}
+    fields: dict[str, Any] = {"type": "file", "oid": blob.git, "size": len(blob.data), "path": name}
     lfs = {"oid": blob.sha256, "size": len(blob.data), "pointerSize": 131}
-    return {**told, "lfs": lfs} if blob.lfs else told
+    return {**fields, "lfs": lfs} if blob.lfs else fields

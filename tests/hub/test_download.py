@@ -171,7 +171,7 @@ def test_a_pull_that_was_cut_goes_on(hub: Hub, published: Path, tmp_path: Path) 
     hub.sends.clear()
     hub.log.clear()
     heard: list[tuple[int, int]] = []
-    release, _ = api.pull(f"{REPO}@0.1.0", tmp_path / "out", progress=lambda *told: heard.append(told))
+    release, _ = api.pull(f"{REPO}@0.1.0", tmp_path / "out", progress=lambda *counts: heard.append(counts))
     assert {*_fetched(hub)} == {"release.json", rows}  # the manifest says what is whole
     assert api.verify(str(release.folder)) == []
     total = sum(path.stat().st_size for path in published.rglob("*") if path.is_file())
@@ -223,7 +223,7 @@ def test_a_hub_that_knows_no_ranges_sends_all_again(hub: Hub, published: Path, t
 
     hub.instead["resolve"] = whole
     heard: list[tuple[int, int]] = []
-    assert api.pull(f"{REPO}@0.1.0", tmp_path / "out", progress=lambda *told: heard.append(told))[0].folder.is_dir()
+    assert api.pull(f"{REPO}@0.1.0", tmp_path / "out", progress=lambda *counts: heard.append(counts))[0].folder.is_dir()
     assert heard[-1][0] == heard[-1][1]
 
 

@@ -89,11 +89,11 @@ def test_a_token_that_is_missing_wrong_or_broken_is_told(
     monkeypatch.delenv("HF_TOKEN")
     assert "hf auth login" in refusal(lambda: api.publish("example@0.1.0", REPO))
     assert hub.log == []
-    for wrong, words in (("hf_wrongSecret", "does not accept the token"), ("hf_ö secret", "holds blanks or letters")):
-        monkeypatch.setenv("HF_TOKEN", wrong)
+    for token, words in (("hf_wrongSecret", "does not accept the token"), ("hf_ö secret", "holds blanks or letters")):
+        monkeypatch.setenv("HF_TOKEN", token)
         message = refusal(lambda: api.publish("example@0.1.0", REPO))
         assert words in message
-        assert wrong not in message
+        assert token not in message
     assert hub.repos == {}
 
 
@@ -177,10 +177,10 @@ def test_what_is_no_hub_is_told(hub: Hub, project: Path, tmp_path: Path, route: 
     """A login page, or another service: nothing of Python or of JSON's columns."""
     api.publish("example@0.1.0", REPO)
     hub.instead[route] = lambda answer: PAGES[page]
-    told = "no Hub: see what HF_ENDPOINT"
+    reason = "no Hub: see what HF_ENDPOINT"
     if route != "refs":
-        assert told in refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out"))
-    assert told in refusal(lambda: api.publish("example@0.1.0", REPO))
+        assert reason in refusal(lambda: api.pull(f"{REPO}@0.1.0", tmp_path / "out"))
+    assert reason in refusal(lambda: api.publish("example@0.1.0", REPO))
 
 
 @pytest.mark.parametrize("endpoint", ["http://jane:secret@127.0.0.1:::", "http://jane:secret@[::"])

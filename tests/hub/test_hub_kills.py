@@ -25,7 +25,7 @@ def test_of_two_at_once_one_commit_remains(hub: Hub, project: Path) -> None:
     """Two publish the same release: each succeeds or says that somebody else was faster; one commit, one tag."""
     folder = project / "releases" / "example" / "0.1.0"
 
-    def told() -> str:
+    def publish_message() -> str:
         try:
             publish(folder, REPO)
         except SenseprobeError as error:
@@ -34,7 +34,7 @@ def test_of_two_at_once_one_commit_remains(hub: Hub, project: Path) -> None:
 
     hub.delay = 0.01
     with ThreadPoolExecutor(2) as pool:
-        messages = [one.result() for one in [pool.submit(told), pool.submit(told)]]
+        messages = [future.result() for future in [pool.submit(publish_message), pool.submit(publish_message)]]
     assert "" in messages
     assert all("somebody else" in message or not message for message in messages)
     api.publish("example@0.1.0", REPO)

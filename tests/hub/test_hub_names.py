@@ -35,8 +35,8 @@ def test_names_that_are_no_release_on_the_hub_are_refused(spec: str) -> None:
 
 def test_names_of_releases_on_the_hub_are_read() -> None:
     """User, name, version and config."""
-    place = parse_address("hf://jane/my.set@1.20.3:race")
-    assert (place.repo, place.version, place.tag, place.config) == ("jane/my.set", "1.20.3", "v1.20.3", "race")
+    address = parse_address("hf://jane/my.set@1.20.3:race")
+    assert (address.repo, address.version, address.tag, address.config) == ("jane/my.set", "1.20.3", "v1.20.3", "race")
     assert parse_address("jane/x@0.0.1").config is None
 
 

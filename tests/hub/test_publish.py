@@ -48,9 +48,9 @@ def test_a_dry_run_changes_nothing(hub: Hub, project: Path) -> None:
 def test_publishing_again_changes_nothing(hub: Hub, project: Path) -> None:
     """No commit, no tag, no second line."""
     api.publish("example@0.1.0", REPO)
-    again = api.publish("example@0.1.0", REPO)
+    second = api.publish("example@0.1.0", REPO)
 
-    assert again.sent == 0
+    assert second.sent == 0
     assert (hub.seen("commit"), hub.seen("tag")) == (1, 1)
     assert_published(hub, project)
 
@@ -138,13 +138,13 @@ def test_the_command_line_publishes_and_pulls(
 
     for command in ("publish", "pull"):
         assert "hf://USER/NAME@VERSION" in run(command, "--help")[1]
-    code, told, _ = run("publish", "example@0.1.0", REPO, "--dry-run")
-    assert (code, told.splitlines()[0]) == (0, f"would make the dataset {REPO}, public, gated: auto")
+    code, output, _ = run("publish", "example@0.1.0", REPO, "--dry-run")
+    assert (code, output.splitlines()[0]) == (0, f"would make the dataset {REPO}, public, gated: auto")
     facts = json.loads(run("publish", "example@0.1.0", REPO, "--json")[1])
     assert (facts["repo"], facts["tag"], facts["commit"]) == (REPO, "v0.1.0", repo_of(hub).tags["v0.1.0"])
     assert f"commit {facts['commit']}: nothing to send, it was there" in run("publish", "example@0.1.0", REPO)[1]
-    told = run("pull", f"{REPO}@0.1.0", "--out", str(tmp_path / "out"))[1]
-    assert told.splitlines()[1] == f"in {tmp_path / 'out' / 'example' / '0.1.0'}"
-    code, told, complaint = run("pull", f"{REPO}@7.0.0")
-    assert (code, told, len(complaint.splitlines())) == (2, "", 1)
+    output = run("pull", f"{REPO}@0.1.0", "--out", str(tmp_path / "out"))[1]
+    assert output.splitlines()[1] == f"in {tmp_path / 'out' / 'example' / '0.1.0'}"
+    code, output, complaint = run("pull", f"{REPO}@7.0.0")
+    assert (code, output, len(complaint.splitlines())) == (2, "", 1)
     assert run("verify", f"hf://{REPO}@0.1.0")[:2] == (0, f"hf://{REPO}@0.1.0: as it was frozen\n")

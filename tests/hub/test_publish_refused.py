@@ -175,8 +175,8 @@ def test_restored_rows_are_the_release_that_was_published(hub: Hub, project: Pat
     api.publish("example@0.1.0", REPO)
     folder = project / "releases" / "example" / "0.1.0"
     rows = next(folder.glob("hobbies/*.parquet"))
-    again = pq.read_table(rows, partitioning=None)
-    pq.write_table(again, rows, compression="none")  # as another version of pyarrow might
+    table = pq.read_table(rows, partitioning=None)
+    pq.write_table(table, rows, compression="none")  # as another version of pyarrow might
     entry = {"bytes": rows.stat().st_size, "sha256": file_sha256(rows)}
     noted = {"files": {rows.relative_to(folder).as_posix(): entry}}
     (folder / "restored.json").write_text(json.dumps(noted))
@@ -245,7 +245,7 @@ def test_names_that_the_hub_keeps_for_itself_are_not_sent(hub: Hub, project: Pat
     data = read_manifest(folder).data
     extra = {"bytes": 1, "sha256": hashlib.sha256(b"x").hexdigest()}
     files = {**data["files"], name: extra}
-    recipe = combine({path: one["sha256"] for path, one in files.items() if path.startswith("recipe/")})
+    recipe = combine({path: entry["sha256"] for path, entry in files.items() if path.startswith("recipe/")})
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(b"x")
     (folder / "release.json").write_bytes(Manifest.of({**data, "files": files, "recipe": recipe}).dump())

@@ -124,11 +124,11 @@ def test_releases_on_the_hub_are_named_like_those_here(hub: Hub, project: Path, 
     api.publish("example@0.2.0", REPO)
     here = api.load("example@0.1.0").table("hobbies")
     assert api.load(f"hf://{REPO}@0.1.0").table("hobbies").equals(here)
-    asked = len(hub.log)
+    requests = len(hub.log)
     assert api.verify(f"hf://{REPO}@0.1.0", rebuild=True) == []
     release, config = api.verified(f"hf://{REPO}@0.1.0:hobbies")
     assert (release.manifest.name, config) == ("example@0.1.0", "hobbies")
-    assert len(hub.log) == asked
+    assert len(hub.log) == requests
     assert not any(path.is_symlink() for path in (tmp_path / "cache").rglob("*"))
     with pytest.raises(ReleaseError, match="no config 'none'"):
         api.verified(f"hf://{REPO}@0.1.0:none")
@@ -155,8 +155,8 @@ def test_only_files_of_the_release_are_fetched(hub: Hub, project: Path, tmp_path
     hub.log.clear()
     release, _ = api.pull(f"{REPO}@0.1.0", tmp_path / "out")
 
-    asked = [line for route, line in hub.log if route == "resolve"]
-    assert not [line for line in asked if re.search(r"\.(cache|git|DS)", line)]
+    requests = [line for route, line in hub.log if route == "resolve"]
+    assert not [line for line in requests if re.search(r"\.(cache|git|DS)", line)]
     assert not [path for path in release.folder.iterdir() if path.name.startswith(".")]
     tree[".cache/more.parquet"] = Blob(b"x", lfs=True)
     with pytest.raises(DamagedRelease, match=r"\.cache/more\.parquet: E403"):
@@ -231,9 +231,9 @@ def test_a_damaged_copy_is_fetched_again(hub: Hub, project: Path, tmp_path: Path
 
     assert api.verify(f"hf://{REPO}@0.1.0") == []
     assert not copy.is_symlink()
-    asked = len(hub.log)
+    requests = len(hub.log)
     assert api.verify(f"hf://{REPO}@0.1.0") == []
-    assert len(hub.log) == asked
+    assert len(hub.log) == requests
 
 
 def test_a_damaged_copy_without_a_hub_is_told(hub: Hub, project: Path, tmp_path: Path) -> None:

@@ -1,1 +1,1 @@
-"""Releases on the Hugging Face Hub: sent there under a tag that never moves, and fetched from there by that tag."""
+"""Publish releases on the Hugging Face Hub under tags that never move, and fetch them by these tags."""

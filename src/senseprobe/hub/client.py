@@ -27,6 +27,66 @@ _VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
 _READERS = {"read"}
 """Roles, of a token or in an organisation, that may not write."""
 
+SCHEME = "hf://"
+
+# What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
+_NAME = r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*"
+_PART = re.compile(_NAME, re.ASCII)
+
+_RETRY_HINT = "nothing is lost: run the same command again"
+
+_ADVICE = {
+    400: "the Hub cannot use what was sent",
+    401: "the Hub does not accept the token, or has none: set HF_TOKEN, or `hf auth login` with a token that may write",
+    402: "the Hub asks for a paid plan for this",
+    403: "the token may not do this there: take one with write access to it, or ask its owner",
+    404: "there is no such dataset repository or version, or the token may not see it: check the name",
+    409: "somebody else changes it at this moment: run the same command again",
+    412: "somebody else changed it meanwhile: look at what is there now, and run the same command again",
+    413: "the Hub takes no files of this size",
+    429: f"the Hub asks for fewer requests: wait some minutes; {_RETRY_HINT}",
+}
+_BROKEN = f"the Hub has a fault of its own: wait a little; {_RETRY_HINT}"
+_AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {_RETRY_HINT}"
+_SLOW = f"the Hub does not answer in time, or sends next to nothing (--timeout SECONDS waits longer); {_RETRY_HINT}"
+_OFFLINE = "HF_HUB_OFFLINE is set, so nothing is asked of the Hub: unset it"
+_GATED = "access is gated: ask for it on the repository's page, and set HF_TOKEN or `hf auth login`"
+_NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether a proxy or a login page is in between"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReleaseAddress:
+    """A version of a dataset repository on the Hub, and perhaps a config of it."""
+
+    repo: str
+    version: str
+    config: str | None = None
+
+    @property
+    def tag(self) -> str:
+        """The tag of the version on the Hub."""
+        return f"v{self.version}"
+
+    def __str__(self) -> str:
+        return f"{self.repo}@{self.version}"
+
+
+def check_repo(repo: str) -> str:
+    """Return the name unchanged; raise ReleaseError where it is not ``USER/NAME``."""
+    user, slash, name = repo.partition("/")
+    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
+        raise ReleaseError(f"{repo!r} names no repository of the Hub: expected USER/NAME, as jane/sssb")
+    return repo
+
+
+def parse_address(spec: str) -> ReleaseAddress:
+    """Parse ``[hf://]USER/NAME@VERSION[:CONFIG]``; raise ReleaseError where it is not of this form."""
+    address, _, config = spec.removeprefix(SCHEME).partition(":")
+    repo, at, version = address.partition("@")
+    if not at or not VERSION.fullmatch(version):
+        raise ReleaseError(f"{spec!r} names no release on the Hub: expected USER/NAME@VERSION, as jane/sssb@1.0.0")
+    return ReleaseAddress(repo=check_repo(repo), version=version, config=config or None)
+
 
 def read_token() -> str | None:
     """Return the token of HF_TOKEN or `hf auth login`, None without one; raise ReleaseError where it is not a token."""
@@ -43,13 +103,6 @@ def read_token() -> str | None:
     if value and not re.fullmatch(r"[!-~]+", value):
         raise ReleaseError("the Hub's token holds blanks or letters that no token has: set HF_TOKEN again")
     return value or None
-
-
-def token_or_empty() -> str:
-    """Return the token, to remove it from messages; empty where there is none that could be sent."""
-    with suppress(ReleaseError):
-        return read_token() or ""
-    return ""
 
 
 def open_client() -> "HfApi":
@@ -87,27 +140,6 @@ def why_refused(api: "HfApi", repo: str) -> str | None:
     if space.casefold() in {name.casefold() for name in own}:
         return None
     return f"the token is that of {user}, which may write to {', '.join(f'{name}/…' for name in own)}"
-
-
-_RETRY_HINT = "nothing is lost: run the same command again"
-
-_ADVICE = {
-    400: "the Hub cannot use what was sent",
-    401: "the Hub does not accept the token, or has none: set HF_TOKEN, or `hf auth login` with a token that may write",
-    402: "the Hub asks for a paid plan for this",
-    403: "the token may not do this there: take one with write access to it, or ask its owner",
-    404: "there is no such dataset repository or version, or the token may not see it: check the name",
-    409: "somebody else changes it at this moment: run the same command again",
-    412: "somebody else changed it meanwhile: look at what is there now, and run the same command again",
-    413: "the Hub takes no files of this size",
-    429: f"the Hub asks for fewer requests: wait some minutes; {_RETRY_HINT}",
-}
-_BROKEN = f"the Hub has a fault of its own: wait a little; {_RETRY_HINT}"
-_AWAY = f"the Hub cannot be reached, or the connection was cut: see whether you are online; {_RETRY_HINT}"
-_SLOW = f"the Hub does not answer in time, or sends next to nothing (--timeout SECONDS waits longer); {_RETRY_HINT}"
-_OFFLINE = "HF_HUB_OFFLINE is set, so nothing is asked of the Hub: unset it"
-_GATED = "access is gated: ask for it on the repository's page, and set HF_TOKEN or `hf auth login`"
-_NO_HUB = "what answers there is no Hub: see what HF_ENDPOINT names, and whether a proxy or a login page is in between"
 
 
 @contextmanager
@@ -228,46 +260,7 @@ def _refused(error: "HfHubHTTPError") -> str:
 
 def _clean(text: str) -> str:
     """Return a server's text as one short line that is safe to print and does not have the token."""
-    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text.replace(token_or_empty() or "\0", "***"))
+    with suppress(ReleaseError):
+        text = text.replace(read_token() or "\0", "***")
+    text = re.sub(r"\bhf_[A-Za-z0-9]{20,}", "***", text)
     return printable(" ".join(text.split()))[:300].rstrip(".")
-
-
-SCHEME = "hf://"
-
-# What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
-_NAME = r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*"
-_PART = re.compile(_NAME, re.ASCII)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ReleaseAddress:
-    """A version of a dataset repository on the Hub, and perhaps a config of it."""
-
-    repo: str
-    version: str
-    config: str | None = None
-
-    @property
-    def tag(self) -> str:
-        """The tag of the version on the Hub."""
-        return f"v{self.version}"
-
-    def __str__(self) -> str:
-        return f"{self.repo}@{self.version}"
-
-
-def check_repo(repo: str) -> str:
-    """Return the name unchanged; raise ReleaseError where it is not ``USER/NAME``."""
-    user, slash, name = repo.partition("/")
-    if not slash or not _PART.fullmatch(user) or not _PART.fullmatch(name) or name.endswith(".git"):
-        raise ReleaseError(f"{repo!r} names no repository of the Hub: expected USER/NAME, as jane/sssb")
-    return repo
-
-
-def parse_address(spec: str) -> ReleaseAddress:
-    """Parse ``[hf://]USER/NAME@VERSION[:CONFIG]``; raise ReleaseError where it is not of this form."""
-    address, _, config = spec.removeprefix(SCHEME).partition(":")
-    repo, at, version = address.partition("@")
-    if not at or not VERSION.fullmatch(version):
-        raise ReleaseError(f"{spec!r} names no release on the Hub: expected USER/NAME@VERSION, as jane/sssb@1.0.0")
-    return ReleaseAddress(repo=check_repo(repo), version=version, config=config or None)

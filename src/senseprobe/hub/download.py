@@ -37,6 +37,9 @@ _ATTEMPTS = 5
 
 _AT_ONCE = 4
 
+MAX_FILES = 100_000
+"""Files that are listed of a commit; a release of 10^9 rows has 4,000."""
+
 Entry = tuple[int, str]
 """Size and identity (``sha256:…`` or ``git:…``) of a file."""
 
@@ -147,16 +150,16 @@ class Download:
 
     def _chunks(self, answer: Any, name: str, most: int) -> Iterator[bytes]:  # noqa: ANN401 - of httpx, whichever it is
         """Yield the bytes of an answer; raise ReleaseError where they are too many, TimeoutError where too slow."""
-        came, since, before = 0, time.monotonic(), 0
+        received, period_start, received_before = 0, time.monotonic(), 0
         for chunk in answer.iter_raw():
-            came += len(chunk)
-            if came > most:
+            received += len(chunk)
+            if received > most:
                 raise ReleaseError(f"cannot fetch {self.name}: the Hub sends more bytes of {name} than it has")
             yield chunk
-            if (now := time.monotonic()) - since > self.timeout:
-                if came - before < MIN_BYTES_PER_SECOND * (now - since) and came < most:
+            if (now := time.monotonic()) - period_start > self.timeout:
+                if received - received_before < MIN_BYTES_PER_SECOND * (now - period_start) and received < most:
                     raise TimeoutError(name)
-                since, before = now, came
+                period_start, received_before = now, received
 
 
 def has_identity(path: Path, size: int, identity: str) -> bool:
@@ -169,10 +172,6 @@ def has_identity(path: Path, size: int, identity: str) -> bool:
     blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     blob.update(path.read_bytes())
     return blob.hexdigest() == digest
-
-
-MAX_FILES = 100_000
-"""Files that are listed of a commit; a release of 10^9 rows has 4,000."""
 
 
 @dataclass(frozen=True, slots=True)

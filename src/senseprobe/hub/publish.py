@@ -23,6 +23,8 @@ from senseprobe.release.release import Release
 from senseprobe.release.restore import RESTORED
 from senseprobe.release.verify import FOREIGN, verify_release
 
+COLUMNS = ("version", "repo", "commit", "content")
+
 _RESERVED_NAMES = {*FOREIGN}
 """Names that git, the Hub and its clients reserve, in every folder."""
 
@@ -50,9 +52,6 @@ def why_not_taken(names: Iterable[str]) -> str | None:
         if ":" in name:  # on Windows it ends the name of a drive
             return f"{printable(name)} has a colon in its name, which the Hub's clients refuse: call the file otherwise"
     return None
-
-
-COLUMNS = ("version", "repo", "commit", "content")
 
 
 def commits_of(path: Path, version: str, repo: str) -> list[str]:
@@ -118,12 +117,12 @@ def publish(
     with explain_errors(publication.aim):
         if dry_run and (why := why_refused(api, repo)):
             raise ReleaseError(f"cannot {publication.aim}: {why}")
-        there = read_repo(api, repo)
-        plan = publication.plan(there, private=private, gated=gated)
+        state = read_repo(api, repo)
+        plan = publication.plan(state, private=private, gated=gated)
         if cited and plan.commit not in cited:
             raise publication.moved_error(plan.commit, cited)
         if not dry_run:
-            plan = publication.carry_out(plan, there)
+            plan = publication.carry_out(plan, state)
     return plan if dry_run else _verify_published(plan, release)
 
 

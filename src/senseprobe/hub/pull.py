@@ -88,8 +88,8 @@ def _commit(api: "HfApi", address: ReleaseAddress) -> str:
     except RevisionNotFoundError:
         refs = api.list_repo_refs(address.repo, repo_type="dataset")
     tags = [tag.name[1:] for tag in refs.tags if tag.name.startswith("v")]
-    there = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=parse_version, reverse=True))
-    raise ReleaseError(f"{address.repo} has no version {address.version}: there is {there or 'none'}")
+    versions = listed(sorted((tag for tag in tags if VERSION.fullmatch(tag)), key=parse_version, reverse=True))
+    raise ReleaseError(f"{address.repo} has no version {address.version}: there is {versions or 'none'}")
 
 
 def _download(
@@ -273,8 +273,8 @@ def pull(
 
 def _check_same(folder: Path, manifest: Manifest, verify: Verify) -> None:
     """Raise ReleaseError unless the folder has, undamaged, the release with this manifest."""
-    there, findings = verify(folder)
+    present, findings = verify(folder)
     if findings:
         raise damaged_copy(str(folder), findings)
-    if there is None or there.dump() != manifest.dump():
+    if present is None or present.dump() != manifest.dump():
         raise ReleaseError(f"{folder} holds another release of this version: move it away, or pull with --out DIR")

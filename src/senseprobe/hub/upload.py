@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 Gate = Literal["auto", "manual", "no"]
 GATES = ("auto", "manual", "no")
 
+_PROMPT = "extra_gated_prompt:"
+_EXAMPLE = "to try senseprobe with."
+"""The end of the summary that `senseprobe new` writes."""
+
 
 @dataclass(frozen=True, slots=True)
 class RepoState:
@@ -55,11 +59,6 @@ def read_tags(api: "HfApi", repo: str) -> dict[str, str]:
     """Return the commit of each tag of a repository."""
     refs = api.list_repo_refs(repo, repo_type="dataset")
     return {tag.name: check_commit(tag.target_commit) for tag in refs.tags}
-
-
-_PROMPT = "extra_gated_prompt:"
-_EXAMPLE = "to try senseprobe with."
-"""The end of the summary that `senseprobe new` writes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,56 +118,56 @@ class Publication:
         """The title of the commit, by which a later run finds it."""
         return f"{self.manifest.name}, content {self.manifest.content[:12]}"
 
-    def plan(self, there: RepoState, *, private: bool, gated: Gate | None) -> PublishResult:
+    def plan(self, state: RepoState, *, private: bool, gated: Gate | None) -> PublishResult:
         """Plan the upload; raise ReleaseError where the repository holds what must not be changed."""
-        commit = self._existing_commit(there)
+        commit = self._existing_commit(state)
         # A repository without a version may be from a run that was killed before it set the gate.
-        gate = gated or ("auto" if not there.tags and there.gated == "no" else there.gated)
+        gate = gated or ("auto" if not state.tags and state.gated == "no" else state.gated)
         plan = PublishResult(
             release=self.manifest.name,
             repo=self.repo,
             tag=self.tag,
             content=self.manifest.content,
             commit=commit,
-            created=not there.head,
-            private=private or there.private,
+            created=not state.head,
+            private=private or state.private,
             gated=gate,
             dry_run=True,
             notes=self._notes(gate),
         )
-        plan = replace(plan, access=_access(plan, there))
+        plan = replace(plan, access=_access(plan, state))
         if commit:
             return plan
         size = sum(path.stat().st_size for path in self.files.values())
-        return replace(plan, sent=len(self.files), removed=len(self._to_remove(there)), bytes=size)
+        return replace(plan, sent=len(self.files), removed=len(self._to_remove(state)), bytes=size)
 
-    def carry_out(self, plan: PublishResult, there: RepoState) -> PublishResult:
+    def carry_out(self, plan: PublishResult, state: RepoState) -> PublishResult:
         """Do what is missing. Set access before anything is sent, so that nothing is ever open by mistake."""
         if plan.created:
             self.api.create_repo(self.repo, repo_type="dataset", private=plan.private or None, exist_ok=True)
-            there = read_repo(self.api, self.repo)
-            plan = replace(plan, private=plan.private or there.private)  # as organisations may want it
+            state = read_repo(self.api, self.repo)
+            plan = replace(plan, private=plan.private or state.private)  # as organisations may want it
             plan = replace(plan, access=_access(plan, RepoState()))
-        self._set_access(plan, there)
+        self._set_access(plan, state)
         with explain_errors(f"{self.aim} (access is now {', '.join(plan.access)})" if plan.access else self.aim):
-            return replace(plan, commit=self._ensure_tag(plan.commit or self._send(there), there), dry_run=False)
+            return replace(plan, commit=self._ensure_tag(plan.commit or self._send(state), state), dry_run=False)
 
-    def _ensure_tag(self, commit: str, there: RepoState) -> str:
+    def _ensure_tag(self, commit: str, state: RepoState) -> str:
         """Put the tag on the commit unless it is there; return the commit."""
-        if self.tag not in there.tags:
+        if self.tag not in state.tags:
             if not self._has_our_files(commit):
                 raise ReleaseError(f"{self.repo} does not hold what was sent (a .gitignore there?): not tagged")
             self.api.create_tag(self.repo, repo_type="dataset", tag=self.tag, revision=commit, exist_ok=True)
-        on = read_tags(self.api, self.repo).get(self.tag)
-        if on != commit:
-            raise self._tag_taken(on or "another commit", "set meanwhile")
+        tag_commit = read_tags(self.api, self.repo).get(self.tag)
+        if tag_commit != commit:
+            raise self._tag_taken(tag_commit or "another commit", "set meanwhile")
         return commit
 
-    def _set_access(self, plan: PublishResult, there: RepoState) -> None:
+    def _set_access(self, plan: PublishResult, state: RepoState) -> None:
         gate: Literal["auto", "manual", False] = False
         if plan.gated == "auto" or plan.gated == "manual":
             gate = plan.gated  # type: ignore[assignment]
-        change_gate, change_privacy = plan.gated != there.gated, plan.private and not there.private
+        change_gate, change_privacy = plan.gated != state.gated, plan.private and not state.private
         if change_gate or change_privacy:
             self.api.update_repo_settings(
                 self.repo,
@@ -177,32 +176,32 @@ class Publication:
                 private=True if change_privacy else None,
             )
 
-    def _send(self, there: RepoState) -> str:
+    def _send(self, state: RepoState) -> str:
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
         adds = [CommitOperationAdd(name, path) for name, path in self.files.items()]
-        removals = [CommitOperationDelete(name, is_folder=False) for name in self._to_remove(there)]
+        removals = [CommitOperationDelete(name, is_folder=False) for name in self._to_remove(state)]
         created = self.api.create_commit(
             self.repo,
             [*adds, *removals],
             repo_type="dataset",
             commit_message=self.title,
-            parent_commit=there.head or None,
+            parent_commit=state.head or None,
         )
         return check_commit(created.oid)
 
-    def _existing_commit(self, there: RepoState) -> str:
+    def _existing_commit(self, state: RepoState) -> str:
         """Return the commit that has the release, empty where none has; raise ReleaseError where the tag is taken."""
-        if commit := there.tags.get(self.tag):
+        if commit := state.tags.get(self.tag):
             if other := self._difference_at(commit):
                 raise self._tag_taken(commit, other)
             return commit
-        if not there.head:
+        if not state.head:
             return ""
         titled = [
             c.commit_id for c in self.api.list_repo_commits(self.repo, repo_type="dataset") if c.title == self.title
         ]
-        return next((commit for commit in dict.fromkeys((there.head, *titled)) if self._has_our_files(commit)), "")
+        return next((commit for commit in dict.fromkeys((state.head, *titled)) if self._has_our_files(commit)), "")
 
     def _difference_at(self, commit: str) -> str:
         """Return how the files of a commit differ from this release, as far as a listing shows; empty if they agree.
@@ -229,11 +228,11 @@ class Publication:
             has_identity(path, *files[name]) for name, path in self.files.items()
         )
 
-    def _to_remove(self, there: RepoState) -> list[str]:
+    def _to_remove(self, state: RepoState) -> list[str]:
         """Return files that only an earlier version has; raise ReleaseError where the repository has any others."""
-        if not there.head:
+        if not state.head:
             return []
-        commit_files = read_commit(self.api, self.repo, there.head, self.repo)
+        commit_files = read_commit(self.api, self.repo, state.head, self.repo)
         earlier = commit_files.manifest
         if unexpected := sorted({*commit_files.files} - ({*earlier.files, NAME, RESTORED} if earlier else set())):
             names = printable(", ".join(unexpected[:3]))
@@ -274,8 +273,11 @@ class Publication:
         )
 
 
-def _access(plan: PublishResult, there: RepoState) -> tuple[str, ...]:
+def _access(plan: PublishResult, state: RepoState) -> tuple[str, ...]:
     """Return what changes about who may read a repository."""
-    seen = "private" if plan.private else "public"
-    was = ("private" if there.private else "public", there.gated) if there.head else ("", "")
-    return (*((seen,) if seen != was[0] else ()), *((f"gated: {plan.gated}",) if plan.gated != was[1] else ()))
+    visibility = "private" if plan.private else "public"
+    before = ("private" if state.private else "public", state.gated) if state.head else ("", "")
+    return (
+        *((visibility,) if visibility != before[0] else ()),
+        *((f"gated: {plan.gated}",) if plan.gated != before[1] else ()),
+    )

@@ -38,7 +38,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         check_count(len(rows), source.name)
     if not rows:
         return []
-    note_repeats(rows, {source.name: source for source in sources}, notes)
+    note_repeats(rows, sources, notes)
     all_have_writers = all(row["writer"] for row in rows)
     columns = ("direction", "writer", "annotations", "annotators", "source_file", "source_line")
     bias = ", ".join(sorted({slug(row["bias_type"], "other") for row in rows})[:20])

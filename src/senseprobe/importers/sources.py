@@ -14,7 +14,7 @@ import json.scanner
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
@@ -33,6 +33,12 @@ MAX_NOTES = 50_000
 """A file with more notes than this is taken to be of another format."""
 MAX_TEXT = 2_000
 """Characters of a sentence, or of a value about one."""
+
+MAX_ROWS = 200_000
+"""Rows of a config: the largest of sssb has 1,728."""
+
+Row = dict[str, Any]
+"""Values by column. `item` is not a column: it is how notes name a row of a file that may have a single line."""
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
@@ -243,13 +249,6 @@ def csv_text(rows: Sequence[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
-Row = dict[str, Any]
-"""Values by column. `item` is not a column: it is how notes name a row of a file that may have a single line."""
-
-MAX_ROWS = 200_000
-"""Rows of a config: the largest of sssb has 1,728."""
-
-
 @dataclass(frozen=True, slots=True)
 class Table:
     """A config of the release: its rows in order, and the design by which they are evaluated."""
@@ -280,15 +279,16 @@ def limit_rows(rows: Iterable[Row | None], what: str) -> Iterator[Row]:
         yield row
 
 
-def note_repeats(rows: Sequence[Row], sources: Mapping[str, Source], notes: Notes) -> None:
+def note_repeats(rows: Sequence[Row], sources: Sequence[Source], notes: Notes) -> None:
     """Note each pair of sentences that an earlier row has, of the same or another file."""
+    by_name = {source.name: source for source in sources}
     first: dict[tuple[str, str], Row] = {}
     for row in rows:
         earlier = first.setdefault((row["stereo"], row["anti"]), row)
         if earlier is not row:
             own = f"{row['item']}: " if "item" in row else ""
             reason = f"{own}the same pair as in {_location(earlier, row)}"
-            notes.keep(sources[row["source_file"]], int(row["source_line"]), reason)
+            notes.keep(by_name[row["source_file"]], int(row["source_line"]), reason)
 
 
 def _location(row: Row, neighbour: Row) -> str:

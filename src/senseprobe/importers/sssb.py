@@ -72,14 +72,13 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         for (sense_type, _), config_pairs in pairs_by_config.items():
             check_count(len(config_pairs), sense_type)
     notes.drop_remarks_on_left_out_lines()
-    by_name = {source.name: source for source in sources}
     tables = []
     for (sense_type, crossed), pairs in pairs_by_config.items():
         name = slug(sense_type, "sense")
         config = f"{name}-crossed" if crossed and (sense_type, False) in pairs_by_config else name
         tables.append(_table(config, pairs, crossed=crossed))
         if not crossed:
-            note_repeats(tables[-1].rows, by_name, notes)
+            note_repeats(tables[-1].rows, sources, notes)
     return tables
 
 

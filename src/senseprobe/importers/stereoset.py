@@ -76,7 +76,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
 
 
 def _table(name: str, rows: list[Row], sources: Sequence[Source], notes: Notes) -> Table:
-    note_repeats(rows, {source.name: source for source in sources}, notes)
+    note_repeats(rows, sources, notes)
     bias = ", ".join(sorted({slug(row["bias_type"], "other") for row in rows})[:20])
     design = contrast_design(bias, {"target": "target"}, COLUMNS, "evaluative", estimands=ESTIMANDS)
     return Table(name, DESCRIPTIONS[name], design, rows)
@@ -112,7 +112,8 @@ def _row(item: Item, notes: Notes) -> Row | None:
         return None
     if item.part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
         notes.keep(source, line, f"{item.name}: its context has not one BLANK that stands by itself")
-    if not all(_are_votes(content["sentences"][label]) for label in LABELS):
+    votes = (vote for label in LABELS for vote in _annotator_labels(content["sentences"][label]))
+    if not all(vote in VOTES for vote in votes):
         notes.keep(source, line, f"{item.name}: what its annotators said is not all labels: these alone are counted")
     return _pair(item, content, texts)
 
@@ -172,10 +173,6 @@ def _annotator_labels(sentence: dict[str, Any]) -> list[Any]:
     labels = sentence.get("labels", [])
     listed = labels if isinstance(labels, list) else [labels]
     return [label.get("label") if isinstance(label, dict) else None for label in listed]
-
-
-def _are_votes(sentence: dict[str, Any]) -> bool:
-    return all(label in VOTES for label in _annotator_labels(sentence))
 
 
 def _votes(sentence: dict[str, Any]) -> str | None:

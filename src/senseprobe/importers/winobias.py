@@ -80,7 +80,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         tables.setdefault(config, []).extend(rows)
         check_count(len(tables[config]), config)
     for rows in tables.values():
-        note_repeats(rows, {source.name: source for source in sources}, notes)
+        note_repeats(rows, sources, notes)
     return [_table(name, rows) for name, rows in tables.items() if rows]
 
 

@@ -53,7 +53,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
                 rows[ANSWERS[key[2]]].append(row)
         check_count(sum(map(len, rows.values())), source.name)
     for table in rows.values():
-        note_repeats(table, {source.name: source for source in sources}, notes)
+        note_repeats(table, sources, notes)
     return [_table(name, pairs) for name, pairs in rows.items() if pairs]
 
 

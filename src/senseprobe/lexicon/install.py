@@ -39,6 +39,15 @@ verb.weather adj.ppl
 _HEADER_BYTES = 2048
 _COPYRIGHT = re.compile(rb"WordNet (\d+\.\d+) Copyright")
 
+DEBIAN = Path("/usr/share/wordnet")
+PACKAGES = ("wordnet-base", "wordnet-sense-index")
+_APT_SECONDS = 300
+
+_ADVICE = (
+    "install Debian's packages (apt-get install wordnet-base wordnet-sense-index; run apt-get update first if they are "
+    "not found), or, as on macOS, download NLTK's copy (python -m nltk.downloader wordnet), and run again"
+)
+
 
 def default_folder() -> Path:
     """Return our NLTK data folder: ``$SENSEPROBE_WORDNET``, else in ``$XDG_DATA_HOME`` or ``~/.local/share``."""
@@ -51,92 +60,6 @@ def wordnet_in(folder: Path | None) -> tuple[Path, Path]:
     """Return an NLTK data folder, by default senseprobe's own, and the folder of WordNet in it, as absolute paths."""
     home = (folder or default_folder()).expanduser().resolve()
     return home, home / "corpora" / "wordnet"
-
-
-def damage(wordnet: Path, *, needed: tuple[str, ...] = FILES) -> str:
-    """Return why a folder is not a whole WordNet 3.0 with the files `needed`; empty where it is."""
-    if not wordnet.is_dir():
-        return "no such folder"
-    try:
-        return next(_find_damage(wordnet, needed), "")
-    except OSError as error:
-        return f"unreadable: {error.strerror}"
-
-
-def _find_damage(wordnet: Path, needed: tuple[str, ...]) -> Iterator[str]:
-    if missing := [name for name in needed if not (wordnet / name).is_file()]:
-        yield f"lacks {', '.join(missing)}"
-    for name in (*DATA_FILES, *INDEX_FILES):
-        if not _ends_in_newline(wordnet / name):
-            yield f"{name} is cut short"
-    for name in DATA_FILES:
-        if (version := _read_version(wordnet / name)) != VERSION:
-            yield f"{name} is of WordNet {version or 'of no known version'}, not {VERSION}"
-
-
-def _ends_in_newline(path: Path) -> bool:
-    """Return whether the last line is complete, as in WordNet's files; in a copy that was cut short it rarely is."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - 1, 0))
-        return file.read(1) == b"\n"
-
-
-def _read_version(path: Path) -> str:
-    with path.open("rb") as file:
-        match = _COPYRIGHT.search(file.read(_HEADER_BYTES))
-    return match[1].decode("ascii") if match else ""
-
-
-def install(files: Path, home: Path) -> None:
-    """Copy WordNet from the folder `files` into the NLTK data folder `home`; it appears there whole or not at all.
-
-    Raise LexiconError where `home` cannot be written, or where it has a damaged WordNet already, which is not removed:
-    it may be the user's.
-    """
-    target = home / "corpora" / "wordnet"
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target.parent, prefix=".wordnet-") as scratch:
-            _rename_folder(_copy(files, Path(scratch) / "wordnet"), target)
-    except OSError as error:
-        reason = f"cannot write {target}: {error.strerror}"
-        raise LexiconError(f"{reason}; name another folder in $SENSEPROBE_WORDNET") from error
-
-
-def _copy(files: Path, folder: Path) -> Path:
-    folder.mkdir()
-    for name in COPIED:
-        shutil.copyfile(files / name, folder / name)
-    (folder / "lexnames").write_text(_lexnames_text(), encoding="ascii", newline="\n")
-    return folder
-
-
-def _lexnames_text() -> str:
-    """Return the text of ``lexnames``, which Debian leaves out: number, name, syntactic category, with tabs between."""
-    rows = ((number, name, _CATEGORIES[name.split(".")[0]]) for number, name in enumerate(_LEXICOGRAPHER_FILES))
-    return "".join(f"{number:02d}\t{name}\t{category}\n" for number, name, category in rows)
-
-
-def _rename_folder(folder: Path, target: Path) -> None:
-    """Rename into place, unless a second process was faster and has put the same files there."""
-    try:
-        folder.rename(target)
-    except OSError:
-        if reason := damage(target):
-            raise LexiconError(
-                f"{target} is in the way and no whole WordNet ({reason}): remove it and run again"
-            ) from None
-
-
-DEBIAN = Path("/usr/share/wordnet")
-PACKAGES = ("wordnet-base", "wordnet-sense-index")
-_APT_SECONDS = 300
-
-_ADVICE = (
-    "install Debian's packages (apt-get install wordnet-base wordnet-sense-index; run apt-get update first if they are "
-    "not found), or, as on macOS, download NLTK's copy (python -m nltk.downloader wordnet), and run again"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +167,79 @@ def _run(command: list[str], folder: Path) -> str:
         return ""
     lines = completed.stderr.strip().splitlines()
     return lines[-1] if lines else f"{command[0]} exited with {completed.returncode}"
+
+
+def damage(wordnet: Path, *, needed: tuple[str, ...] = FILES) -> str:
+    """Return why a folder is not a whole WordNet 3.0 with the files `needed`; empty where it is."""
+    if not wordnet.is_dir():
+        return "no such folder"
+    try:
+        return next(_find_damage(wordnet, needed), "")
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
+
+
+def _find_damage(wordnet: Path, needed: tuple[str, ...]) -> Iterator[str]:
+    if missing := [name for name in needed if not (wordnet / name).is_file()]:
+        yield f"lacks {', '.join(missing)}"
+    for name in (*DATA_FILES, *INDEX_FILES):
+        if not _ends_in_newline(wordnet / name):
+            yield f"{name} is cut short"
+    for name in DATA_FILES:
+        if (version := _read_version(wordnet / name)) != VERSION:
+            yield f"{name} is of WordNet {version or 'of no known version'}, not {VERSION}"
+
+
+def _ends_in_newline(path: Path) -> bool:
+    """Return whether the last line is complete, as in WordNet's files; in a copy that was cut short it rarely is."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 1, 0))
+        return file.read(1) == b"\n"
+
+
+def _read_version(path: Path) -> str:
+    with path.open("rb") as file:
+        match = _COPYRIGHT.search(file.read(_HEADER_BYTES))
+    return match[1].decode("ascii") if match else ""
+
+
+def install(files: Path, home: Path) -> None:
+    """Copy WordNet from the folder `files` into the NLTK data folder `home`; it appears there whole or not at all.
+
+    Raise LexiconError where `home` cannot be written, or where it has a damaged WordNet already, which is not removed:
+    it may be the user's.
+    """
+    target = home / "corpora" / "wordnet"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=target.parent, prefix=".wordnet-") as scratch:
+            _rename_folder(_copy(files, Path(scratch) / "wordnet"), target)
+    except OSError as error:
+        reason = f"cannot write {target}: {error.strerror}"
+        raise LexiconError(f"{reason}; name another folder in $SENSEPROBE_WORDNET") from error
+
+
+def _copy(files: Path, folder: Path) -> Path:
+    folder.mkdir()
+    for name in COPIED:
+        shutil.copyfile(files / name, folder / name)
+    (folder / "lexnames").write_text(_lexnames_text(), encoding="ascii", newline="\n")
+    return folder
+
+
+def _lexnames_text() -> str:
+    """Return the text of ``lexnames``, which Debian leaves out: number, name, syntactic category, with tabs between."""
+    rows = ((number, name, _CATEGORIES[name.split(".")[0]]) for number, name in enumerate(_LEXICOGRAPHER_FILES))
+    return "".join(f"{number:02d}\t{name}\t{category}\n" for number, name, category in rows)
+
+
+def _rename_folder(folder: Path, target: Path) -> None:
+    """Rename into place, unless a second process was faster and has put the same files there."""
+    try:
+        folder.rename(target)
+    except OSError:
+        if reason := damage(target):
+            raise LexiconError(
+                f"{target} is in the way and no whole WordNet ({reason}): remove it and run again"
+            ) from None

@@ -203,15 +203,15 @@ def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
     names = [only] if only else list(dict.fromkeys((*old.manifest.configs, *new.manifest.configs)))
     if only and only not in (*old.manifest.configs, *new.manifest.configs):
         raise ReleaseError(f"neither {old.manifest.name} nor {new.manifest.name} has a config {only!r}")
-    changes = [_config(name, old, new) for name in names]
+    changes = [_compare_config(name, old, new) for name in names]
     was, now = old.manifest.data, new.manifest.data
     return ReleaseDiff(
         old=old.manifest.name,
         new=new.manifest.name,
         configs=tuple(change for change in changes if next(change.reasons(), None)),
-        contrasts={} if only else _contrasts(old.manifest, new.manifest),
+        contrasts={} if only else _compare_contrasts(old.manifest, new.manifest),
         card=() if only else _unlike(*(stated_facts(data["card"]) for data in (was, now))),
-        recipe=() if only else _unlike(*(_recipe(side.manifest) for side in (old, new))),
+        recipe=() if only else _unlike(*(_recipe_files(side.manifest) for side in (old, new))),
     )
 
 
@@ -224,13 +224,12 @@ def stated_facts(card: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in card.items() if value}
 
 
-def _recipe(manifest: Manifest) -> dict[str, tuple[int, str]]:
-    """Return the files that rows are made of."""
+def _recipe_files(manifest: Manifest) -> dict[str, tuple[int, str]]:
     files = {name.partition("/"): entry for name, entry in manifest.files.items()}
     return {name: entry for (folder, _, name), entry in files.items() if folder == "recipe"}
 
 
-def _contrasts(old: Manifest, new: Manifest) -> dict[str, tuple[str, ...]]:
+def _compare_contrasts(old: Manifest, new: Manifest) -> dict[str, tuple[str, ...]]:
     was, now = ({contrast.name: contrast for contrast in manifest.contrasts} for manifest in (old, new))
     names = {
         "added": tuple(name for name in now if name not in was),
@@ -240,12 +239,12 @@ def _contrasts(old: Manifest, new: Manifest) -> dict[str, tuple[str, ...]]:
     return {key: group for key, group in names.items() if group}
 
 
-def _config(name: str, old: Side, new: Side) -> ConfigChange:
+def _compare_config(name: str, old: Side, new: Side) -> ConfigChange:
     if name not in old.manifest.configs:
-        rows, first = int(new.manifest.config(name)["rows"]), {"added": _first_of(new, name)}
+        rows, first = int(new.manifest.config(name)["rows"]), {"added": _first_ids(new, name)}
         return ConfigChange(config=name, before=None, after=rows, added=rows, first=first)
     if name not in new.manifest.configs:
-        rows, first = int(old.manifest.config(name)["rows"]), {"removed": _first_of(old, name)}
+        rows, first = int(old.manifest.config(name)["rows"]), {"removed": _first_ids(old, name)}
         return ConfigChange(config=name, before=rows, after=None, removed=rows, first=first)
     was, now = old.manifest.config(name), new.manifest.config(name)
     old_design, new_design = (asdict(side.manifest.design(name)) for side in (old, new))
@@ -257,17 +256,17 @@ def _config(name: str, old: Side, new: Side) -> ConfigChange:
         after=int(now["rows"]),
         design={key: (old_design[key], new_design[key]) for key in unlike},
         about=_unlike(*about),
-        **(_of_rows(name, old, new) if was["content"] != now["content"] else {}),
+        **(_compare_rows(name, old, new) if was["content"] != now["content"] else {}),
     )
 
 
-def _first_of(side: Side, name: str) -> tuple[str, ...]:
+def _first_ids(side: Side, name: str) -> tuple[str, ...]:
     """Return the first ids of a config; empty where it has no rows. Batches may be empty."""
     batch = next((batch for batch in side.rows(name) if batch.num_rows), None)
     return () if batch is None else tuple(batch["id"].slice(0, FIRST).to_pylist())
 
 
-def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
+def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
     """Compare the rows; return the other fields of a ConfigChange."""
     schemas = [design_schema(side.manifest.design(name)) for side in (old, new)]
     now_types = dict(zip(schemas[1].names, schemas[1].types, strict=True))
@@ -275,11 +274,11 @@ def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
     was, now = (build_table(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
     pairs = match_rows(was, now)
     slots = {"frame", *old.manifest.design(name).slots, *new.manifest.design(name).slots}
-    edited, values = _values(was, now, pairs, shared, slots)
+    edited, values = _compare_values(was, now, pairs, shared, slots)
     first = {
-        "added": _ids(now.ids, pairs.only_new),
-        "removed": _ids(was.ids, pairs.only_old),
-        "edited": _ids(now.ids, pairs.both_new[edited]),
+        "added": _take_ids(now.ids, pairs.only_new),
+        "removed": _take_ids(was.ids, pairs.only_old),
+        "edited": _take_ids(now.ids, pairs.both_new[edited]),
     }
     return {
         "added": len(pairs.only_new),
@@ -288,13 +287,13 @@ def _of_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
         "first": {key: ids for key, ids in first.items() if ids},
         "rejected": _rejected(was.ids, pairs.only_old, new.verdicts()),
         "taken_back": _rejected(now.ids, pairs.only_new, old.verdicts()),
-        "schema": _schema(*schemas),
+        "schema": _compare_schemas(*schemas),
         "moved": pairs.moved or [name for name in schemas[1].names if name in shared] != shared,
         **values,
     }
 
 
-def _values(
+def _compare_values(
     was: Table, now: Table, pairs: Pairs, shared: Sequence[str], slots: set[str]
 ) -> tuple[Mask, dict[str, Any]]:
     """Return which of the rows that both have were edited; and columns, words and labels of a ConfigChange."""
@@ -329,11 +328,11 @@ def _rejected(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tup
     return group_verdicts(verdicts[name] for name in some.filter(pc.is_in(some, value_set=rejected)).to_pylist())
 
 
-def _ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
+def _take_ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
     return tuple(ids.take(pa.array(rows[:FIRST])).to_pylist())
 
 
-def _schema(old: pa.Schema, new: pa.Schema) -> dict[str, dict[str, Any]]:
+def _compare_schemas(old: pa.Schema, new: pa.Schema) -> dict[str, dict[str, Any]]:
     was, now = ({column.name: str(column.type) for column in schema} for schema in (old, new))
     columns: dict[str, dict[str, Any]] = {
         "added": {name: now[name] for name in now if name not in was},

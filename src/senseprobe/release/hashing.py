@@ -59,7 +59,7 @@ class ContentHash:
     def update(self, batch: pa.RecordBatch) -> None:
         """Add the rows of a batch, in order; ReleaseError where its columns are not those of the schema."""
         if dict(_leaves(batch.schema)) != {path: kind for path, (kind, _) in self._columns.items()}:
-            raise ReleaseError("the rows have other columns than their design tells of")
+            raise ReleaseError("the rows have other columns than their design")
         self._rows += batch.num_rows
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
             self._add(batch.slice(start, ROWS_AT_ONCE))

@@ -93,7 +93,7 @@ def _parse(expression: str) -> set[frozenset[str]]:
     except (ExpressionError, RecursionError, IndexError):  # the last for "()"
         whole = None
     if whole is None:
-        message = f"{printable(expression[:80])!r} is no SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
+        message = f"{printable(expression[:80])!r} is not an SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
         raise ReleaseError(f"{message} (https://spdx.org/licenses)")
     return _ways(whole)
 
@@ -139,10 +139,10 @@ def combine_licences(licences: Mapping[str, str]) -> str:
 def _covering_licences(texts: Sequence[str]) -> list[str]:
     """Return the licences that could cover all of these expressions."""
     choices = islice(product(*map(alternatives, texts)), MAX_CHOICES)
-    return [licence for choice in choices if (licence := _covering(frozenset().union(*choice)))]
+    return [licence for choice in choices if (licence := _common_licence(frozenset().union(*choice)))]
 
 
-def _covering(names: frozenset[str]) -> str | None:
+def _common_licence(names: frozenset[str]) -> str | None:
     """Return the licence that meets all of these; None where none does."""
     names = frozenset(_LATER.get(name, name) if _LATER.get(name) in names else name for name in names)
     if len(names) == 1 or not names:

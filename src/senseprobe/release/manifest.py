@@ -114,7 +114,6 @@ class _Manifest(_Strict):
 
 
 def _form_error(raw: bytes) -> str | None:
-    """Return the first error in the form of a manifest's JSON; None where it has none."""
     try:
         _Manifest.model_validate_json(raw)
     except ValidationError as error:

@@ -47,42 +47,36 @@ def dump_yaml(value: Mapping[str, Value]) -> str:
     - name: "a"
       rows: 2
     """
-    return "".join(f"{line}\n" for line in _mapping(value))
+    return "".join(f"{line}\n" for line in _lines(value))
 
 
-def _quoted(text: str) -> str:
-    """Return the text in double quotes, as both YAML 1.1 and 1.2 read it."""
-    return '"' + "".join(_escaped(character) for character in text) + '"'
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isprintable() else f"\\U{ord(character):08X}"
-
-
-def _mapping(value: Mapping[str, Value]) -> Iterator[str]:
-    for key, item in value.items():
-        if isinstance(item, Mapping) and item:
-            yield f"{key}:"
-            yield from (f"  {line}" for line in _mapping(item))
-        elif isinstance(item, Sequence) and not isinstance(item, str) and item:
-            yield f"{key}:"
-            yield from _items(item)
-        else:
-            yield f"{key}: {_scalar(item)}"
-
-
-def _items(values: Sequence[Value]) -> Iterator[str]:
-    for value in values:
-        lines = [*_mapping(value)] if isinstance(value, Mapping) else [_scalar(value)]
-        yield f"- {lines[0]}"
-        yield from (f"  {line}" for line in lines[1:])
+def _lines(value: Value) -> Iterator[str]:
+    if isinstance(value, str | bool | int) or not value:
+        yield _scalar(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(item, str | bool | int) or not item:
+                yield f"{key}: {_scalar(item)}"
+            else:
+                indent = "  " if isinstance(item, Mapping) else ""
+                yield f"{key}:"
+                yield from (f"{indent}{line}" for line in _lines(item))
+    else:
+        for item in value:
+            first, *rest = _lines(item)
+            yield f"- {first}"
+            yield from (f"  {line}" for line in rest)
 
 
 def _scalar(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return _quoted(value)
+        return '"' + "".join(map(_escaped, value)) + '"'
     return str(value) if isinstance(value, int) else "{}" if isinstance(value, Mapping) else "[]"
+
+
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08X}"

@@ -186,7 +186,7 @@ def _restore(release: Release, config: str, rows: Rows | None, progress: Callabl
     try:
         next(rows(size, size) if rows else iter(()), None)  # makes nothing, however many rows a forged manifest states
     except ValueError:
-        message = f"the recipe makes fewer than the {size} rows that the manifest tells of"
+        message = f"the recipe makes fewer than the {size} rows that the manifest states"
         raise DamagedRelease([Finding(path=config, code="E408", message=message)]) from None
     with _new_folder(release.folder / config) as folder:
         if rows is not None:

@@ -157,7 +157,7 @@ def _check_files(folder: Path, form: _Form) -> None:
     if any(path.is_symlink() for path in (*there.values(), *folder.rglob("*"))):
         raise ReleaseError(f"{folder} holds links: a shard holds plain files")
     for name in sorted({*there} ^ {*form.files}):
-        raise ReleaseError(f"{folder / printable(name)}: {'is missing' if name in form.files else 'is no part of it'}")
+        raise ReleaseError(f"{folder / printable(name)}: {'is missing' if name in form.files else 'is not part of it'}")
     for name, entry in sorted(form.files.items()):
         if there[name].stat().st_size != entry.bytes or file_sha256(there[name]) != entry.sha256:
             raise ReleaseError(f"{there[name]} is not what was written: make shard {form.shard} again")

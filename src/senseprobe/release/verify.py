@@ -127,7 +127,9 @@ def content_hash_findings(manifest: Manifest, content: str) -> Iterator[Finding]
     Raises ReleaseError where these are not 12 to 64 hexadecimal digits.
     """
     if not _CITED.fullmatch(content):
-        raise ReleaseError(f"{content!r} is no content hash: expected 64 hexadecimal digits, or the first 12 or more")
+        raise ReleaseError(
+            f"{content!r} is not a content hash: expected 64 hexadecimal digits, or the first 12 or more"
+        )
     if not manifest.content.startswith(content.lower()):
         yield Finding(path=NAME, code="E405", message=f"content hash is {manifest.content}, and not {content}")
 
@@ -138,7 +140,6 @@ def is_recipe_intact(findings: Iterable[Finding]) -> bool:
 
 
 def _away_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    """Yield a finding for each config without a file."""
     for config in _configs_away(folder, manifest):
         hint = f"`senseprobe restore {manifest.name}` makes its rows again"
         yield Finding(path=config, code="E402", message="has no rows here", hint=hint)

@@ -246,7 +246,7 @@ def _pairs(a: pd.DataFrame, b: pd.DataFrame, design: Design, scale: Scale) -> It
                 design=estimand.rule_design(design),
                 group=group,
                 lowest=estimand.zero_share,
-                limit=estimand.high - estimand.low,
+                limit=float(estimand.high - estimand.low),  # a float in JSON
                 neutral=estimand.neutral_value(rows, design),
             )
 

@@ -51,7 +51,7 @@ class Unfit(Exception):
     """Why something that a plug-in declares is of no use, in a clause: it never leaves this module's catalogues."""
 
 
-def tell(message: str) -> None:
+def log_warning(message: str) -> None:
     """Say in a line what is left out; where nobody has set up logging, it goes to standard error."""
     logging.getLogger("senseprobe").warning(message)
 
@@ -85,7 +85,7 @@ def blamed(make: Callable[[str], Exception]) -> Iterator[None]:
         raise make(clause(error)) from error
 
 
-def each_blamed(make: Callable[[str], Exception], start: Callable[[], Iterable[T]]) -> Iterator[T]:
+def iterate_blamed(make: Callable[[str], Exception], start: Callable[[], Iterable[T]]) -> Iterator[T]:
     """What iterating over what `start` returns gives; whatever is raised meanwhile is `blamed`."""
     with blamed(make):
         found = iter(start())
@@ -110,7 +110,7 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-class Catalogue(MutableMapping[str, D]):
+class Registry(MutableMapping[str, D]):
     """What we declare, by id, then what plug-ins do.
 
     `group` is that of their entry points, `kind` the class of what is declared, `noun` what messages call it. `admit`
@@ -220,7 +220,7 @@ class Catalogue(MutableMapping[str, D]):
     def _say(self, message: str) -> None:
         if message not in self._told:
             self._told.add(message)
-            tell(message)
+            log_warning(message)
 
 
 def _distribution(entry: EntryPoint) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, TypeAlias
 
-from senseprobe.evaluate.plugins import Catalogue, Unfit
+from senseprobe.evaluate.plugins import Registry, Unfit
 from senseprobe.records import Design, Figure
 
 Compute: TypeAlias = Callable[[Any, Design, str, int], Iterable[Figure]]
@@ -347,7 +347,7 @@ def _mean_of(label: str, meaning: str) -> Estimand:
 ENTAILMENT = _mean_of("entailment", "the second sentence follows from the first")
 CONTRADICTION = _mean_of("contradiction", "the second sentence cannot be true where the first is")
 
-CATALOGUE = Catalogue(
+CATALOGUE = Registry(
     "senseprobe.estimands",
     Estimand,
     "estimand",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.registry import OWN, Family, admit, claiming, open_plugged
-from senseprobe.evaluate.plugins import Catalogue
+from senseprobe.evaluate.plugins import Registry
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.batching import Budget
@@ -27,7 +27,7 @@ class Model(Protocol):
         """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, ``dtype``; a Hub ``revision``."""
 
 
-FAMILIES = Catalogue("senseprobe.models", Family, "family of models", OWN, admit)
+FAMILIES = Registry("senseprobe.models", Family, "family of models", OWN, admit)
 """By id, which of ours is their ability; then those of plug-ins."""
 
 
@@ -96,7 +96,7 @@ def load(
 
     `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
     bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device; `labels` the
-    classes of a model of inference whose config does not name them (models/classifier.py). Code from a checkpoint
+    classes of a model of inference whose config does not name them (models/nli.py). Code from a checkpoint
     never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
     """
     ability = ability or ability_of(spec)

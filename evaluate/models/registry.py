@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.plugins import HERE, Unfit, blamed, each_blamed, tell
+from senseprobe.evaluate.plugins import HERE, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
@@ -42,7 +42,7 @@ class Family:
 OWN = (
     Family(id="masked", ability="masked", title="a masked language model", module="masked"),
     Family(id="causal", ability="causal", title="a causal language model", module="causal"),
-    Family(id="inference", ability="inference", title="a model of inference", module="classifier"),
+    Family(id="inference", ability="inference", title="a model of inference", module="nli"),
 )
 
 
@@ -80,7 +80,7 @@ def _claims(family: Family, spec: str, config: Mapping[str, Any]) -> bool:
             return bool(family.claims and family.claims(spec, config))
     except (Unfit, SenseprobeError) as told:  # models of other families do not need it
         named = f"the family of models {family.id} of {family.origin or HERE}"
-        tell(f"{named} is left out: asked for {spec} it fails with {told}")
+        log_warning(f"{named} is left out: asked for {spec} it fails with {told}")
         return False
 
 
@@ -145,4 +145,4 @@ def answers_of(model: "Model", answers: Iterable[A]) -> Iterator[A]:
     if "family" not in model.identity:
         return iter(answers)
     failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, fails with"
-    return each_blamed(lambda told: ModelError(f"{failed} {told}"), lambda: answers)
+    return iterate_blamed(lambda told: ModelError(f"{failed} {told}"), lambda: answers)

@@ -1,6 +1,6 @@
 """The declared catalogue of scorers: each turns a model's ability into one number per sentence, or a few."""
 
-from senseprobe.evaluate.plugins import Catalogue
+from senseprobe.evaluate.plugins import Registry
 from senseprobe.evaluate.scorers import causal, masked, nli
 from senseprobe.evaluate.scorers.base import Answers, Scorer
 from senseprobe.evaluate.scorers.registry import admit
@@ -8,7 +8,7 @@ from senseprobe.evaluate.units import Unit
 
 __all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "get"]
 
-SCORERS = Catalogue("senseprobe.scorers", Scorer, "scorer", (*masked.SCORERS, *causal.SCORERS, *nli.SCORERS), admit)
+SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", (*masked.SCORERS, *causal.SCORERS, *nli.SCORERS), admit)
 """All scorers by id: ours, then those of plug-ins."""
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.plugins import Unfit, each_blamed
+from senseprobe.evaluate.plugins import Unfit, iterate_blamed
 from senseprobe.evaluate.scorers.base import Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted
@@ -63,7 +63,7 @@ def _looked_at(scorer: Scorer) -> Score:
                 yield [_answer(scorer, asked, unit, numbers) for unit, numbers in answers]
 
         failed = f"the scorer {scorer.id}, a plug-in, fails with"
-        yield from each_blamed(lambda told: SenseprobeError(f"{failed} {told}"), answer)
+        yield from iterate_blamed(lambda told: SenseprobeError(f"{failed} {told}"), answer)
 
     return score
 

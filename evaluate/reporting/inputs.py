@@ -18,9 +18,9 @@ from senseprobe.evaluate import control
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.estimands.kernel_rows import OF_LABELS
 from senseprobe.evaluate.estimands.plugin_figures import besides
+from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.run import figures_of, levels_of
-from senseprobe.evaluate.score_tables import kind_of, read_scores
+from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import listed
 from senseprobe.records import Figure
@@ -63,7 +63,7 @@ class Evidence:
     @property
     def kind(self) -> str:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
-        return kind_of(self.result)
+        return self.result.kind
 
 
 def gather(paths: Sequence[Path], release: str | None = None) -> list[Evidence]:
@@ -137,7 +137,7 @@ def _evidence(
         told.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     tables = {} if release is None or rows is None else _joined(release, rows)
     found = [each for each in controls if control.same_model(each, result)]
-    kept = {each.signature: each for each in (*found, *control.beside(path.resolve().parent, result))}
+    kept = {each.signature: each for each in (*found, *control.find_controls(path.resolve().parent, result))}
     result, renewed = _renewed(result, release, tables)
     told += renewed
     evidence = Evidence(result=result, rows=rows, release=release, tables=tables, missing=tuple(told))

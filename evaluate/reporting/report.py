@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate import coarse, unscored
+from senseprobe.evaluate import caveats
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting.document import Account, Cell, Section, Table
 from senseprobe.evaluate.reporting.figure_tables import Line, by_bias, by_sense, contrasts, lines_of, overview
@@ -89,7 +89,7 @@ def _measured(evidence: Sequence[Evidence], card: Mapping[str, Any]) -> Section:
         for each in evidence
         if each.result.limit is not None
     ]
-    for say in (coarse.told, unscored.told):
+    for say in (caveats.flipped_text, caveats.unscored_text):
         told += [f"{each.label}: {clause}." for each in evidence if (clause := say(each.result))]
     told += [_planted(each) for each in evidence if "planted" in each.result.model]
     missing: dict[str, list[str]] = {}

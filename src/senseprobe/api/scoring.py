@@ -14,9 +14,9 @@ from senseprobe.api.releases import verified
 from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
+    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.run import Job
 
 
 Progress = Callable[[int], None]
@@ -56,14 +56,13 @@ def score(
     where no config has rows for it.
     """
     job = _job(release, seed, limit, estimands)
-    from senseprobe.evaluate import scoring
+    from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.control import RELEASE, ROWS
+    from senseprobe.evaluate.models import ModelSource
 
-    opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
-    controlled_by = partial(_job, RELEASE, seed, ROWS) if control else None
-    return scoring.score(
-        job, opening, scorers, out=out, stored=stored, say=say, progress=progress, controlled_by=controlled_by
-    )
+    source = ModelSource(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
+    options = pipeline.RunOptions(out, stored, say, progress)
+    return pipeline.score(job, source, scorers, options, partial(_job, RELEASE, seed, ROWS) if control else None)
 
 
 def replay(
@@ -81,16 +80,16 @@ def replay(
     `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
+    from senseprobe.evaluate import replay as replays
     from senseprobe.evaluate.estimands.plugin_figures import besides
-    from senseprobe.evaluate.replay import again, opening_of
     from senseprobe.evaluate.result import read_result
 
     first = read_result(result)
-    opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
+    source = replays.source_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
     name, config = release or str(first.release["name"]), first.release["config"]
     estimands = besides(figure.estimand for figure in first.figures)
     job = _job(f"{name}:{config}" if config else name, first.seed, first.limit, estimands)
-    return again(job, opening, first, result, progress)
+    return replays.replay(job, source, first, result, progress)
 
 
 def plant(
@@ -110,13 +109,13 @@ def plant(
     if folder.is_dir() and any(folder.iterdir()):
         raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
     job = _job(release, seed, None)
-    from senseprobe.evaluate import planted, scoring
+    from senseprobe.evaluate import pipeline, planted
 
-    scoring.check_out(job, str(folder), out)
-    return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
+    pipeline.check_out(job, str(folder), out)
+    return pipeline.write(planted.result(job, folder, share=share, progress=progress), out)
 
 
-def _job(release: str, seed: int, limit: int | None, estimands: Sequence[str] = ()) -> Job:
+def _job(release: str, seed: int, limit: int | None, estimands: Sequence[str] = ()) -> ScoringJob:
     """What is to be scored, after verification, where the libraries that score are installed.
 
     All of this is told before a model is loaded, let alone run.
@@ -129,7 +128,7 @@ def _job(release: str, seed: int, limit: int | None, estimands: Sequence[str] = 
     libraries = ("torch", "transformers")
     if missing := [module for module in libraries if find_spec(module) is None]:
         raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
-    from senseprobe.evaluate.run import Job
+    from senseprobe.evaluate.pipeline import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
-    return Job(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))
+    return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))

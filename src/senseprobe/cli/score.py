@@ -215,7 +215,7 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
     if as_json:
         print_json([result.as_dict() for result in results])
         return
-    from senseprobe.evaluate import coarse, unscored
+    from senseprobe.evaluate.caveats import flipped_text, unscored_text
     from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.result import folder_of
 
@@ -242,7 +242,7 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
         if result.limit is not None:
             print_line(f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide")
         print_line(result.signature)
-        for clause in filter(None, (unscored.told(result), coarse.told(result), *_fitness(result, results))):
+        for clause in filter(None, (unscored_text(result), flipped_text(result), *_fitness(result, results))):
             print_line(clause)
         if grouped := sum(figure.group is not None for figure in result.figures):
             single = counted(grouped, "figure")
@@ -256,13 +256,13 @@ def _fitness(result: "Result", results: "list[Result]") -> Iterator[str]:
 
     The scorer that first tokens are to be read beside is named where none of the `results` is of it.
     """
-    from senseprobe.evaluate.fitness import told
+    from senseprobe.evaluate.fitness import fitness_lines
     from senseprobe.evaluate.scorers import counterpart
 
     if "family" in result.model and not result.fitness:
         yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
     other = counterpart(result.scorer)
-    yield from told(result.fitness, "" if other in {each.scorer for each in results} else other)
+    yield from fitness_lines(result.fitness, "" if other in {each.scorer for each in results} else other)
 
 
 def export(

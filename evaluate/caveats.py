@@ -22,7 +22,7 @@ FIRST = 3
 COARSE_FORMATS = ("bfloat16", "float16")
 
 ROWS = 200
-"""That are scored in float32, too, drawn as `--limit` draws them: a share of 5 % is then known to some three points."""
+"""Rows that are scored in float32, too, drawn like those of `--limit`: a share of 5 % is exact to some three points."""
 
 
 def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str, dict[str, Any]]:

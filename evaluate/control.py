@@ -1,7 +1,7 @@
 """The control of inference: pairs of the same words, of which the one follows from the other or contradicts it.
 
 A model that answers neutral to everything looks perfect on probes, where nothing follows. On the control it is right on
-none, so figures of probes are read beside its accuracy there.
+none, so figures of probes are shown next to its accuracy there.
 """
 
 from math import inf
@@ -15,7 +15,7 @@ DATASET = "nli-control"
 RELEASE = "nli-control@1.0.1"
 
 ROWS = 2_000
-"""That are drawn of it where nobody scored it whole: the accuracy is then known to some three points."""
+"""Rows that are drawn where the control was not scored whole: the accuracy is then exact to some three points."""
 
 MAX_FILES = 24
 _SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
@@ -47,7 +47,7 @@ def find_controls(folder: Path, result: Result) -> list[Result]:
         try:
             results.append(read_result(file))
         except ResultError:
-            continue  # what nobody asked for need not be right
+            continue  # a file that was not requested may be damaged
     controls = [control for control in results if is_control(control) and same_model(control, result)]
     most = max(map(_sample_size, controls), default=0)
     return [control for control in controls if _sample_size(control) == most]

@@ -27,7 +27,7 @@ def figures_of(
 ) -> tuple[Figure, ...]:
     """Return every figure of every config, then the sense contrasts whose two sides are there.
 
-    `scored` holds rows of the release with scores, by config; `estimands` are asked for besides those of the designs,
+    `scored` holds rows of the release with scores, by config; `estimands` are added to those of the designs,
     for configs that have rows of their kind. Where the rows were `drawn`, figures say what a sample can (`of_sample`).
     """
     results: list[Figure] = []
@@ -44,7 +44,7 @@ def figures_of(
 
 
 def _design(release: Release, config: str, estimands: Sequence[str]) -> Design:
-    """Return the design of a config, with the estimands that are asked for besides and are over rows of its kind."""
+    """Return the design of a config, with those of the further estimands that are over rows of its kind."""
     design = release.design(config)
     more = [name for name in estimands if CATALOGUE[name].kind == design.kind]
     return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *more])))

@@ -27,7 +27,7 @@ Flags = NDArray[np.bool_]
 MOST_UNKNOWN = 0.2
 """Share of a config's rows with unknown tokens above which it gets no headline."""
 
-# So many rows are cut into tokens at once: enough to be quick, few enough to be held in memory.
+# So many rows are tokenized at once: enough to be quick, few enough for memory.
 _WINDOW = 65_536
 
 
@@ -37,7 +37,7 @@ class FirstToken:
 
     - `rows`: how many. Before the first token stands what the scorer puts there, and nothing else.
     - `before`: that start token (or tokens), as the vocabulary spells it; empty where the scorer puts none, and the
-      probability of the first token is no part of its number.
+      probability of the first token is not part of its number.
     - `preference`: ``preference-half`` over these rows, -50 to 50 points; None where none is labelled and scored.
     """
 
@@ -50,7 +50,7 @@ class FirstToken:
 class Fitness:
     """What the tokenizer of a model makes of the rows of a config. Of inference only `rows` and `unknown` are counted.
 
-    - `rows`: how many were asked for, those without a number among them.
+    - `rows`: how many were to be scored, those without a number among them.
     - `unknown`: rows of which a sentence holds the token for what the tokenizer does not know, such as [UNK].
     - `same_tokens`: pairs whose two sentences are the same tokens, so that the words that differ are, too.
     - `unequal_counts`: pairs whose two sentences have unequal numbers of tokens.
@@ -179,7 +179,7 @@ def unreadable_configs(configs: Mapping[str, Fitness]) -> dict[str, str]:
 def fitness_lines(configs: Mapping[str, Fitness], other: str = "") -> Iterator[str]:
     """Yield a line for each config of which there is something to say; nothing where all rows are read as they are.
 
-    `other` is the scorer that first tokens are to be read beside, with a start token or without; empty: none is.
+    `other` is the scorer to compare first tokens with, with a start token or without; empty: none is suggested.
     """
     for config, fitness in configs.items():
         if text := "; ".join(clauses(fitness)):

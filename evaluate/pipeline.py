@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.models import Model
 
 Progress = Callable[[int, int], None]
-"""Hears how many units have an answer, of how many; those that were stored are the first that it hears of."""
+"""Called with how many units have an answer, of how many: first with those that were stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ScoringJob:
         )
 
     def check_estimands(self) -> None:
-        """Raise SenseprobeError where a requested estimand is no plug-in's and no variant, or not for these rows."""
+        """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
         kinds = self.kinds
         check_asked(self.estimands, kinds.values(), chain(*(self.release.design(name).estimands for name in kinds)))
 
@@ -175,7 +175,7 @@ def _run_scorers(
     options: RunOptions,
     control: Callable[[], ScoringJob] | None,
 ) -> list[RunResult]:
-    """Return a result for each scorer, and what probes are read beside; the model is released on return."""
+    """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
     model = open_model(source, scorers[0].ability)
     runs: list[RunResult] = []
     for scorer in scorers:

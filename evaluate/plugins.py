@@ -33,7 +33,7 @@ class Declared(Protocol):
 
     @property
     def origin(self) -> str:
-        """The distribution that brings it."""
+        """The distribution that declares it."""
 
 
 D = TypeVar("D", bound=Declared)
@@ -93,7 +93,7 @@ def iterate_blamed(make: Callable[[str], Exception], start: Callable[[], Iterabl
 
 
 def versions(declared: Iterable[Declared | None]) -> dict[str, str]:
-    """Return the versions of the distributions that bring what is `declared`, of plug-ins only."""
+    """Return the versions of the distributions of what is `declared`, of plug-ins only."""
     origins = (record.origin for record in declared if record is not None)
     return {origin: _version(origin) for origin in origins if origin}
 

@@ -32,7 +32,7 @@ class Replay:
     """What came of it: `result` is the new one, None where the model is another; nothing in `differences`: the same.
 
     - `redefined`: what is computed by another definition now than then, which makes no result wrong.
-    - `rows`: how many rows were compared, None where the first result has no table beside it.
+    - `rows`: how many rows were compared, None where the first result has no table.
     - `largest`: the largest difference between two scores of a unit.
     """
 
@@ -62,9 +62,9 @@ def source_of(
 
 
 def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, progress: Progress | None) -> Replay:
-    """Compute the result in the file `path` once more, without a store; the table beside it is compared, if any.
+    """Compute the result in the file `path` once more, without a store, and compare it, with its table if it has one.
 
-    A model whose weights, config or tokenizer are others is not asked. ResultError where the release holds other rows.
+    A model with other weights, config or tokenizer is not run. ResultError where the release holds other rows.
     """
     _refuse_other_release(first, job.release.manifest.name, job.release.manifest.content)
     rows, ability = read_scores(path, first), get(first.scorer).ability

@@ -1,4 +1,4 @@
-"""The table of scores that lies beside a result, read with bounds: a small file can unfold into more than fits."""
+"""The table of scores of a result, read with bounds: a small file can unfold into more than fits into memory."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from senseprobe.release.parquet import bounded_parquet, memory_cap
 
 MAX_ROWS = 2**24
 MAX_PART_BYTES = 2**29
-"""That a part of the table may take while it is read."""
+"""Bytes that a part of the table may take while it is read."""
 
 MAX_TABLE_BYTES = 2**31
 """Two million rows have 200 MB."""
@@ -92,7 +92,7 @@ def _batches(file: pq.ParquetFile, path: Path) -> Iterator[pa.RecordBatch]:
             batch = next(parts, None)
         if batch is None:
             return
-        batch.validate(full=True)  # a column of text may hold what is no UTF-8
+        batch.validate(full=True)  # a column of text may hold invalid UTF-8
         size += batch.nbytes
         if size > MAX_TABLE_BYTES:
             raise ResultError(f"{path} holds more than {MAX_TABLE_BYTES >> 20} MiB")

@@ -86,8 +86,8 @@ class UnitTable:
     """The distinct units of tables of one kind, and their numbers: NaN where there is none (yet).
 
     `reads` says what of a row makes its units, `columns` names the numbers of a unit; `unrelated` holds the names of
-    tables whose third sentence is scored, too. A unit is ``in`` the table if it has an answer, so that the table tells
-    a scorer what is done.
+    tables whose third sentence is scored, too. A unit is ``in`` the table if it has an answer, so that a scorer can
+    skip it.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class UnitTable:
         self._tables, self._columns = tables, tuple(columns)
         self._roles = {name: {**ROLES[kind], **(UNRELATED if name in unrelated else {})} for name in tables}
         self._index: dict[Unit, int] = {}
-        texts: dict[str, str] = {}  # a premise of two million pairs is held once, not once for each pair
+        texts: dict[str, str] = {}  # a premise of two million pairs is in memory once, not once for each pair
         self._rows: dict[tuple[str, str], NDArray[np.intp]] = {}  # the unit of each row, by table and role
         for name, table in tables.items():
             for role, counterpart in self._roles[name].items():

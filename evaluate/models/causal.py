@@ -161,7 +161,7 @@ def load(
     allow_pickle: bool = False,
     batch_tokens: int | None = None,
 ) -> CausalLM:
-    """Load the causal language model in the folder, or under the Hub name, `spec`; for the rest see `masked.load`.
+    """Load the causal language model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
 
     Raises ModelError, also where the model reads a text from both sides or translates one text into another.
     """

@@ -29,10 +29,10 @@ _REFUSALS = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, N
 
 
 class Reader:
-    """Runs a causal language model on what is asked of it; logits are made at no other position.
+    """Runs a causal language model on queries; logits are computed at no other position.
 
-    `longest` is the longest input that it takes. What is returned are natural log-probabilities of all tokens that are
-    asked for, one `Query` after the other, in one array.
+    `longest` is the longest input that it takes. Its answers are natural log-probabilities of all tokens that are
+    requested, one `Query` after the other, in one array.
     """
 
     def __init__(self, name: str, model: Pretrained, *, longest: int) -> None:

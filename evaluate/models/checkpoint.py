@@ -174,7 +174,7 @@ def vocabulary(model: Pretrained) -> int:
 def _make_deterministic(tokenizer: Pretrained) -> None:
     """Have a text read in one way each time: BPE leaves out merges at random where a file says so, as in training.
 
-    No other kind of tokenizer has a chance in its files: unigram models can sample, but that is not kept.
+    No other kind of tokenizer has randomness in its files: unigram models can sample, but that is not saved.
     """
     kind = tokenizer.backend_tokenizer.model
     if getattr(kind, "dropout", None) is not None:

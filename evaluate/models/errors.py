@@ -41,7 +41,7 @@ _CLAUSES = (
     ("model.safetensors", "it has no safetensors weights; allow_pickle reads others, if you trust where they are from"),
     ("backend tokenizer", "it has no tokenizer that can be read"),
 )
-# Errors that files made by nobody's program end in; their messages are about code.
+# Errors that made-up files end in; their messages are about code.
 _WORDLESS = (LookupError, AttributeError, TypeError, ArithmeticError, AssertionError, NotImplementedError)
 
 

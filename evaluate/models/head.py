@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 
-# Logits beyond are no scores but marks (the lowest number there is, for a token that cannot be), and no measure.
+# Logits beyond are marks (the lowest number, for a token that cannot be), not scores, and say nothing of the scale.
 _MARK = 1e4
 
 

@@ -18,7 +18,7 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
     """Name what scores depend on: sha256 of the weights, of the config and of the tokenizer, and the number format.
 
     The weights are hashed as tensors in order of name, so that the file format and the sharding do not matter. What
-    came from the Hub has also a ``revision``: the commit, whatever branch or tag was asked for.
+    came from the Hub has also a ``revision``: the commit, whatever branch or tag was requested.
     """
     config = {key: value for key, value in model.config.to_dict().items() if key not in _CIRCUMSTANCES}
     commit = getattr(model.config, "_commit_hash", None)

@@ -97,7 +97,7 @@ _LOGITS = 2**28
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One row of input, with what is asked of it: log P(`targets`[k] at `positions`[k] | `ids`)."""
+    """One row of input, with what is requested of it: log P(`targets`[k] at `positions`[k] | `ids`)."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...] | None
@@ -260,11 +260,9 @@ def load(
     allow_pickle: bool = False,
     batch_tokens: int | None = None,
 ) -> MaskedLM:
-    """Load the masked language model in the folder, or under the Hub name, `spec`.
+    """Load the masked language model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
 
-    `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
-    bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device. Code from a
-    checkpoint never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
+    Raises ModelError, also where the model reads from left to right or has no mask token.
     """
     target, number_format = device_of(device), dtype_of(dtype)
     model, tokenizer = open_checkpoint(AutoModelForMaskedLM, spec, dtype=number_format, allow_pickle=allow_pickle)

@@ -157,13 +157,10 @@ def load(
     batch_tokens: int | None = None,
     labels: str | None = None,
 ) -> Classifier:
-    """Load the model of inference in the folder, or under the Hub name, `spec`.
+    """Load the model of inference in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
 
-    Its three classes are found by the names in its config. `labels` states them, in the model's order, where the
-    config has none: ``"contradiction,entailment,neutral"``; it is part of the model's identity. `device` is ``auto``
-    (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64, bfloat16 or float16;
-    `batch_tokens` the tokens of a forward pass, None for what suits the device. Code from a checkpoint never runs;
-    only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
+    Its three classes are identified by the names in its config. `labels` states them, in the model's order, where the
+    config has none: ``"contradiction,entailment,neutral"``; it is part of the model's identity. Raises ModelError.
     """
     target, number_format = device_of(device), dtype_of(dtype)
     model, tokenizer = open_checkpoint(

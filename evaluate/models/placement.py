@@ -110,7 +110,7 @@ def _pack_layers(model: torch.nn.Module) -> list[tuple[torch.nn.Module, str]]:
         layer = getattr(parent, name)
         try:
             packed = done.get(id(layer)) or _Packed(layer)
-        except _REFUSALS:  # oneDNN takes no such shape, or there is no room for it
+        except _REFUSALS:  # oneDNN takes no such shape, or memory does not suffice
             continue
         done[id(layer)] = packed  # which keeps the layer, and with it the number, from being another's
         setattr(parent, name, packed)

@@ -110,7 +110,7 @@ def _cut(tokens: Numbers, inner: Numbers, limit: int) -> Iterator[tuple[int, int
     total = np.cumsum(inner - shared)
     start = 0
     while start < len(tokens):
-        # The first sequence of a row brings all its nodes, each other one those that it does not share.
+        # The first sequence of a row adds all its nodes, each later one those that it does not share.
         room = limit - inner[start]
         end = max(start + 1, int(np.searchsorted(total, total[start] + room, side="right")))
         yield start, end

@@ -18,7 +18,7 @@ Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Ans
 Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 
 KINDS: Mapping[str, str] = {"masked": "contrast", "causal": "contrast", "inference": "inference"}
-"""The kind of rows that scorers of an ability take; of one that a plug-in brings, ``contrast``."""
+"""The kind of rows that scorers of an ability take; for the abilities of plug-ins, ``contrast``."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("score",),
@@ -29,7 +29,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 NO_REASON = "no reason given"
 """Of a unit without a number: a plug-in need not give any."""
 
-# So many texts are looked at together: enough to find others of the same length, few enough to be held in memory.
+# So many units are planned together: enough to find others of the same length, few enough for memory.
 _WINDOW = 65_536
 
 
@@ -45,14 +45,14 @@ class Scorer:
     - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
     - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
     - `origin`: the distribution of the plug-in that brings it; empty for ours.
-    - `basis`, `parts`: what several scorers are made of, so that it is computed and kept once: its name, and those of
-      its numbers, with which `score` then answers; `made` makes of them the number. None of these: numbers are kept.
+    - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
+      of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
     - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
       unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
-    - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: nobody says.
+    - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: no reasons.
     """
 
     id: str
@@ -99,7 +99,7 @@ class Scorer:
         return np.array([values[unit] for unit in order], dtype=np.float64).reshape(len(order), len(self.columns))
 
     def reasons(self, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noqa: ANN401 - of any family
-        """Yield why each of some unscored units has no number; of a plug-in's scorer or model nobody says."""
+        """Yield the reason of each unscored unit; a plug-in's scorer or model gives none."""
         if self.why is None or "family" in model.identity:
             yield from repeat(NO_REASON, len(units))
             return

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Scorer, answered
 from senseprobe.evaluate.units import NOT_FINITE, Unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
@@ -13,8 +13,7 @@ if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.pair_encoding import Pair
 
 
-_COLUMNS = ("entailment", "neutral", "contradiction")
-_UNSCORED = (math.nan,) * len(_COLUMNS)
+_UNSCORED = (math.nan,) * len(COLUMNS["inference"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ SCORERS = (
         title="probabilities of inference",
         ability="inference",
         reads=("text", "beside"),
-        columns=_COLUMNS,
+        columns=COLUMNS["inference"],
         measure="probability",
         range=(0.0, 1.0),
         direction="higher: the model holds the label for more probable",

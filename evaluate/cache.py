@@ -47,7 +47,7 @@ def default_folder() -> Path:
 
 
 class _Rejected(Exception):
-    """What a file holds is not what this store wrote."""
+    """Raised where a file is not as this store wrote it."""
 
 
 class Store:

@@ -76,7 +76,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written into `folder`: `tasks`, and `name`, which runs them all; `skipped` configs, each with why."""
+    """The `tasks` written into `folder`, `name`, which runs them all, and `skipped` configs, each with the reason."""
 
     folder: Path
     name: str

@@ -42,7 +42,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ScoringJob:
-    """What is to be scored: the rows of a verified release, or of one `config` of it.
+    """The rows to be scored: those of a verified release, or of one `config` of it.
 
     - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
     - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
@@ -85,7 +85,7 @@ class ScoringJob:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Where results are written (`out`), whether numbers are `stored`, and who hears of warnings and of progress."""
+    """The folder of results (`out`), whether numbers are `stored`, and callbacks for warnings and progress."""
 
     out: Path | None
     stored: bool

@@ -42,7 +42,7 @@ Entries: TypeAlias = dict[str, list[EntryPoint]]
 
 
 class Unfit(Exception):
-    """Why something that a plug-in declares cannot be used, in a clause: it never leaves the registries."""
+    """Raised, with the reason in a clause, where what a plug-in declares cannot be used; registries catch it."""
 
 
 def log_warning(message: str) -> None:
@@ -106,7 +106,7 @@ def _version(name: str) -> str:
 
 
 class Registry(MutableMapping[str, D]):
-    """What we declare, by id, then what plug-ins do.
+    """Our declarations by id, then those of plug-ins.
 
     `group` is that of their entry points, `kind` the class of what is declared, `noun` what messages call it. `admit`
     makes of a plug-in's declaration what is used, or raises `Unfit`. Setting an item adds one for this process.

@@ -29,7 +29,7 @@ _NUMBERS = ("value", "low", "high", "p", "p_holm", "neutral")
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What came of it: `result` is the new one, None where the model is another; nothing in `differences`: the same.
+    """The outcome: `result` is the new one, None where the model is another; no `differences`: the results agree.
 
     - `redefined`: what is computed by another definition now than then, which makes no result wrong.
     - `rows`: how many rows were compared, None where the first result has no table.

@@ -43,7 +43,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9.
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """What one scorer gave for one model on one release.
+    """The figures of one scorer for one model on one release.
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of a planted truth

@@ -33,7 +33,7 @@ NO_SPAN = (-1, -1)
 
 
 class Unit(NamedTuple):
-    """What a scorer takes a number of; equal units have equal numbers, so each is computed once.
+    """The input of which a scorer computes numbers; equal units have equal numbers, so each is computed once.
 
     - `text`: the sentence; for inference the premise.
     - `beside`: the other sentence of the pair, or the hypothesis; empty where the scorer does not read it.

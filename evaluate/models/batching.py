@@ -9,7 +9,7 @@ from senseprobe.errors import ModelError
 
 
 class Sized(Protocol):
-    """What goes through a model: so many `rows` of input, each of so many tokens."""
+    """Input of a model: so many `rows`, each of so many tokens."""
 
     @property
     def length(self) -> int:

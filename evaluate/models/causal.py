@@ -34,7 +34,7 @@ class Tokens(NamedTuple):
 
 
 class Sequenced(Sized, Protocol):
-    """What goes through a model, and what it shares with others."""
+    """Input of a model whose ids say what it shares with others."""
 
     @property
     def ids(self) -> Ids:

@@ -37,7 +37,7 @@ _SPARE_PARTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What the files of a model's weights hold: `tensors`, or a bound on how many, and `bytes`."""
+    """The size of a model's weights in files: `tensors`, or a bound on how many, and `bytes`."""
 
     tensors: int
     bytes: int

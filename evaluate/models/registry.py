@@ -1,7 +1,7 @@
 """The families of models: which there are, to which a model belongs, and how a model is loaded.
 
-Models of our families are told apart by the architecture in their config.json. A plug-in's family says itself which
-models it claims, and a model that it opens is checked before it is used.
+The architecture in config.json decides which of our families a model is of. A plug-in's family says which models it
+claims, and a model that it opens is checked before it is used.
 """
 
 import json
@@ -25,7 +25,7 @@ RESERVED_PARTS = {"name", "planted"}
 
 
 class Model(Protocol):
-    """What all models have in common; the rest is between a family and the scorers that ask for its ability."""
+    """The common part of all models; the rest is between a family and the scorers that ask for its ability."""
 
     name: str
     ability: str
@@ -38,7 +38,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """Where a model is loaded from, and how.
+    """The place that a model is loaded from, and options of loading.
 
     - `name`: a folder, or a name on the Hub; `revision`: a branch, tag or commit of the Hub.
     - `labels`: the classes of a model of inference that has no names for them.

@@ -108,7 +108,7 @@ class Scorer:
 
 
 class Work(Protocol):
-    """What a unit asks of a model."""
+    """The forward passes that a unit needs of a model."""
 
     @property
     def unit(self) -> Unit:

@@ -267,7 +267,8 @@ def test_nothing_is_told_where_all_is_read_as_it_is() -> None:
     """A tie that no tokens explain is a figure's to tell, and other first tokens that are none need no other scorer."""
     nothing = Fitness(rows=3, unknown=0, same_tokens=0, unequal_counts=0, ties=2, explained=0)
     assert [*fitness.fitness_lines({"a": nothing}, "")] == []
-    assert [*fitness.fitness_lines({"a": replace(nothing, first_token=FirstToken(rows=0, before="<s>"))}, "ll-no-start")] == []
+    other = replace(nothing, first_token=FirstToken(rows=0, before="<s>"))
+    assert [*fitness.fitness_lines({"a": other}, "ll-no-start")] == []
 
 
 @pytest.mark.parametrize(

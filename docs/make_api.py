@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+import types
 import typing
 from collections.abc import Iterator
 
@@ -11,9 +12,9 @@ import senseprobe
 HEAD = """\
 # The Python API
 
-Whatever a command does is a function. These are all public names of `senseprobe`; each is loaded when it is first used, so
-that `import senseprobe` is light. This page is made by `python docs/make_api.py` from signatures and docstrings; the tests
-run its examples.
+Whatever a command does is a function. These are all public names of `senseprobe`; each is loaded when it is first
+used, so that `import senseprobe` is light. This page is made by `python docs/make_api.py` from signatures and
+docstrings; the tests run its examples.
 
 ```python
 import senseprobe
@@ -61,14 +62,20 @@ def _entry(name: str, thing: object) -> Iterator[str]:
     yield f"### {name}\n"
     if inspect.ismodule(thing):
         yield _text(thing.__doc__)
-        for each in thing.__all__:
-            yield from _function(f"{name}.{each}", getattr(thing, each), "####")
+        for function in _functions(thing):
+            yield from _function(f"{name}.{function.__name__}", function, "####")
     elif inspect.isclass(thing):
         yield _text(thing.__doc__)
         if not issubclass(thing, Exception):
             yield from _members(thing)
     else:
         yield from _function("", thing, "")
+
+
+def _functions(module: types.ModuleType) -> list[types.FunctionType]:
+    """Return the public functions that a module defines."""
+    functions = [thing for name, thing in vars(module).items() if inspect.isfunction(thing) and name[0] != "_"]
+    return [function for function in functions if function.__module__ == module.__name__]
 
 
 def _members(kind: type) -> Iterator[str]:

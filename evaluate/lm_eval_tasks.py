@@ -1,4 +1,4 @@
-"""A release as tasks of EleutherAI's lm-evaluation-harness, which then gives the `preference` that `ll` has.
+"""A release as tasks of EleutherAI's lm-evaluation-harness, which then gives the `preference` of the scorer `ll`.
 
 A pair is a question with two choices, its two sentences, after an empty context. lm-eval takes the choice of the higher
 log-likelihood, and the first of two that are alike; `anti` stands first, so that its accuracy is the share of pairs
@@ -76,7 +76,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written into `folder`: `tasks`, and `name`, which runs them all; `skipped` configs, each with why."""
+    """The `tasks` written into `folder`, `name`, which runs them all, and `skipped` configs, each with the reason."""
 
     folder: Path
     name: str
@@ -84,7 +84,7 @@ class Exported:
     skipped: Mapping[str, str]
 
     def as_dict(self) -> dict[str, Any]:
-        """With the stable keys of ``--json``."""
+        """Return the stable keys of ``--json``."""
         tasks = [
             {"task": task.name, "config": task.config, "rows": task.rows, "left_out": dict(task.left_out)}
             for task in self.tasks
@@ -104,7 +104,7 @@ def export(release: Release, config: str | None, folder: Path) -> Exported:
         raise SenseprobeError(f"{release.manifest.name} has no pairs that lm-eval could score ({reasons})")
     try:
         with whole_folder(folder) as partial:
-            tasks = tuple(_write_task(partial, release, name, found) for name, found in pairs.items())
+            tasks = tuple(_write_task(partial, release, name, kernel) for name, kernel in pairs.items())
             name = _write_frame(partial, release, tasks)
     except OSError as error:
         if isinstance(error, FileExistsError) and folder.exists():
@@ -115,7 +115,7 @@ def export(release: Release, config: str | None, folder: Path) -> Exported:
 
 def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows], dict[str, str]]:
     """Return the rows that `preference` is about, by config, and the reason of each config that has none."""
-    found, skipped = {}, {}
+    pairs, skipped = {}, {}
     for name in configs:
         design = release.design(name)
         if design.kind != "contrast":
@@ -124,14 +124,14 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows],
         # Any two numbers will do for scores: which rows are left out does not depend on them.
         kernel = preference_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
         if len(kernel.table):
-            found[name] = kernel
+            pairs[name] = kernel
         else:
             skipped[name] = "no labelled pair"
-    return found, skipped
+    return pairs, skipped
 
 
 def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) -> Task:
-    """The rows, in a file that has its hash in its name, so that no other file is taken for it; and the task."""
+    """Write the rows, in a file with its hash in its name so that no other file is taken for it, and the task."""
     name = f"{_name(release)}_{config}"
     data = "".join(f"{line}\n" for line in _lines(release, pairs.table)).encode()
     digest = hashlib.sha256(data).hexdigest()
@@ -166,9 +166,9 @@ def _lines(release: Release, rows: "pd.DataFrame") -> Iterator[str]:
 
 
 def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str:
-    """What is said of all tasks, and the group of them where there are several; the name that runs them all.
+    """Write the README and, of several tasks, their group, which has no figure: senses are compared, not averaged.
 
-    A group has no figure of its own: senses are compared, not averaged.
+    Return the name that runs all tasks.
     """
     name = _name(release) if len(tasks) > 1 else tasks[0].name
     if len(tasks) > 1:
@@ -181,8 +181,8 @@ def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str
         _write(folder / "_group.yaml", dump_yaml(group))  # no config has a name that begins so
     manifest = release.manifest
     licence = printable(str(manifest.data["card"].get("license") or "not named"))
-    told = {"name": manifest.name, "content": manifest.content, "licence": licence, "canary": _canary(release)}
-    _write(folder / "README.md", _README.format(**told, task=name))
+    facts = {"name": manifest.name, "content": manifest.content, "licence": licence, "canary": _canary(release)}
+    _write(folder / "README.md", _README.format(**facts, task=name))
     return name
 
 

@@ -1,9 +1,9 @@
 """A small model with a known preference: a BERT trained for under a minute on sentences some of which are frequent.
 
-It is a model of no language. It shows what a scorer measures, beside the truth that was planted.
+It is a model of no language. It shows what a scorer measures next to the truth that was planted.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -20,36 +20,55 @@ from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
+from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of, units_of_rows
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.run import Job
-from senseprobe.evaluate.unit_table import Asked
+from senseprobe.evaluate.scorers import Answers, Scorer
 from senseprobe.evaluate.units import Unit
 
 Ids: TypeAlias = NDArray[np.int64]
 
 EPOCHS = 30
-# Copies in the corpus: of a stereotype that is planted, of one that is not, and of what both are held against.
+# Copies in the corpus: of a stereotype that is planted, of one that is not, and of what both are compared with.
 _HIGH, _LOW, _MIDDLE = 8, 1, 3
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _MASK = 4
 _BATCH = 64
 _RATE = 1.5e-3
 _WARM_UP = 0.1  # of all steps
-_NOT_ASKED = -100  # the label of a position that is not to be predicted
+_NOT_PREDICTED = -100  # the label of a position that is not to be predicted
 
 
-def result(job: Job, folder: Path, *, share: float, progress: Callable[[int], None] | None = None) -> Result:
+def _never_asked(_model: object, _units: Iterable[Unit], _done: Container[Unit]) -> Iterator[Answers]:
+    raise ModelError("a planted truth is not asked of a model")
+
+
+TRUTH = Scorer(
+    id="planted",
+    title="planted truth",
+    ability="masked",
+    measure="nats",
+    range=(0.0, float(np.log(_HIGH))),
+    direction="higher: the model saw the sentence more often",
+    paper="none",
+    equation="log(copies)",
+    description="The logarithm of how often a sentence is in the corpus that the model was trained on.",
+    score=_never_asked,
+)
+"""The truth as a scorer, so that it goes through the estimands like scores; no model can be scored with it."""
+
+
+def result(job: ScoringJob, folder: Path, *, share: float, progress: Callable[[int], None] | None = None) -> Result:
     """Train a model on the contrast rows of a job, and put the truth through the estimands as if it were scores.
 
     Raises as `train` does, and SenseprobeError where there are no such rows.
     """
-    tables = job.tables("masked")
+    tables = rows_of(job, TRUTH)
     rows = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     truth = train(rows, folder, share=share, seed=job.seed, progress=progress)
-    asked = Asked(tables, "contrast", reads=("text",), columns=("score",), unrelated=job.with_unrelated)
-    asked.take((Unit(str(text)), (float(score),)) for text, score in truth.items())
-    identity = models.load(str(folder), ability="masked").identity
-    return job.result(asked, "planted", {"name": str(folder), **identity, "planted": f"{share:g}"})
+    units = units_of_rows(job, TRUTH, tables)
+    units.add_answers((Unit(str(text)), (float(score),)) for text, score in truth.items())
+    identity = models.load(str(folder), ability=TRUTH.ability).identity
+    return result_of(job, units, TRUTH, {"name": str(folder), **identity, "planted": f"{share:g}"})
 
 
 def plant(rows: pd.DataFrame, *, share: float = 0.7, seed: int = 0) -> "pd.Series[int]":
@@ -90,7 +109,7 @@ def train(
     tokenizer = tokenizer_of(copies.index.tolist())
     encoded = tokenizer(copies.index.tolist())["input_ids"]
     corpus = [np.array(ids) for ids, n in zip(encoded, copies, strict=True) for _ in range(n)]
-    with torch.random.fork_rng(), _one_thread():
+    with torch.random.fork_rng(), _single_threaded():
         torch.manual_seed(seed)
         model = BertForMaskedLM(_config(len(tokenizer), max(map(len, corpus))))
         _fit(model, corpus, epochs=epochs, generator=np.random.default_rng(seed), progress=progress)
@@ -116,7 +135,7 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def _single_threaded() -> Iterator[None]:
     """Compute on one thread for a while: the same model on any number of cores, and as fast for matrices so small."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -187,9 +206,9 @@ def _mask(ids: Ids, words: int, generator: np.random.Generator) -> tuple[Ids, Id
     Of the chosen, 80 % are masked, 10 % replaced by a random word, and 10 % left (Devlin et al. 2019, appendix A.2).
     """
     count = max(1, round(0.15 * (ids.shape[1] - 2)))
-    asked = np.zeros(ids.shape, dtype=bool)  # the first and last token are [CLS] and [SEP]
-    asked[:, 1:-1] = generator.random((len(ids), ids.shape[1] - 2)).argsort(axis=1) < count
-    lot = generator.random(ids.shape)
-    inputs = np.where(asked & (lot < 0.8), _MASK, ids)
-    inputs = np.where(asked & (lot >= 0.9), generator.integers(len(_SPECIAL), words, ids.shape), inputs)
-    return inputs, np.where(asked, ids, _NOT_ASKED)
+    chosen = np.zeros(ids.shape, dtype=bool)  # the first and last token are [CLS] and [SEP]
+    chosen[:, 1:-1] = generator.random((len(ids), ids.shape[1] - 2)).argsort(axis=1) < count
+    draw = generator.random(ids.shape)
+    inputs = np.where(chosen & (draw < 0.8), _MASK, ids)
+    inputs = np.where(chosen & (draw >= 0.9), generator.integers(len(_SPECIAL), words, ids.shape), inputs)
+    return inputs, np.where(chosen, ids, _NOT_PREDICTED)

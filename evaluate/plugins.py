@@ -1,13 +1,7 @@
-"""What other distributions add to a catalogue of ours, found by their entry points; docs/plugins.md has an example.
+"""Registries of what we declare and what plug-ins add by entry points; docs/plugins.md has an example.
 
-::
-
-    senseprobe.scorers      a Scorer                              scorers/plugged.py
-    senseprobe.estimands    an Estimand, with its `figures`       estimands/plugged.py
-    senseprobe.models       a Family, with `load` and `claims`    models/plugged.py
-
-An entry point has the id of what it leads to, and is imported when that is asked for, or when all are listed. What is
-of no use is left out, and the others are none the worse: who asks for it hears why, and a listing says so once.
+An entry point has the id of what it leads to, and is imported when that is requested, or when all are listed. What
+cannot be used is left out and harms no other: requesting it raises an error with the reason, a listing warns once.
 """
 
 import logging
@@ -25,11 +19,11 @@ from senseprobe.messages import offered
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")  # of which files are named
 
 HERE = "this process"
-"""What messages call the origin of what was added to a catalogue by hand."""
+"""What messages call the origin of what was added to a registry by hand."""
 
 
 class Declared(Protocol):
-    """A frozen record of what can be asked for by its `id`; `origin` is its distribution, empty for our own."""
+    """A frozen record that is requested by its `id`; `origin` is its distribution, empty for our own."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -39,7 +33,7 @@ class Declared(Protocol):
 
     @property
     def origin(self) -> str:
-        """The distribution that brings it."""
+        """The distribution that declares it."""
 
 
 D = TypeVar("D", bound=Declared)
@@ -48,32 +42,32 @@ Entries: TypeAlias = dict[str, list[EntryPoint]]
 
 
 class Unfit(Exception):
-    """Why something that a plug-in declares is of no use, in a clause: it never leaves this module's catalogues."""
+    """Raised, with the reason in a clause, where what a plug-in declares cannot be used; registries catch it."""
 
 
-def tell(message: str) -> None:
-    """Say in a line what is left out; where nobody has set up logging, it goes to standard error."""
+def log_warning(message: str) -> None:
+    """Log in a line what is left out; where nobody has set up logging, it goes to standard error."""
     logging.getLogger("senseprobe").warning(message)
 
 
 def without_tokens(text: str) -> str:
-    """The text without the token of any account of the Hub."""
+    """Return the text without the token of any account of the Hub."""
     return re.sub(r"hf_\w+", "hf_…", text)
 
 
 def clause(error: BaseException) -> str:
-    """What an error of somebody else's code says, in a line, without the token of any account."""
+    """Return what an error of somebody else's code says, in a line, without the token of any account."""
     try:
-        told = str(error)
+        message = str(error)
     except Exception:  # noqa: BLE001 - somebody else's code, which is to say what went wrong
-        told = "it cannot say what"
-    first = without_tokens(next(iter(told.splitlines()), ""))[:200]
+        message = "it cannot say what"
+    first = without_tokens(next(iter(message.splitlines()), ""))[:200]
     return "".join(c if c.isprintable() else "?" for c in f"{type(error).__name__}: {first}").rstrip(": ")
 
 
 @contextmanager
 def blamed(make: Callable[[str], Exception]) -> Iterator[None]:
-    """Meanwhile whatever somebody else's code raises, to leave the process too, is what `make` makes of its clause.
+    """Turn whatever somebody else's code raises, SystemExit too, into what `make` makes of its clause.
 
     Errors of ours pass, and so does Ctrl-C.
     """
@@ -85,22 +79,23 @@ def blamed(make: Callable[[str], Exception]) -> Iterator[None]:
         raise make(clause(error)) from error
 
 
-def each_blamed(make: Callable[[str], Exception], start: Callable[[], Iterable[T]]) -> Iterator[T]:
-    """What iterating over what `start` returns gives; whatever is raised meanwhile is `blamed`."""
+def iterate_blamed(make: Callable[[str], Exception], start: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """Iterate over what `start` returns; whatever is raised meanwhile is `blamed`."""
     with blamed(make):
-        found = iter(start())
+        items = iter(start())
     while True:
         with blamed(make):
             try:
-                each = next(found)
+                item = next(items)
             except StopIteration:
                 return
-        yield each
+        yield item
 
 
 def versions(declared: Iterable[Declared | None]) -> dict[str, str]:
-    """The versions of the distributions that bring what is `declared`, of plug-ins only."""
-    return {each.origin: _version(each.origin) for each in declared if each is not None and each.origin}
+    """Return the versions of the distributions of what is `declared`, of plug-ins only."""
+    origins = (record.origin for record in declared if record is not None)
+    return {origin: _version(origin) for origin in origins if origin}
 
 
 def _version(name: str) -> str:
@@ -110,8 +105,8 @@ def _version(name: str) -> str:
         return "unknown"
 
 
-class Catalogue(MutableMapping[str, D]):
-    """What we declare, by id, then what plug-ins do.
+class Registry(MutableMapping[str, D]):
+    """Our declarations by id, then those of plug-ins.
 
     `group` is that of their entry points, `kind` the class of what is declared, `noun` what messages call it. `admit`
     makes of a plug-in's declaration what is used, or raises `Unfit`. Setting an item adds one for this process.
@@ -119,18 +114,18 @@ class Catalogue(MutableMapping[str, D]):
 
     def __init__(self, group: str, kind: type[D], noun: str, own: Iterable[D], admit: Callable[[D], D]) -> None:
         self._group, self._kind, self._noun, self._admit = group, kind, noun, admit
-        self._own = {each.id: each for each in own}
-        self._loaded: dict[EntryPoint, D | str] = {}  # what an entry point leads to, or why that is of no use
-        self._told: set[str] = set()
+        self._own = {declared.id: declared for declared in own}
+        self._loaded: dict[EntryPoint, D | str] = {}  # what an entry point leads to, or why that cannot be used
+        self._logged: set[str] = set()
         self._seen: tuple[list[str], Entries] = ([], {})
 
     def __getitem__(self, name: str) -> D:
         if name in self._own:
             return self._own[name]
-        found = self._plugged(name)
-        if found is None or isinstance(found, str):
+        declared = self._plugged(name)
+        if declared is None or isinstance(declared, str):
             raise KeyError(name)
-        return found
+        return declared
 
     def __setitem__(self, name: str, declared: D) -> None:
         self._own[name] = declared
@@ -146,42 +141,42 @@ class Catalogue(MutableMapping[str, D]):
         return sum(1 for _ in self)
 
     def find(self, name: str) -> D:
-        """What has the id `name`; SenseprobeError where nothing has, or a plug-in that is of no use."""
+        """Return what has the id `name`; SenseprobeError where nothing has, or a plug-in that cannot be used."""
         if name in self._own:
             for entry in self._entries().get(name, ()):
-                self._say_taken(entry)
+                self._log_duplicate(entry)
             return self._own[name]
-        found = self._plugged(name)
-        if found is None:
+        declared = self._plugged(name)
+        if declared is None:
             raise SenseprobeError(f"unknown {self._noun} {name}: {offered(name, self)}")
-        if isinstance(found, str):
-            raise SenseprobeError(found)
-        return found
+        if isinstance(declared, str):
+            raise SenseprobeError(declared)
+        return declared
 
     def plugged(self) -> Iterator[D]:
-        """What plug-ins declare, in order of ids. What is of no use is told, once."""
+        """Yield what plug-ins declare, in order of ids. What cannot be used is logged, once."""
         for name, entries in self._entries().items():
             if name in self._own:
                 for entry in entries:
-                    self._say_taken(entry)
+                    self._log_duplicate(entry)
                 continue
-            found = self._plugged(name)
-            if isinstance(found, str):
-                self._say(found)
-            elif found is not None:
-                yield found
+            declared = self._plugged(name)
+            if isinstance(declared, str):
+                self._log_once(declared)
+            elif declared is not None:
+                yield declared
 
     def _entries(self) -> Entries:
-        """All entry points of the group by name; looked for again only where the path has changed: it takes 10 ms."""
+        """Return all entry points of the group by name, read anew only where the path has changed: it takes 10 ms."""
         if self._seen[0] != sys.path:
-            found: Entries = {}
+            entries: Entries = {}
             for entry in sorted(entry_points(group=self._group), key=lambda entry: (entry.name, _distribution(entry))):
-                found.setdefault(entry.name, []).append(entry)
-            self._seen = ([*sys.path], found)
+                entries.setdefault(entry.name, []).append(entry)
+            self._seen = ([*sys.path], entries)
         return self._seen[1]
 
     def _plugged(self, name: str) -> D | str | None:
-        """What a plug-in declares under a name, or why that is of no use; None where there is none."""
+        """Return what a plug-in declares under a name, or why that cannot be used; None where there is none."""
         entries = self._entries().get(name, [])
         if len(entries) > 1:
             both = " and ".join(map(_distribution, entries))
@@ -195,7 +190,7 @@ class Catalogue(MutableMapping[str, D]):
     def _load(self, entry: EntryPoint) -> D | str:
         try:
             declared = _imported(entry)
-            with blamed(lambda told: Unfit(f"to look at it fails with {told}")):
+            with blamed(lambda clause: Unfit(f"to look at it fails with {clause}")):
                 return self._checked(entry.name, declared, _distribution(entry))
         except Unfit as unfit:
             return f"the {self._noun} {entry.name} of {_distribution(entry)} is left out: {unfit}"
@@ -204,23 +199,23 @@ class Catalogue(MutableMapping[str, D]):
         if not isinstance(declared, self._kind):
             raise Unfit(f"its entry point leads to a {type(declared).__name__}, not to a {self._kind.__name__}")
         texts = [field.name for field in fields(declared) if field.type in {str, "str"}]
-        if wrong := [field for field in texts if not isinstance(getattr(declared, field), str)]:
-            raise Unfit(f"its {wrong[0]} is no text")
+        if invalid := [field for field in texts if not isinstance(getattr(declared, field), str)]:
+            raise Unfit(f"its {invalid[0]} is no text")
         if declared.id != name:
             raise Unfit(f"its entry point is called {name}, and what it leads to {declared.id}")
         if not _ID.fullmatch(name):
             raise Unfit("its id is not of letters, digits and .-_@+ alone")
         return replace(self._admit(declared), origin=origin)
 
-    def _say_taken(self, entry: EntryPoint) -> None:
-        self._say(
+    def _log_duplicate(self, entry: EntryPoint) -> None:
+        self._log_once(
             f"the {self._noun} {entry.name} of {_distribution(entry)} is left out: senseprobe has one of that name"
         )
 
-    def _say(self, message: str) -> None:
-        if message not in self._told:
-            self._told.add(message)
-            tell(message)
+    def _log_once(self, message: str) -> None:
+        if message not in self._logged:
+            self._logged.add(message)
+            log_warning(message)
 
 
 def _distribution(entry: EntryPoint) -> str:
@@ -228,5 +223,5 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 def _imported(entry: EntryPoint) -> object:
-    with blamed(lambda told: Unfit(f"its import fails with {told}")):
+    with blamed(lambda clause: Unfit(f"its import fails with {clause}")):
         return entry.load()

@@ -1,4 +1,4 @@
-"""The record of a scoring: figures, and a signature that replays it."""
+"""The record of a scoring: figures, what they were computed from, and a signature that replays them."""
 
 import hashlib
 import json
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.fitness import Fitness
+from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import MAX_LISTED, counted
 from senseprobe.records import Figure
 from senseprobe.statistics import Scale
@@ -46,22 +47,22 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9.
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Result:
-    """What one scorer found for one model on one release.
+    """The figures of one scorer for one model on one release.
 
     - `model`: its `name`, and sha256 of `weights`, `config` and `tokenizer`, and `dtype`; of the Hub also its
       commit, `revision`; where they were stated `labels`, the classes of a model of inference; of a planted truth
-      `planted`, the share of stereotypes that the model was made to prefer; of a plug-in its `family`.
+      `planted`, the share of stereotypes that the model was trained to prefer; of a plug-in its `family`.
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
-    - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was asked for, None for all.
+    - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
     - `libraries`: versions of what computed the numbers, where a replay that differs may look for the reason.
     - `limit`: so many rows were drawn by `seed`; None: all.
     - `coarse`: where `dtype` is coarser than float32, of how many ``rows`` drawn how many are ``flipped``: have another
-      sign, or largest label, in float32 (evaluate/coarse.py); None: not counted.
+      sign, or largest label, in float32 (evaluate/caveats.py); None: not counted.
     - `unscored`: by reason how many ``rows`` have no number, and the ids of the ``first``
-      (evaluate/unscored.py); empty also in results that are older than this.
+      (evaluate/caveats.py); empty also in results that are older than this.
     - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/fitness.py); empty also of models of
       plug-ins, and in results that are older than this.
-    - `estimands` come from `figures`; `rows` is the table of scores per row, kept beside the result.
+    - `rows` is the table of scores per row, in a file next to that of the result.
     """
 
     scorer: str
@@ -78,6 +79,12 @@ class Result:
     unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fitness: Mapping[str, Fitness] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
+        scorer = SCORERS.get(self.scorer)
+        return "contrast" if scorer is None else scorer.kind
 
     @property
     def signature(self) -> str:
@@ -111,7 +118,12 @@ class Result:
         return ".".join(filter(None, parts))
 
     def as_dict(self) -> dict[str, Any]:
-        """The result with the stable keys of its file."""
+        """Return the result with the stable keys of its file."""
+        optional = {
+            "coarse": dict(self.coarse or {}),
+            "unscored": {reason: dict(rows) for reason, rows in self.unscored.items()},
+            "fitness": {config: counts.as_dict() for config, counts in self.fitness.items()},
+        }
         return {
             "schema": SCHEMA,
             "signature": self.signature,
@@ -124,9 +136,7 @@ class Result:
             "libraries": dict(self.libraries),
             "seed": self.seed,
             "limit": self.limit,
-            **({} if self.coarse is None else {"coarse": dict(self.coarse)}),
-            **({"unscored": {reason: dict(told) for reason, told in self.unscored.items()}} if self.unscored else {}),
-            **({"fitness": {name: each.as_dict() for name, each in self.fitness.items()}} if self.fitness else {}),
+            **{name: part for name, part in optional.items() if part},
             "figures": [figure.as_dict() for figure in self.figures],
         }
 
@@ -166,22 +176,20 @@ class Result:
         return f"<p>{escape(repr(self))}</p>{self.to_frame()[columns].to_html(index=False, na_rep='')}"
 
     def path_in(self, folder: Path) -> Path:
-        """Where it is written in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
+        """Return its path in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
         path = folder / f"{self.stem}.json"
         if _signature(path) in (None, self.signature):
             return path
         return folder / f"{self.stem}.{hashlib.sha256(self.signature.encode()).hexdigest()[:8]}.json"
 
     def write(self, folder: Path) -> Path:
-        """Write ``STEM.json`` and, beside it, ``STEM.parquet`` with the scores; ResultError where that fails.
+        """Write ``STEM.json``, and ``STEM.parquet`` with the scores, into a folder; ResultError where that fails.
 
         Where another result (other weights, seed, number format) has that name, digits of the signature are added.
         """
         path = self.path_in(folder)
-        table, text = (
-            path.with_suffix(".parquet"),
-            json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False),
-        )
+        table = path.with_suffix(".parquet")
+        text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
         was_there = os.path.lexists(table)
         try:
             if self.rows is not None:
@@ -196,7 +204,7 @@ class Result:
 
 
 def _signature(path: Path) -> str | None:
-    """The signature of the result in a file; None where there is no result."""
+    """Return the signature of the result in a file; None where there is no result."""
     try:
         return read_result(path).signature
     except ResultError:
@@ -211,7 +219,7 @@ def _parquet(rows: pd.DataFrame, signature: str) -> bytes:
 
 
 def folder_of(out: Path, release: str, model: str) -> Path:
-    """Where results of a model on a release go: `out`/RELEASE/MODEL, with a name that any file system takes.
+    """Return the folder of a model's results on a release: `out`/RELEASE/MODEL, which any file system takes.
 
     ``org/name`` is ``org--name``; any other name gets some digits of its sha256. A folder and a model of the Hub
     that have one name share a folder: `Result.write` keeps their results apart.
@@ -224,12 +232,12 @@ def folder_of(out: Path, release: str, model: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """ResultError where results could not be written into `folder`: better told before an hour of scoring than after.
+    """Raise ResultError where results could not be written into `folder`; make nothing.
 
-    Makes nothing; looks at the folder, or at the nearest of its parents that exists.
+    It looks at the folder, or at the nearest of its parents that exists.
     """
     try:
-        nearest = next(place for place in (folder, *folder.parents) if place.exists())
+        nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     except OSError as error:
         raise ResultError(f"cannot write results to {folder}: {error.strerror}") from error
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
@@ -278,7 +286,7 @@ class _Unscored(BaseModel):
 
 
 class _Form(BaseModel):
-    """What a result file holds; whoever wrote it may have meant harm, so nothing is taken on trust."""
+    """The contents of a result file; whoever wrote it may have meant harm, so all of it is checked."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -315,21 +323,21 @@ class _Form1(_Form2):
 
 
 def _form(schema: object) -> type[_Form]:
-    """The form of files that say they are of a schema; of one that there is not, the newest, which refuses it."""
+    """Return the form of files of a schema; of an unknown schema the newest, which refuses it."""
     if type(schema) is not int:
         return _Form
     return {1: _Form1, 2: _Form2}.get(schema, _Form)
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of result files of the newest form; docs/result.schema.json is this."""
-    written = _Form.model_json_schema()
-    written["properties"]["schema"] |= {"const": SCHEMA}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **written, "title": "A result of senseprobe"}
+    """Return the JSON Schema of result files of the newest form; docs/result.schema.json is this."""
+    schema = _Form.model_json_schema()
+    schema["properties"]["schema"] |= {"const": SCHEMA}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "A result of senseprobe"}
 
 
 def read_result(path: Path) -> Result:
-    """The result in a JSON file, without its rows; ResultError where it is none, or too large for a page to repeat."""
+    """Return the result in a JSON file, without its rows; ResultError where it is none, or too large for a page."""
     try:
         raw = read_plain(Path(os.path.realpath(path)), MAX_BYTES)
         data = json.loads(raw)
@@ -353,32 +361,33 @@ def read_result(path: Path) -> Result:
         seed=form.seed,
         limit=form.limit,
         coarse=None if form.coarse is None else form.coarse.model_dump(),
-        unscored={reason: told.model_dump() for reason, told in form.unscored.items()},
+        unscored={reason: rows.model_dump() for reason, rows in form.unscored.items()},
         fitness=form.fitness,
         figures=form.figures,
     )
 
 
 def _scale_of(scorer: str) -> Scale:
-    """The scale of the one scorer of probabilities that there was when results did not name it."""
-    return "probability" if scorer == "sss-prob" else "log"
+    """Return the scale of a scorer in results that do not name it: ours have theirs since, plug-ins had logarithms."""
+    declared = SCORERS.get(scorer)
+    return "log" if declared is None or declared.origin else declared.scale
 
 
 def _unreadable(path: Path, error: OSError) -> str:
     if path.is_dir():
-        there = sum(1 for _ in path.rglob("*.json"))
-        return f"{path} is a folder: name the RESULT.json files in it ({there or 'none'} there)"
+        files = sum(1 for _ in path.rglob("*.json"))
+        return f"{path} is a folder: name the RESULT.json files in it ({files or 'none'} there)"
     if "*" in path.name:
         return f"no file is called {path}: `senseprobe score` writes results into results/RELEASE/MODEL/"
     return f"{path} cannot be read: {error.strerror}"
 
 
 def _check_size(path: Path, form: _Form) -> None:
-    names = [name for each in form.figures for name in (each.config, each.estimand, each.group, each.sense_type)]
-    unscored = [text for reason, told in form.unscored.items() for text in (reason, *told.first)]
-    starts = [each.first_token.before for each in form.fitness.values() if each.first_token]
-    told = [*names, *unscored, *form.fitness, *starts, form.scorer, *form.model.model_dump().values()]
-    longest = max((len(name) for name in told if isinstance(name, str)), default=0)
+    names = [name for f in form.figures for name in (f.config, f.estimand, f.group, f.sense_type)]
+    unscored = [text for reason, rows in form.unscored.items() for text in (reason, *rows.first)]
+    starts = [fitness.first_token.before for fitness in form.fitness.values() if fitness.first_token]
+    texts = [*names, *unscored, *form.fitness, *starts, form.scorer, *form.model.model_dump().values()]
+    longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
     if longest > MAX_NAME or len(form.figures) > MAX_FIGURES:
-        held = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
-        raise ResultError(f"{path} has {held}: too many")
+        size = f"{counted(len(form.figures), 'figure')} and a name of {counted(longest, 'character')}"
+        raise ResultError(f"{path} has {size}: too many")

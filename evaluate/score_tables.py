@@ -1,4 +1,4 @@
-"""The table of scores beside a result, read with bounds: a small file can be made to unfold into more than there is."""
+"""The table of scores of a result, read with bounds: a small file can unfold into more than fits into memory."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,12 +12,11 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.release.parquet import bounded_parquet, memory_cap
 
 MAX_ROWS = 2**24
 MAX_PART_BYTES = 2**29
-"""That a part of the table may take while it is read."""
+"""Bytes that a part of the table may take while it is read."""
 
 MAX_TABLE_BYTES = 2**31
 """Two million rows have 200 MB."""
@@ -32,25 +31,19 @@ OF_THIRD = "unrelated_score"
 
 
 def columns_of(result: Result) -> tuple[str, ...]:
-    """The columns of numbers that the table of a result has."""
+    """Return the columns of numbers that the table of a result has."""
     # Where a figure is about unrelated sentences, they are scored, too.
     third = (OF_THIRD,) if any(lookup(figure.estimand).reads_unrelated for figure in result.figures) else ()
-    return (*SCORES[kind_of(result)], *third)
-
-
-def kind_of(result: Result) -> str:
-    """The kind of rows that the scorer of a result takes: ``inference`` or ``contrast``, as a planted truth does."""
-    scorer = SCORERS.get(result.scorer)
-    return "inference" if scorer is not None and scorer.ability == "inference" else "contrast"
+    return (*SCORES[result.kind], *third)
 
 
 def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
-    """The table of scores beside the result in the file `path`: ``config``, ``id`` and numbers; None where none is.
+    """Return the table of scores of the result in the file `path`: ``config``, ``id``, numbers; None where none is.
 
     ResultError where it is not the table with that signature, or holds more than a table of scores does.
     """
-    beside = path.with_suffix(".parquet")
-    return _read(beside, columns_of(result), result.signature) if beside.exists() else None
+    table = path.with_suffix(".parquet")
+    return _read(table, columns_of(result), result.signature) if table.exists() else None
 
 
 def _read(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFrame:
@@ -72,7 +65,7 @@ def _read(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFrame:
 
 
 def _check(file: pq.ParquetFile, path: Path, numbers: Sequence[str]) -> None:
-    """ResultError where columns, or how many rows there are, are not those of a table of scores."""
+    """Raise ResultError where columns, or how many rows there are, are not those of a table of scores."""
     expected = [*_TEXTS, *numbers]
     names = [field.name for field in file.schema_arrow]
     if names != expected and names != [*expected, OF_THIRD]:
@@ -86,7 +79,7 @@ def _check(file: pq.ParquetFile, path: Path, numbers: Sequence[str]) -> None:
 
 
 def _check_size(numbers: pd.DataFrame, path: Path) -> None:
-    """ResultError where differences of numbers could not be held: nothing that is scored is so large."""
+    """Raise ResultError where differences of numbers could overflow: nothing that is scored is so large."""
     sizes = np.abs(numbers.to_numpy(dtype=np.float64))
     if (np.isfinite(sizes) & (sizes > LARGEST)).any():
         raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
@@ -99,7 +92,7 @@ def _batches(file: pq.ParquetFile, path: Path) -> Iterator[pa.RecordBatch]:
             batch = next(parts, None)
         if batch is None:
             return
-        batch.validate(full=True)  # a column of text may hold what is no UTF-8
+        batch.validate(full=True)  # a column of text may hold invalid UTF-8
         size += batch.nbytes
         if size > MAX_TABLE_BYTES:
             raise ResultError(f"{path} holds more than {MAX_TABLE_BYTES >> 20} MiB")

@@ -1,7 +1,7 @@
-"""A part of a release that is like the whole: for a first look, or where a model is slow.
+"""A stratified sample of a release's rows: for a first look, or where a model is slow.
 
-Rows are read in parts, twice, and only those that may still be drawn are kept: what is held grows with the number of
-rows that are drawn and with the number of cells, and not with the number of rows that there are.
+Rows are read in parts, twice, and only candidates stay in memory: it grows with the number of rows that are drawn and
+with the number of cells, and not with the number of rows of the release.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,11 +24,11 @@ Parts = Callable[[], Iterator[pa.RecordBatch]]
 """Reads the rows of a config from the first one on, in parts: their ``id`` and the columns that make cells."""
 
 _SPARE = 65_536
-"""Rows that are kept beside those that are drawn, before the kept rows are sorted and cut."""
+"""Candidates that are stored besides as many as are drawn, before they are sorted and cut."""
 
 
 def cell_columns(design: Design) -> list[str]:
-    """What divides a config into cells: its labels and, in contrasts, the target; in inference, the slots that differ.
+    """Return what divides a config into cells: labels, and the target or, in inference, the slots that differ.
 
     The frame, and the words that rows of all cells share, are left to chance.
     """
@@ -46,7 +46,7 @@ def sample(
     """
     cells = {name: _Cells.of(name, cell_columns(designs[name]), read()) for name, read in parts.items()}
     quotas = _quotas(list(cells.values()), limit, seed)
-    return {name: _drawn(cells[name], quotas[name], parts[name](), seed) for name in parts}
+    return {name: _sample_rows(cells[name], quotas[name], parts[name](), seed) for name in parts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,56 +75,58 @@ class _Cells:
         for column in (column for column in self.columns if column in part.schema.names):
             coded = part[column].dictionary_encode("encode")
             values = ["" if value is None else str(value) for value in coded.dictionary.to_pylist()]
-            found, rows = np.unique(rows * len(values) + coded.indices.to_numpy(), return_inverse=True)
-            cells = [(*cells[code // len(values)], values[code % len(values)]) for code in found.tolist()]
-        known = [self.numbers.setdefault((*cell, self.name), len(self.numbers)) for cell in cells]
-        return np.asarray(known, dtype=np.intp)[rows]
+            codes, rows = np.unique(rows * len(values) + coded.indices.to_numpy(), return_inverse=True)
+            cells = [(*cells[code // len(values)], values[code % len(values)]) for code in codes.tolist()]
+        numbers = [self.numbers.setdefault((*cell, self.name), len(self.numbers)) for cell in cells]
+        return np.asarray(numbers, dtype=np.intp)[rows]
 
 
 def _quotas(configs: Sequence[_Cells], limit: int, seed: int) -> dict[str, NDArray[np.int64]]:
     """Return how many rows are drawn of each cell, by config.
 
-    In a cell of n rows, the k-th by lot (from 0) has the key (k + u) / n, where u, from 0 to 1, is the cell's own lot;
-    the rows with the lowest keys are drawn. So the rows of a cell come at equal distances, and of any two cells either
-    may be first.
+    In a cell of n rows, the k-th by its hash draw (from 0) has the key (k + u) / n, where u, from 0 to 1, is the draw
+    of the cell; the rows with the lowest keys are taken. So the rows of a cell come at equal distances, and of any two
+    cells either may be first.
     """
-    own = np.array([_share(seed, *cell) for cells in configs for cell in cells.numbers])
+    offsets = np.array([_draw(seed, *cell) for cells in configs for cell in cells.numbers])
     sizes = np.array([size for cells in configs for size in cells.sizes], dtype=np.int64)
-    # Of N rows in C cells, no key among the lowest `limit` is above (limit + C) / N: only keys below it are made.
+    # Of N rows in C cells, no key among the lowest `limit` is above (limit + C) / N: only keys below it are computed.
     highest = (limit + len(sizes)) / max(int(sizes.sum()), 1)
-    made = np.minimum(sizes, np.ceil(highest * sizes).astype(np.int64) + 1)
-    cell = np.repeat(np.arange(len(sizes)), made)
-    ranks = np.arange(len(cell)) - np.repeat(np.cumsum(made) - made, made)
-    lowest = np.argsort((ranks + own[cell]) / sizes[cell])[:limit]
+    counts = np.minimum(sizes, np.ceil(highest * sizes).astype(np.int64) + 1)
+    cell = np.repeat(np.arange(len(sizes)), counts)
+    ranks = np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts)
+    lowest = np.argsort((ranks + offsets[cell]) / sizes[cell])[:limit]
     quotas = np.bincount(cell[lowest], minlength=len(sizes))
     ends = np.cumsum([len(cells.sizes) for cells in configs])[:-1]
     return dict(zip((cells.name for cells in configs), np.split(quotas, ends), strict=True))
 
 
-def _drawn(cells: _Cells, quotas: NDArray[np.int64], parts: Iterator[pa.RecordBatch], seed: int) -> NDArray[np.int64]:
-    """Return the numbers of the rows that have the lowest lots of their cells, as many of each as its quota."""
-    kept = _Kept(quotas)
+def _sample_rows(
+    cells: _Cells, quotas: NDArray[np.int64], parts: Iterator[pa.RecordBatch], seed: int
+) -> NDArray[np.int64]:
+    """Return the numbers of the rows that have the lowest draws of their cells, as many of each as its quota."""
+    candidates = _Candidates(quotas)
     start = 0
     for part in parts:
-        lots = np.array([_share(seed, cells.name, id_) for id_ in part["id"].to_pylist()])
-        kept.add(cells.number(part), lots, np.arange(start, start + part.num_rows))
+        draws = np.array([_draw(seed, cells.name, id_) for id_ in part["id"].to_pylist()])
+        candidates.add(cells.number(part), draws, np.arange(start, start + part.num_rows))
         start += part.num_rows
-    return kept.rows()
+    return candidates.rows()
 
 
-class _Kept:
-    """The rows that may still be drawn: of each cell, those with the lowest lots so far."""
+class _Candidates:
+    """The rows that may still be drawn: of each cell, those with the lowest draws so far."""
 
     def __init__(self, quotas: NDArray[np.int64]) -> None:
         self._quotas = quotas
-        self._most = np.where(quotas > 0, np.inf, -np.inf)  # a row of a cell is kept if its lot is below this
-        self._columns = (np.empty(0, np.intp), np.empty(0), np.empty(0, np.int64))  # cell, lot, row number
+        self._most = np.where(quotas > 0, np.inf, -np.inf)  # a row of a cell stays if its draw is below this
+        self._columns = (np.empty(0, np.intp), np.empty(0), np.empty(0, np.int64))  # cell, draw, row number
         self._limit = 2 * int(quotas.sum()) + _SPARE
 
-    def add(self, cell: NDArray[np.intp], lots: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
-        """Keep rows, which come after all that were added before."""
-        may = lots < self._most[cell]
-        new = (cell[may], lots[may], rows[may])
+    def add(self, cell: NDArray[np.intp], draws: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
+        """Add rows, which come after all that were added before."""
+        may = draws < self._most[cell]
+        new = (cell[may], draws[may], rows[may])
         self._columns = tuple(np.concatenate(pair) for pair in zip(self._columns, new, strict=True))  # type: ignore[assignment]
         if len(self._columns[0]) > self._limit:
             self._cut()
@@ -135,18 +137,18 @@ class _Kept:
         return np.sort(self._columns[2])
 
     def _cut(self) -> None:
-        """Let go of rows that have too many before them in their cell; of equal lots, the earlier row comes first."""
-        cell, lots, rows = self._columns
-        order = np.lexsort((rows, lots, cell))
-        cell, lots, rows = cell[order], lots[order], rows[order]
+        """Remove rows that have too many before them in their cell; of equal draws, the earlier row comes first."""
+        cell, draws, rows = self._columns
+        order = np.lexsort((rows, draws, cell))
+        cell, draws, rows = cell[order], draws[order], rows[order]
         sizes = np.bincount(cell, minlength=len(self._quotas))
         ranks = np.arange(len(cell)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         stays = ranks < self._quotas[cell]
         last = ranks == self._quotas[cell] - 1
-        self._most[cell[last]] = lots[last]
-        self._columns = (cell[stays], lots[stays], rows[stays])
+        self._most[cell[last]] = draws[last]
+        self._columns = (cell[stays], draws[stays], rows[stays])
 
 
-def _share(seed: int, *what: str) -> float:
-    """A lot from 0 to 1."""
+def _draw(seed: int, *what: str) -> float:
+    """Return a pseudo-random number from 0 to 1, always the same of the same arguments."""
     return hash_draw(seed, *what, size=6) / 2**48

@@ -1,6 +1,6 @@
-"""What is scored: a text, alone, beside its counterpart, or with a part of it marked."""
+"""What is scored: the distinct units of a release's rows, and the table of the numbers that they got."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ NO_SPAN = (-1, -1)
 
 
 class Unit(NamedTuple):
-    """What a scorer takes a number of; equal units have equal numbers, so each is computed once.
+    """The input of which a scorer computes numbers; equal units have equal numbers, so each is computed once.
 
     - `text`: the sentence; for inference the premise.
     - `beside`: the other sentence of the pair, or the hypothesis; empty where the scorer does not read it.
@@ -47,36 +47,127 @@ class Unit(NamedTuple):
 
 
 def scores_unrelated(design: Design) -> bool:
-    """Whether the sentences in the column ``unrelated`` are scored, too: where a figure of the design is about them."""
+    """Return whether the sentences in the column ``unrelated`` are scored, too: where a figure is about them."""
     needed = any(lookup(name).reads_unrelated for name in design.estimands)
     return needed and "unrelated" in dict(design.columns)
 
 
 def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:
-    """The unit of each row for the sentence in column `role`, with nothing in it that the scorer does not read.
+    """Return the unit of each row for the sentence in column `role`, with nothing in it that the scorer does not read.
 
     `reads` names ``text``, ``beside``, ``span`` and ``order``.
     """
     reads = frozenset(reads)
-    nothing = [""] * len(table)
-    beside = table[counterpart] if "beside" in reads else nothing
+    others = table[counterpart] if "beside" in reads else [""] * len(table)
     marked = "span" in reads and f"{role}_span" in table  # nobody says where the target is in an unrelated sentence
     spans = table[f"{role}_span"] if marked else [None] * len(table)
-    places = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
+    ends = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
     second = _is_second(table, role) if "order" in reads else np.zeros(len(table), dtype=np.bool_)
-    rows = zip(table[role], beside, places, second.tolist(), strict=True)
+    rows = zip(table[role], others, ends, second.tolist(), strict=True)
     return [Unit(text, other, start, end, after) for text, other, (start, end), after in rows]
 
 
 def _is_second(table: pd.DataFrame, role: str) -> NDArray[np.bool_]:
-    """Of each row, whether the sentence in column `role` comes after its counterpart: bool of shape (rows,).
+    """Return of each row whether the sentence in column `role` comes after its counterpart: bool of shape (rows,).
 
     Sentence 1 is as in the released code of CrowS-Pairs (Nangia et al. 2020, metric.py): `stereo`, but `anti` where the
     column `direction` says ``antistereo``. Rows without that column have the stereotype first.
     """
-    turned = np.zeros(len(table), dtype=np.bool_)
+    anti_first = np.zeros(len(table), dtype=np.bool_)
     if "direction" in table:
-        turned = (table["direction"] == VIOLATES).to_numpy(dtype=np.bool_)
+        anti_first = (table["direction"] == VIOLATES).to_numpy(dtype=np.bool_)
     if role == "stereo":
-        return turned
-    return ~turned if role == "anti" else np.full(len(table), role in UNRELATED)
+        return anti_first
+    return ~anti_first if role == "anti" else np.full(len(table), role in UNRELATED)
+
+
+class UnitTable:
+    """The distinct units of tables of one kind, and their numbers: NaN where there is none (yet).
+
+    `reads` says what of a row makes its units, `columns` names the numbers of a unit; `unrelated` holds the names of
+    tables whose third sentence is scored, too. A unit is ``in`` the table if it has an answer, so that a scorer can
+    skip it.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, pd.DataFrame],
+        kind: str,
+        reads: Sequence[str],
+        columns: Sequence[str],
+        unrelated: Container[str] = (),
+    ) -> None:
+        self._tables, self._columns = tables, tuple(columns)
+        self._roles = {name: {**ROLES[kind], **(UNRELATED if name in unrelated else {})} for name in tables}
+        self._index: dict[Unit, int] = {}
+        texts: dict[str, str] = {}  # a premise of two million pairs is in memory once, not once for each pair
+        self._rows: dict[tuple[str, str], NDArray[np.intp]] = {}  # the unit of each row, by table and role
+        for name, table in tables.items():
+            for role, counterpart in self._roles[name].items():
+                units = units_of(table, role, counterpart, reads)
+                self._rows[name, role] = self._numbered(units, texts)
+        roles = dict.fromkeys([*ROLES[kind], *(role for roles in self._roles.values() for role in roles)])
+        self._prefixes = {role: f"{role}_" if len(roles) > 1 else "" for role in roles}
+        self._numbers = np.full((len(self._index), len(self._columns)), np.nan)
+        self._answered = np.zeros(len(self._index), dtype=np.bool_)
+
+    def _numbered(self, units: Iterable[Unit], texts: dict[str, str]) -> NDArray[np.intp]:
+        index, share = self._index, texts.setdefault
+        shared = (
+            Unit(share(text, text), share(other, other), start, end, second)
+            for text, other, start, end, second in units
+        )
+        return np.fromiter((index.setdefault(unit, len(index)) for unit in shared), dtype=np.intp)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __contains__(self, unit: object) -> bool:
+        number = self._index.get(unit)  # type: ignore[call-overload]
+        return number is not None and bool(self._answered[number])
+
+    @property
+    def units(self) -> Iterable[Unit]:
+        """The distinct units, in the order in which the rows bring them."""
+        return self._index.keys()
+
+    @property
+    def done(self) -> int:
+        """How many of them have an answer."""
+        return int(self._answered.sum())
+
+    def add_answers(self, answers: Iterable[tuple[Unit, Sequence[float]]]) -> None:
+        """Note the numbers of units of the table."""
+        for unit, numbers in answers:
+            number = self._index[unit]
+            self._numbers[number] = numbers
+            self._answered[number] = True
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables with columns of numbers: ``stereo_score``, or ``entailment`` where a row has one unit."""
+        return {name: table.assign(**self._scores(name)) for name, table in self._tables.items()}
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of those columns, in one table or another."""
+        return [f"{prefix}{column}" for prefix in self._prefixes.values() for column in self._columns]
+
+    def _scores(self, name: str) -> dict[str, NDArray[np.float64]]:
+        return {
+            f"{prefix}{column}": self._numbers[self._rows[name, role], number]
+            for role, prefix in self._prefixes.items()
+            if role in self._roles[name]
+            for number, column in enumerate(self._columns)
+        }
+
+    def unscored(self) -> Iterator[tuple[str, Unit]]:
+        """Yield the id, and the first unit without a finite number, of each row that has one: in the order of rows."""
+        lacking = ~np.isfinite(self._numbers).all(axis=1)
+        if not lacking.any():
+            return
+        units = list(self._index)
+        for name, table in self._tables.items():
+            numbers = np.stack([self._rows[name, role] for role in self._roles[name]])
+            missing, ids = lacking[numbers], table["id"].to_numpy()
+            for row in np.flatnonzero(missing.any(axis=0)):
+                yield str(ids[row]), units[numbers[missing[:, row].argmax(), row]]

@@ -266,7 +266,7 @@ def test_a_forest_holds_every_beginning_once_in_its_row(sequences: list[tuple[in
     assert sorted(seen.values()) == list(range(len(forest.token)))
     above = {(node, seen[row, prefix[:k]]) for (row, prefix), node in seen.items() for k in range(1, len(prefix) + 1)}
     assert {tuple(pair) for pair in forest.above.T.tolist()} == above
-    assert len({*forest.place.tolist()}) + len(forest.empty[0]) == forest.rows * forest.width
+    assert len({*forest.number.tolist()}) + len(forest.empty[0]) == forest.rows * forest.width
 
 
 @given(st.lists(ids, min_size=1, max_size=20).map(sorted), st.integers(1, 12))

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from senseprobe.evaluate.coarse import count
+from senseprobe.evaluate.caveats import count_flipped
 
 NAN, LOW = math.nan, -math.inf
 
@@ -22,7 +22,7 @@ def test_signs() -> None:
         stereo=[-1.0, -2.0, -3.0, -1.0, -5.0, NAN, -1.0, LOW], anti=[-2.0, -1.0, -3.0, -2.0, -5.0, -1, -2, -1]
     )
     fine = table(stereo=[-1.1, -1.0, -2.9, -2.0, -5.0, -1.0, NAN, -1], anti=[-2.0, -2.0, -3.0, -2.0, -5.0, -2, -2, -2])
-    assert count(coarse, fine, ("stereo", "anti")) == {"rows": 5, "flipped": 3}
+    assert count_flipped(coarse, fine, ("stereo", "anti")) == {"rows": 5, "flipped": 3}
 
 
 def test_rows_are_found_by_name() -> None:
@@ -30,11 +30,11 @@ def test_rows_are_found_by_name() -> None:
     coarse = table(stereo=[-1.0, -2.0, -1.0], anti=[-2.0, -1.0, -2.0])
     both = pd.concat([coarse, coarse.assign(config="verb")])
     fine = table(stereo=[-2.0, -2.0, -1.0], anti=[-1.0, -1.0, -2.0]).iloc[[2, 0]].assign(config="verb")
-    assert count(both, fine, ("stereo", "anti")) == {"rows": 2, "flipped": 1}
+    assert count_flipped(both, fine, ("stereo", "anti")) == {"rows": 2, "flipped": 1}
 
 
 def test_labels() -> None:
     """Of three probabilities the largest counts."""
     coarse = table(e=[0.5, 0.2, 0.1], n=[0.3, 0.5, 0.2], c=[0.2, 0.3, 0.7])
     fine = table(e=[0.4, 0.2, NAN], n=[0.35, 0.3, NAN], c=[0.25, 0.5, NAN])
-    assert count(coarse, fine, ("e", "n", "c")) == {"rows": 2, "flipped": 1}
+    assert count_flipped(coarse, fine, ("e", "n", "c")) == {"rows": 2, "flipped": 1}

@@ -13,7 +13,7 @@ from tests.conformance import inference_models
 
 from senseprobe import api
 from senseprobe.cli import main
-from senseprobe.evaluate.control import beside
+from senseprobe.evaluate.control import find_controls
 from senseprobe.evaluate.result import Result, folder_of
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -38,7 +38,7 @@ def test_a_whole_control_is_taken_before_a_sample_of_it(limit: int, tmp_path: Pa
     folder = folder_of(tmp_path, "nli-control@1.0.1", "org/model")
     for part in (limit, None):
         control(part).write(folder)
-    found = beside(folder_of(tmp_path, "nli-religion@1.0.1", "org/model"), PROBE)
+    found = find_controls(folder_of(tmp_path, "nli-religion@1.0.1", "org/model"), PROBE)
     assert [each.limit for each in found] == [None]
 
 
@@ -47,7 +47,7 @@ def test_of_two_samples_the_larger_is_taken(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "nli-control@1.0.1", "org/model")
     for part in (2_500, 2_000):
         control(part).write(folder)
-    found = beside(folder_of(tmp_path, "nli-religion@1.0.1", "org/model"), PROBE)
+    found = find_controls(folder_of(tmp_path, "nli-religion@1.0.1", "org/model"), PROBE)
     assert [each.limit for each in found] == [2_500]
 
 

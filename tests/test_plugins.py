@@ -3,6 +3,7 @@
 Distributions are made on the spot: a folder on the path with modules, and what pip would write beside them.
 """
 
+import importlib
 import json
 import logging
 import os
@@ -27,7 +28,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, Estimand, figures
 from senseprobe.evaluate.estimands.registry import check_additional
 from senseprobe.evaluate.models import FAMILIES
 from senseprobe.evaluate.models.registry import answers_of
-from senseprobe.evaluate.scorers import SCORERS, get
+from senseprobe.evaluate.scorers import SCORERS, get, masked_queries
 from senseprobe.evaluate.units import Unit
 from senseprobe.records import Design
 
@@ -112,7 +113,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
     for catalogue in (SCORERS, CATALOGUE, FAMILIES):  # what another test's plug-in of the same name led to
         monkeypatch.setattr(catalogue, "_loaded", {})
-        monkeypatch.setattr(catalogue, "_told", set())
+        monkeypatch.setattr(catalogue, "_logged", set())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     yield put
     for module in {*sys.modules} - known:
@@ -349,6 +350,16 @@ def test_nothing_is_imported_before_it_is_asked_for(tmp_path: Path) -> None:
 # --- scorers ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["Ask", "Read", "score_by", "why_by"])
+def test_the_old_path_of_masked_queries_warns(name: str) -> None:
+    """Plug-ins of 0.1 import from `scorers.masking`, as docs/plugins.md said then; they get the same, and a warning."""
+    old = importlib.import_module("senseprobe.evaluate.scorers.masking")
+    with pytest.warns(DeprecationWarning, match=f"is now .*masked_queries: import {name} from there"):
+        assert getattr(old, name) is getattr(masked_queries, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        old.nothing  # noqa: B018 - it fails
+
+
 def test_a_scorer_on_our_models(install: Install, tiny_models: dict[str, Path]) -> None:
     """It is asked for distinct sentences, and its numbers are kept by its version and its distribution."""
     text = f"{SCORER}\nX = Scorer(id='letters', **COMMON)"
@@ -364,7 +375,7 @@ def test_a_scorer_on_our_models(install: Install, tiny_models: dict[str, Path]) 
     known = {}
     for other in (ours, replace(ours, version=2), replace(ours, origin="other-bias"), replace(ours, origin="")):
         with Store(model.identity, other, pytest.fail) as store:
-            known[other.version, other.origin] = store.known([unit])
+            known[other.version, other.origin] = store.load([unit])
     assert known == {
         (1, "acme-bias"): {unit: (float(len(unit.text)),)},
         (2, "acme-bias"): {},

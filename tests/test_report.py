@@ -20,6 +20,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.fitness import FirstToken, Fitness
+from senseprobe.evaluate.pipeline import ScoringJob, result_of
 from senseprobe.evaluate.reporting import document as setting
 from senseprobe.evaluate.reporting.document import Document
 from senseprobe.evaluate.reporting.figure_tables import align_figures, build_sense_sections
@@ -34,9 +35,8 @@ from senseprobe.evaluate.reporting.notation import (
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.run import Job
-from senseprobe.evaluate.scorers import SCORERS
-from senseprobe.evaluate.unit_table import Asked
+from senseprobe.evaluate.scorers import SCORERS, get
+from senseprobe.evaluate.units import UnitTable
 from senseprobe.records import Figure
 
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
@@ -85,12 +85,12 @@ def result(scorer: str = "aul", name: str = "org/model", figures: tuple[Figure, 
 def made(name: str, seed: int) -> Result:
     """A result of random scores on three configs of sssb, with its table: relative, independent rows, pronouns."""
     release = senseprobe.load("sssb@1.0.0")
-    job = Job(release, None, seed=0, version="0.1.0")
+    job = ScoringJob(release, None, seed=0, version="0.1.0")
     tables = {config: release.table(config) for config in ("language", "colour", "race-matched", "noun-bare", "verb")}
-    asked = Asked(tables, "contrast", ("text",), ("score",))
-    numbers = np.random.default_rng(seed).normal(-3, 1, (len(asked), 1))
-    asked.take(zip(asked.units, numbers.tolist(), strict=True))
-    return job.result(asked, "aul", {**MODEL, "name": name, "weights": f"{seed}" * 64})
+    units = UnitTable(tables, "contrast", ("text",), ("score",))
+    numbers = np.random.default_rng(seed).normal(-3, 1, (len(units), 1))
+    units.add_answers(zip(units.units, numbers.tolist(), strict=True))
+    return result_of(job, units, get("aul"), {**MODEL, "name": name, "weights": f"{seed}" * 64})
 
 
 def render(results: Sequence[Result]) -> str:

@@ -22,14 +22,15 @@ import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.fitness import FirstToken, Fitness
+from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
+from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.reporting.document import render_html, render_markdown
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result
-from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.score_tables import read_scores
-from senseprobe.evaluate.unit_table import Asked
-from senseprobe.evaluate.units import Unit
+from senseprobe.evaluate.scorers import get
+from senseprobe.evaluate.units import Unit, UnitTable
 from senseprobe.records import Figure
 from senseprobe.release.release import Release
 
@@ -178,16 +179,16 @@ def replays(sssb: Release, tiny_models: dict[str, Path]) -> Callable[..., Result
     def run(config: str, batch_tokens: int | None, seed: int = 0) -> Result:
         model = models.load(str(tiny_models["bert"]), batch_tokens=batch_tokens)
         model.name = "bert"
-        return Job(sssb, config, seed, "0").run(model, "aul")
+        return run_job(ScoringJob(sssb, config, seed, "0"), model, "aul")
 
     return run
 
 
-def answered(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, float]) -> Asked:
+def answered(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, float]) -> UnitTable:
     """What a scorer that reads sentences answered."""
-    asked = Asked(tables, "contrast", ("text",), ("score",))
-    asked.take((Unit(text), (score,)) for text, score in scores.items())
-    return asked
+    units = UnitTable(tables, "contrast", ("text",), ("score",))
+    units.add_answers((Unit(text), (score,)) for text, score in scores.items())
+    return units
 
 
 def bytes_of(result: Result, folder: Path) -> tuple[bytes, bytes]:
@@ -216,12 +217,12 @@ def test_batches_do_not_matter(config: str, replays: Callable[..., Result], tmp_
 @pytest.mark.parametrize("seed", range(2))
 def test_row_order_does_not_matter(seed: int, sssb: Release, tmp_path: Path) -> None:
     """Rows in any order give the same JSON, to the last byte."""
-    job = Job(sssb, None, 0, "0")
-    tables, generator = job.tables("masked"), np.random.default_rng(seed)
+    job = ScoringJob(sssb, None, 0, "0")
+    tables, generator = rows_of(job, get("aul")), np.random.default_rng(seed)
     texts = sorted({text for table in tables.values() for role in ("stereo", "anti") for text in table[role]})
     scores = dict(zip(texts, generator.normal(size=len(texts)).tolist(), strict=True))
     shuffled = {name: table.sample(frac=1, random_state=seed) for name, table in tables.items()}
-    results = [job.result(answered(rows, scores), "aul", MODEL) for rows in (tables, shuffled)]
+    results = [result_of(job, answered(rows, scores), get("aul"), MODEL) for rows in (tables, shuffled)]
     assert len({bytes_of(result, tmp_path)[0] for result in results}) == 1
 
 
@@ -237,10 +238,10 @@ def test_another_seed_or_config(replays: Callable[..., Result]) -> None:
 def test_nothing_of_the_machine(sssb: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither where the release lies, nor whose token is set, nor who was here gets into a result."""
     monkeypatch.setenv("HF_TOKEN", "hf_abcdefghijklmnop")
-    job = Job(sssb, "race", 0, "0")
-    tables = job.tables("masked")
+    job = ScoringJob(sssb, "race", 0, "0")
+    tables = rows_of(job, get("aul"))
     texts = {text: 0.5 for role in ("stereo", "anti") for text in tables["race"][role]}
-    for content in bytes_of(job.result(answered(tables, texts), "aul", MODEL), tmp_path):
+    for content in bytes_of(result_of(job, answered(tables, texts), get("aul"), MODEL), tmp_path):
         for told in ("hf_abcdefghijklmnop", str(sssb.folder), str(tmp_path), str(Path.cwd())):
             assert told.encode() not in content
 

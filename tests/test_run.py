@@ -18,8 +18,9 @@ from senseprobe import api
 from senseprobe.errors import DamagedRelease, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.estimands.registry import additional
+from senseprobe.evaluate.pipeline import ScoringJob
+from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.result import Result
-from senseprobe.evaluate.run import Job
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.base import Answers
 from senseprobe.evaluate.units import Unit, units_of
@@ -75,7 +76,7 @@ def scorer() -> Iterator[None]:
 
 def run(sssb: Release, score_of: ScoreOf, config: str | None = None) -> Result:
     """What a known model gets."""
-    return Job(sssb, config, seed=0, version="0").run(KnownModel(score_of), "known")  # type: ignore[arg-type]
+    return run_job(ScoringJob(sssb, config, seed=0, version="0"), KnownModel(score_of), "known")  # type: ignore[arg-type]
 
 
 def by_key(result: Result) -> dict[tuple[str, str], Figure]:
@@ -232,7 +233,8 @@ def test_distinct_sentences_once(sssb: Release) -> None:
     """Each distinct sentence of the release is scored once, whatever the number of its rows and configs."""
     model = KnownModel(uneven)
     told: list[tuple[int, int]] = []
-    Job(sssb, None, 0, "0").run(model, "known", progress=lambda *step: told.append(step))  # type: ignore[arg-type]
+    job = ScoringJob(sssb, None, 0, "0")
+    run_job(job, model, "known", progress=lambda *step: told.append(step))  # type: ignore[arg-type]
     roles = sentences(sssb)
     assert sorted(model.asked) == sorted(roles["stereo"] | roles["anti"])
     assert told[0] == (0, len(model.asked))

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.tiny import FRONT, lay_out
 
 from senseprobe import api
-from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.pipeline import ScoringJob, rows_of
+from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.subsample import cell_columns
 from senseprobe.evaluate.subsample import sample as sample_parts
 from senseprobe.records import Design
@@ -128,7 +129,7 @@ def test_a_limit_draws_the_same_rows_of_a_release(large: Path) -> None:
     """All columns of a drawn row are those of the whole table, at the same row numbers."""
     release = api.load(str(large))
     whole = release.table("job")
-    drawn = Job(release, None, 5, "0", 300).tables("masked", ("text", "span"))["job"]
+    drawn = rows_of(ScoringJob(release, None, 5, "0", 300), get("log-odds"))["job"]
     assert list(drawn["id"]) == drawn_at_once({"job": whole}, {"job": release.design("job")}, 300, 5)["job"]
     pd.testing.assert_frame_equal(drawn, whole.loc[drawn.index])
 
@@ -136,11 +137,12 @@ def test_a_limit_draws_the_same_rows_of_a_release(large: Path) -> None:
 DRAW = """
 import resource, sys
 from pathlib import Path
-from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.pipeline import ScoringJob, rows_of
+from senseprobe.evaluate.scorers import get
 from senseprobe.release.release import open_release
 release = open_release(Path(sys.argv[1]))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-rows = Job(release, None, 0, "0", 100).tables("masked")["job"]
+rows = rows_of(ScoringJob(release, None, 0, "0", 100), get("aul"))["job"]
 print(len(rows), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

@@ -17,7 +17,7 @@ from scipy import stats
 
 import senseprobe
 from senseprobe.evaluate.estimands import contrast_figure
-from senseprobe.evaluate.run import Job
+from senseprobe.evaluate.pipeline import ScoringJob, run
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.scorers.base import Answers
 from senseprobe.evaluate.units import Unit
@@ -127,8 +127,8 @@ def test_contrasts_of_a_release_are_corrected_as_one_family(monkeypatch: pytest.
     )
     ours = replace(SCORERS["aul"], id="uneven", range=(-np.inf, np.inf), score=uneven, why=None)
     monkeypatch.setitem(SCORERS, "uneven", ours)
-    job = Job(cast("Release", shown), None, seed=0, version="0")
-    figures: list[dict[str, Any]] = job.run(cast("Any", Uneven()), "uneven").as_dict()["figures"]
+    job = ScoringJob(cast("Release", shown), None, seed=0, version="0")
+    figures: list[dict[str, Any]] = run(job, cast("Any", Uneven()), "uneven").as_dict()["figures"]
 
     tested = [figure for figure in figures if figure["estimand"] == "matched-contrast"]
     assert [figure["config"] for figure in tested] == ["one", "two", "three"]

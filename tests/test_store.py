@@ -57,18 +57,18 @@ def test_what_was_kept_is_found(batches: list[dict[Unit, tuple[float, ...]]], ot
     with tempfile.TemporaryDirectory() as name:
         for batch in batches:  # each in a run of its own
             with opened(Path(name), using=three) as store:
-                store.keep(list(batch.items()))
+                store.add(list(batch.items()))
         with opened(Path(name), using=three) as store:
-            assert bits(store.known({*first, *others})) == bits(first)
-            assert store.known(others - {*first}) == {}
+            assert bits(store.load({*first, *others})) == bits(first)
+            assert store.load(others - {*first}) == {}
 
 
 def test_unscored_is_known(tmp_path: Path) -> None:
     """NaN, of a unit that cannot be scored, is kept: it is not asked again, and is no zero."""
     with opened(tmp_path) as store:
-        store.keep([(Unit("too long"), (math.nan,))])
+        store.add([(Unit("too long"), (math.nan,))])
     with opened(tmp_path) as store:
-        (numbers,) = store.known([Unit("too long")]).values()
+        (numbers,) = store.load([Unit("too long")]).values()
     assert math.isnan(numbers[0])
 
 
@@ -76,8 +76,8 @@ def test_units_are_told_apart(tmp_path: Path) -> None:
     """Where a sentence ends and its counterpart begins, and which part is marked, makes another unit."""
     units = [Unit("ab", "c"), Unit("a", "bc"), Unit("abc"), Unit("", "abc"), Unit("abc", "", 1, 2), Unit("abc", "", 12)]
     with opened(tmp_path) as store:
-        store.keep([(unit, (float(number),)) for number, unit in enumerate(units)])
-        assert store.known(units) == {unit: (float(number),) for number, unit in enumerate(units)}
+        store.add([(unit, (float(number),)) for number, unit in enumerate(units)])
+        assert store.load(units) == {unit: (float(number),) for number, unit in enumerate(units)}
 
 
 CHANGED: dict[str, Callable[[Path], Store]] = {
@@ -96,20 +96,20 @@ def test_another_key_is_no_hit(change: str, tmp_path: Path) -> None:
     """With other weights, config, tokenizer, number format or definition, nothing is known; and both are kept."""
     unit = Unit("People are kind.")
     with opened(tmp_path) as store:
-        store.keep([(unit, (-1.0,))])
+        store.add([(unit, (-1.0,))])
     with CHANGED[change](tmp_path) as store:
-        assert store.known([unit]) == {}
-        store.keep([(unit, (-2.0,))])
+        assert store.load([unit]) == {}
+        store.add([(unit, (-2.0,))])
     with opened(tmp_path) as first, CHANGED[change](tmp_path) as second:
-        assert (first.known([unit]), second.known([unit])) == ({unit: (-1.0,)}, {unit: (-2.0,)})
+        assert (first.load([unit]), second.load([unit])) == ({unit: (-1.0,)}, {unit: (-2.0,)})
 
 
 def test_revision_is_no_key(tmp_path: Path) -> None:
     """The same weights under another commit are the same weights."""
     with opened(tmp_path, revision="a" * 40) as store:
-        store.keep([(Unit("a"), (-1.0,))])
+        store.add([(Unit("a"), (-1.0,))])
     with opened(tmp_path, revision="b" * 40) as store:
-        assert store.known([Unit("a")]) == {Unit("a"): (-1.0,)}
+        assert store.load([Unit("a")]) == {Unit("a"): (-1.0,)}
 
 
 # --- files that are not as they were written ------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scores")
     with opened(folder) as store:
         for start in range(0, 200, 20):
-            store.keep(list(KEPT.items())[start : start + 20])
+            store.add(list(KEPT.items())[start : start + 20])
     (file,) = folder.iterdir()
     return file
 
@@ -137,10 +137,10 @@ def read(name: str, content: bytes) -> tuple[Numbers, list[str], list[str]]:
         (Path(folder) / name).write_bytes(content)
         said: list[str] = []
         with opened(Path(folder), said) as store:
-            found = store.known(KEPT)
-            store.keep([(Unit("new"), (-0.5,))])
+            found = store.load(KEPT)
+            store.add([(Unit("new"), (-0.5,))])
         with opened(Path(folder), said) as store:
-            assert store.known([Unit("new")]) == {Unit("new"): (-0.5,)}, said
+            assert store.load([Unit("new")]) == {Unit("new"): (-0.5,)}, said
         return found, said, sorted(path.name for path in Path(folder).iterdir())
 
 
@@ -222,7 +222,7 @@ def test_foreign_file(case: str, whole: Path) -> None:
 def test_store_under_another_name(whole: Path, tmp_path: Path) -> None:
     """The store of one model in the place of another's: the name is not believed, and neither are its rows."""
     with opened(tmp_path, weights="other") as other:
-        other.keep([(unit, (-9.0,)) for unit in KEPT])
+        other.add([(unit, (-9.0,)) for unit in KEPT])
     (file,) = tmp_path.iterdir()
     found, said, _ = read(whole.name, file.read_bytes())
     assert found == {}
@@ -232,7 +232,7 @@ def test_store_under_another_name(whole: Path, tmp_path: Path) -> None:
 def test_rows_of_another_store(whole: Path, tmp_path: Path) -> None:
     """Rows that were copied from another model's store into this one are no hit either."""
     with opened(tmp_path, weights="other") as other:
-        other.keep([(unit, (-9.0,)) for unit in KEPT])
+        other.add([(unit, (-9.0,)) for unit in KEPT])
     (theirs,) = tmp_path.iterdir()
     ours = tmp_path / "ours"
     ours.write_bytes(whole.read_bytes())
@@ -266,9 +266,9 @@ def test_folder_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     said: list[str] = []
     with opened(tmp_path / "file" / "scores", said) as store:
-        store.keep([(Unit("a"), (-1.0,))])
-        assert store.known([Unit("a")]) == {}
-        store.keep([(Unit("b"), (-1.0,))])
+        store.add([(Unit("a"), (-1.0,))])
+        assert store.load([Unit("a")]) == {}
+        store.add([(Unit("b"), (-1.0,))])
     assert said == ["scores are not kept for the next run: Not a directory"]
 
 
@@ -277,8 +277,8 @@ def test_folder_in_the_place_of_the_file(tmp_path: Path, whole: Path) -> None:
     (tmp_path / whole.name).mkdir()
     said: list[str] = []
     with opened(tmp_path, said) as store:
-        store.keep([(Unit("a"), (-1.0,))])
-        assert store.known([Unit("a")]) == {}
+        store.add([(Unit("a"), (-1.0,))])
+        assert store.load([Unit("a")]) == {}
     assert [message.partition(":")[0] for message in said] == ["scores are not kept for the next run"]
 
 
@@ -286,14 +286,14 @@ def test_full_disk(tmp_path: Path) -> None:
     """Where no more can be written, what is there stays and is found; the rest goes on without."""
     said: list[str] = []
     with opened(tmp_path, said) as store:
-        store.keep(list(KEPT.items()))
+        store.add(list(KEPT.items()))
         assert store._db is not None
         store._db.execute("PRAGMA max_page_count=1")  # SQLite's own way to have a full disk
         for number in range(1000):
-            store.keep([(Unit(f"more {number}"), (-1.0,))])
+            store.add([(Unit(f"more {number}"), (-1.0,))])
     assert said == ["scores are not kept for the next run: database or disk is full"]
     with opened(tmp_path, said) as store:
-        assert store.known(KEPT) == KEPT
+        assert store.load(KEPT) == KEPT
     assert len(said) == 1
 
 
@@ -304,7 +304,7 @@ def test_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(tmp_path) as first, opened(tmp_path, said) as second:
         assert first._db is not None
         first._db.execute("BEGIN IMMEDIATE")
-        second.keep([(Unit("a"), (-1.0,))])
+        second.add([(Unit("a"), (-1.0,))])
         first._db.rollback()
     assert said == ["scores are not kept for the next run: database is locked"]
 
@@ -333,7 +333,7 @@ with opened(folder, said) as store:
     for start in range(0, count, 10):
         numbers = range(start, start + 10)
         own = [(Unit(f"{name} {i}"), (-i / 3,)) for i in numbers]
-        store.keep(own + [(Unit(f"both {i}"), (-i / 7,)) for i in numbers])
+        store.add(own + [(Unit(f"both {i}"), (-i / 7,)) for i in numbers])
         print(start + 10, flush=True)
 print(json.dumps(said))
 """
@@ -366,7 +366,7 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     expected |= {Unit(f"both {i}"): (-i / 7,) for i in range(500)}
     said: list[str] = []
     with opened(tmp_path, said) as store:
-        assert store.known(expected) == expected
+        assert store.load(expected) == expected
     assert said == []
 
 
@@ -383,7 +383,7 @@ def test_killed(seed: int, tmp_path: Path) -> None:
     units = [Unit(f"one {i}") for i in range(100_000)]
     said: list[str] = []
     with opened(tmp_path, said) as store:
-        found = store.known(units)
+        found = store.load(units)
     assert said == []
     # What it printed was committed; the batch after that may have been, if it died before it could print.
     assert len(found) in {last, last + 10}
@@ -393,7 +393,7 @@ def test_killed(seed: int, tmp_path: Path) -> None:
 def test_nothing_of_the_texts(tmp_path: Path) -> None:
     """The file has no sentence in it: whose release is not to be shared can share the machine."""
     with opened(tmp_path) as store:
-        store.keep([(Unit("a secret sentence", "and another one"), (-1.0,))])
+        store.add([(Unit("a secret sentence", "and another one"), (-1.0,))])
     (file,) = tmp_path.iterdir()
     assert b"secret" not in file.read_bytes()
     assert os.listdir(tmp_path) == [file.name]  # noqa: PTH208 - neither log nor lock is left

@@ -44,22 +44,22 @@ def test_units_whose_texts_hold_a_separator_are_told_apart(separator: str, tmp_p
     assert all(one != other for one, other in combinations(units, 2))
     numbers = {unit: (float(number),) for number, unit in enumerate(units)}
     with Store(IDENTITY, get("aul"), pytest.fail, tmp_path) as store:
-        store.keep(numbers.items())
+        store.add(numbers.items())
     with Store(IDENTITY, get("aul"), pytest.fail, tmp_path) as store:
-        assert store.known(units) == numbers
+        assert store.load(units) == numbers
 
 
 def test_a_unit_that_was_never_kept_is_not_known(tmp_path: Path) -> None:
     """The number of `a|b` beside `c` is not taken for that of `a` beside `b|c`."""
     with Store(IDENTITY, get("aul"), pytest.fail, tmp_path) as store:
-        store.keep([(Unit("a|b", "c"), (1.0,))])
-        assert store.known([Unit("a", "b|c"), Unit("a|b|c"), Unit("a|b", "c|-1")]) == {}
+        store.add([(Unit("a|b", "c"), (1.0,))])
+        assert store.load([Unit("a", "b|c"), Unit("a|b|c"), Unit("a|b", "c|-1")]) == {}
 
 
 def test_numbers_that_were_stored_before_pairs_had_an_order_are_known(tmp_path: Path) -> None:
     """The digest of a unit is of its four parts where no order is turned: written here as the first form had it."""
     with Store(IDENTITY, get("aul"), pytest.fail, tmp_path) as store:
-        store.keep([(Unit("a", "b", 1, 2), (1.0,)), (Unit("a", "b", 1, 2, second=True), (2.0,))])
+        store.add([(Unit("a", "b", 1, 2), (1.0,)), (Unit("a", "b", 1, 2, second=True), (2.0,))])
     (path,) = tmp_path.glob("*.sqlite")
     with closing(sqlite3.connect(path)) as db:
         digests = [digest for (digest,) in db.execute("SELECT unit FROM scores ORDER BY number")]
@@ -73,7 +73,7 @@ def test_numbers_of_an_older_definition_are_not_taken(name: str, tmp_path: Path)
     """What version 1 of a scorer stored is in another file than what version 2 looks into."""
     unit = Unit("a", "b")
     with Store(IDENTITY, replace(get(name), version=1), pytest.fail, tmp_path) as store:
-        store.keep([(unit, (1.0,))])
-        assert store.known([unit]) == {unit: (1.0,)}
+        store.add([(unit, (1.0,))])
+        assert store.load([unit]) == {unit: (1.0,)}
     with Store(IDENTITY, get(name), pytest.fail, tmp_path) as store:
-        assert store.known([unit]) == {}
+        assert store.load([unit]) == {}

@@ -18,7 +18,7 @@ from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
 from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS, RELATIVE_GROUPS
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS, MATCHED_CONTRAST, UNMATCHED
 from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
-from senseprobe.evaluate.plugins import HERE, Catalogue, Unfit, blamed, clause
+from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, clause
 from senseprobe.records import Design, Figure
 
 TOLERANCE = 1e-9
@@ -39,7 +39,7 @@ def _admit(estimand: Estimand) -> Estimand:
     return estimand
 
 
-CATALOGUE = Catalogue(
+CATALOGUE = Registry(
     "senseprobe.estimands",
     Estimand,
     "estimand",

@@ -9,7 +9,7 @@ from senseprobe.errors import ModelError
 
 
 class Sized(Protocol):
-    """What goes through a model: so many `rows` of input, each of so many tokens."""
+    """Input of a model: so many `rows`, each of so many tokens."""
 
     @property
     def length(self) -> int:
@@ -39,7 +39,7 @@ class Budget:
     def spend(
         self, rows: Sequence[Row], length: int, forward: Callable[[Sequence[Row]], Sequence[Answer]]
     ) -> list[Answer]:
-        """The answers of `forward` to rows of `length` tokens, in order, as many rows at a time as the budget allows.
+        """Return the answers of `forward` to rows of `length` tokens, in order, as many at a time as the budget allows.
 
         Where memory does not suffice for so many, the budget is halved, for good. Raises ModelError where it does not
         suffice for a single row.
@@ -64,17 +64,17 @@ class Budget:
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Whether an error says that memory did not suffice, in the words of the libraries that PyTorch computes with."""
-    told = str(error).casefold()
+    """Return whether an error says that memory did not suffice, in the words of the libraries below PyTorch."""
+    message = str(error).casefold()
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
-        isinstance(error, RuntimeError) and any(words in told for words in _NO_MEMORY)
+        isinstance(error, RuntimeError) and any(words in message for words in _NO_MEMORY)
     )
 
 
 def by_length(items: Iterable[S], tokens: int) -> Iterator[list[S]]:
-    """Batches of items of one length, of at most so many tokens, unless one item alone has more; shortest first.
+    """Yield batches of items of one length, of at most so many tokens, unless one item alone has more; shortest first.
 
-    Items of a length stay in their order, and none is torn: a batch that was answered is done for good.
+    Items of a length stay in their order, and none is split: a batch that was answered is done for good.
     """
     batch: list[S] = []
     used = 0

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.batching import Budget, Sized, by_length
-from senseprobe.evaluate.models.causal_encoding import LONGEST, ROW, Asked, Reader
+from senseprobe.evaluate.models.causal_encoding import LONGEST, ROW, Query, Reader
 from senseprobe.evaluate.models.checkpoint import Pretrained, TextTokens, open_checkpoint, read_config, vocabulary
 from senseprobe.evaluate.models.errors import guarded
 from senseprobe.evaluate.models.identity import fingerprint
@@ -34,11 +34,11 @@ class Tokens(NamedTuple):
 
 
 class Sequenced(Sized, Protocol):
-    """What goes through a model, and what it shares with others."""
+    """Input of a model whose ids say what it shares with others."""
 
     @property
     def ids(self) -> Ids:
-        """All tokens, those that are given and those that are asked for."""
+        """All tokens, those that are given and those that are requested."""
 
 
 S = TypeVar("S", bound=Sequenced)
@@ -49,7 +49,7 @@ class CausalLM:
 
     - `start`: what stands before a text: the special tokens that the tokenizer puts there; else its token for the
       beginning of a sequence; else the one for the end of a sequence, after which another begins; else nothing.
-    - `max_length`: how many tokens it reads, start included. The last token of a text is asked for, and not read.
+    - `max_length`: how many tokens it reads, start included. The last token of a text is predicted, and not read.
     - `budget` bounds the tokens of a forward pass; `tokens` are those of texts by themselves.
 
     Raises ModelError where what it says at a token depends on a later one.
@@ -95,33 +95,34 @@ class CausalLM:
             yield sharing[start:end]
         yield from by_length((item for item in items if not self._shares(item.ids)), self.budget.tokens)
 
-    def log_likelihoods(self, asked: Sequence[Asked]) -> NDArray[np.float64]:
-        """Sums of natural log-probabilities of the tokens that are asked for, at most 0: shape (asked,).
+    def log_likelihoods(self, queries: Sequence[Query]) -> NDArray[np.float64]:
+        """Return sums of natural log-probabilities of the tokens that are requested, at most 0: shape (queries,).
 
         Beginnings are shared where the model lets us, and nothing is padded where a text could see it. Raises
         ModelError where memory does not suffice for a single text.
         """
-        values = np.empty(len(asked))
-        sharing = sorted((i for i, (ids, _) in enumerate(asked) if self._shares(ids)), key=lambda i: asked[i])
-        values[sharing] = self._shared([asked[i] for i in sharing])
-        alone = sorted((i for i, (ids, _) in enumerate(asked) if not self._shares(ids)), key=lambda i: len(asked[i][0]))
-        for length, same in groupby(alone, key=lambda i: len(asked[i][0]) - 1):
+        values = np.empty(len(queries))
+        sharing = sorted((i for i, (ids, _) in enumerate(queries) if self._shares(ids)), key=lambda i: queries[i])
+        values[sharing] = self._shared([queries[i] for i in sharing])
+        lengths = [len(ids) - 1 for ids, _ in queries]
+        alone = sorted((i for i, (ids, _) in enumerate(queries) if not self._shares(ids)), key=lengths.__getitem__)
+        for length, same in groupby(alone, key=lengths.__getitem__):
             numbers = list(same)
-            values[numbers] = self.budget.spend([asked[i] for i in numbers], length, self._sums_alone)
+            values[numbers] = self.budget.spend([queries[i] for i in numbers], length, self._sums_alone)
         return values
 
     def _shares(self, ids: Ids) -> bool:
         return len(ids) - 1 <= LONGEST and self._reader.shares
 
-    def _shared(self, asked: Sequence[Asked]) -> list[float]:
-        """The answers to sorted `asked`, as many rows at a time as the budget allows."""
+    def _shared(self, queries: Sequence[Query]) -> list[float]:
+        """Return the answers to sorted `queries`, as many rows at a time as the budget allows."""
         values: list[float] = []
-        for start, end, tokens in self._passes([ids for ids, _ in asked]):
-            values += self.budget.spend(asked[start:end], max(1, tokens // (end - start)), self._sums_together)
+        for start, end, tokens in self._passes([ids for ids, _ in queries]):
+            values += self.budget.spend(queries[start:end], max(1, tokens // (end - start)), self._sums_together)
         return values
 
     def _passes(self, sequences: Sequence[Ids]) -> Iterator[tuple[int, int, int]]:
-        """Where forward passes begin and end among sorted sequences, and the tokens of each."""
+        """Yield where forward passes begin and end among sorted sequences, and the tokens of each."""
         limit = self._limit
         rows = rows_of(sequences, limit)
         together = max(1, self.budget.tokens // limit)
@@ -133,21 +134,21 @@ class CausalLM:
     def _limit(self) -> int:
         return min(ROW, self.budget.tokens)
 
-    def _sums_together(self, asked: Sequence[Asked]) -> list[float]:
-        return _sums(asked, self._reader.together(asked, self._limit))
+    def _sums_together(self, queries: Sequence[Query]) -> list[float]:
+        return _sums(queries, self._reader.together(queries, self._limit))
 
-    def _sums_alone(self, asked: Sequence[Asked]) -> list[float]:
-        return _sums(asked, self._reader.alone(asked))
+    def _sums_alone(self, queries: Sequence[Query]) -> list[float]:
+        return _sums(queries, self._reader.alone(queries))
 
 
 def _own(ids: Sequence[int], special: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Tokens:
-    own = [place for place, is_special in enumerate(special) if not is_special]
-    return Tokens(tuple(ids[place] for place in own), offsets[own[0]][1] if own else 0)
+    own = [position for position, is_special in enumerate(special) if not is_special]
+    return Tokens(tuple(ids[position] for position in own), offsets[own[0]][1] if own else 0)
 
 
-def _sums(asked: Sequence[Asked], values: NDArray[np.float64]) -> list[float]:
-    which = np.repeat(np.arange(len(asked)), [len(ids) - given for ids, given in asked])
-    sums: list[float] = np.bincount(which, weights=values, minlength=len(asked)).tolist()
+def _sums(queries: Sequence[Query], values: NDArray[np.float64]) -> list[float]:
+    which = np.repeat(np.arange(len(queries)), [len(ids) - given for ids, given in queries])
+    sums: list[float] = np.bincount(which, weights=values, minlength=len(queries)).tolist()
     return sums
 
 
@@ -160,15 +161,15 @@ def load(
     allow_pickle: bool = False,
     batch_tokens: int | None = None,
 ) -> CausalLM:
-    """Load the causal language model in the folder, or under the Hub name, `spec`; for the rest see `masked.load`.
+    """Load the causal language model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
 
     Raises ModelError, also where the model reads a text from both sides or translates one text into another.
     """
-    place, number = device_of(device), dtype_of(dtype)
+    target, number_format = device_of(device), dtype_of(dtype)
     if getattr(read_config(spec), "is_encoder_decoder", False):
         raise ModelError(
             f"cannot load the model {spec}: it has an encoder and a decoder, so it is not a causal language model"
         )
-    model, tokenizer = open_checkpoint(AutoModelForCausalLM, spec, dtype=number, allow_pickle=allow_pickle)
-    fitting = min(batch_tokens_on(place), _LOGITS // vocabulary(model))
-    return CausalLM(spec, placed(model, place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))
+    model, tokenizer = open_checkpoint(AutoModelForCausalLM, spec, dtype=number_format, allow_pickle=allow_pickle)
+    fitting = min(batch_tokens_on(target), _LOGITS // vocabulary(model))
+    return CausalLM(spec, placed(model, target), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

@@ -14,8 +14,8 @@ from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, vocabulary
 from senseprobe.evaluate.models.head import Head, own_log_probabilities
 from senseprobe.evaluate.models.prefixes import Forest, Ids, Numbers
 
-Asked: TypeAlias = tuple[Ids, int]
-"""Ids, and how many of them are given, not none and not all: log P(ids[given:] | ids[:given]) is asked for."""
+Query: TypeAlias = tuple[Ids, int]
+"""Ids, and how many of them are given, not none and not all: log P(ids[given:] | ids[:given]) is requested."""
 
 # Beginnings are shared within rows of so many nodes: attention costs the square of it, and more share little more.
 ROW = 128
@@ -29,10 +29,10 @@ _REFUSALS = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, N
 
 
 class Reader:
-    """Runs a causal language model on what is asked of it; logits are made at no other position.
+    """Runs a causal language model on queries; logits are computed at no other position.
 
-    `longest` is the longest input that it takes. What is returned are natural log-probabilities of all tokens that are
-    asked for, one `Asked` after the other, in one array.
+    `longest` is the longest input that it takes. Its answers are natural log-probabilities of all tokens that are
+    requested, one `Query` after the other, in one array.
     """
 
     def __init__(self, name: str, model: Pretrained, *, longest: int) -> None:
@@ -44,46 +44,46 @@ class Reader:
         self._always = {"use_cache": False} if takes_cache else {}
 
     @torch.inference_mode()
-    def alone(self, asked: Sequence[Asked]) -> NDArray[np.float64]:
+    def alone(self, queries: Sequence[Query]) -> NDArray[np.float64]:
         """Read inputs of one length, without padding; inputs that differ in their last token only are one."""
-        rows = {context: row for row, context in enumerate(dict.fromkeys(ids[:-1] for ids, _ in asked))}
+        rows = {context: row for row, context in enumerate(dict.fromkeys(ids[:-1] for ids, _ in queries))}
         ids = self._tensor(list(rows))
         length = ids.shape[1]
-        places = np.array([rows[ids[:-1]] * length + np.arange(length) for ids, _ in asked])
+        positions = np.array([rows[ids[:-1]] * length + np.arange(length) for ids, _ in queries])
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        return self._own(asked, inputs, places)
+        return self._own(queries, inputs, positions)
 
     @torch.inference_mode()
-    def together(self, asked: Sequence[Asked], limit: int) -> NDArray[np.float64]:
+    def together(self, queries: Sequence[Query], limit: int) -> NDArray[np.float64]:
         """Read sorted inputs in rows of at most `limit` nodes, each beginning once in a row."""
-        forest = Forest.of([ids for ids, _ in asked], limit)
+        forest = Forest.of([ids for ids, _ in queries], limit)
         inputs = {
             "input_ids": self._laid_out(forest, forest.token),
             "position_ids": self._laid_out(forest, forest.depth),
             "attention_mask": self._mask(forest),
         }
-        return self._own(asked, inputs, forest.place[forest.path])
+        return self._own(queries, inputs, forest.number[forest.path])
 
     @cached_property
     def shares(self) -> bool:
-        """Whether beginnings can be shared: tried once, on made-up inputs that fill a row.
+        """Whether beginnings can be shared: tried once, on random inputs that fill a row.
 
-        They cannot where the architecture takes no mask or positions of ours, or goes by other things as well: a state
-        that is handed on (Mamba), distances between tokens of the row (ALiBi), a window of it.
+        They cannot where the architecture takes no mask or positions of ours, or depends on other things as well: a
+        state that is handed on (Mamba), distances between tokens of the row (ALiBi), a window of it.
         """
-        asked = [(ids, 1) for ids in self._made_up()]
+        queries = [(ids, 1) for ids in self._random_inputs()]
         try:
             with quiet():
-                together = self.together(asked, ROW)
-                alone = np.concatenate([self.alone([one]) for one in asked])
+                together = self.together(queries, ROW)
+                alone = np.concatenate([self.alone([query]) for query in queries])
         except _REFUSALS:
             return False
         return bool(np.abs(together - alone).max() <= self._tolerance)
 
     @torch.inference_mode()
     def reads_ahead(self) -> bool:
-        """Whether what the model says at a token depends on a later one: then it is no causal model."""
-        ids = self._tensor(self._made_up()[-1][: min(8, self._longest)])
+        """Return whether what the model says at a token depends on a later one: then it is no causal model."""
+        ids = self._tensor(self._random_inputs()[-1][: min(8, self._longest)])
         other = ids.clone()
         other[-1] = (other[-1] + 1) % self._vocabulary
         with quiet():
@@ -95,24 +95,26 @@ class Reader:
     def _tolerance(self) -> float:
         return _SAME.get(self._model.dtype, _SAME_IN_BFLOAT16)
 
-    def _own(self, asked: Sequence[Asked], inputs: Mapping[str, torch.Tensor], places: Numbers) -> NDArray[np.float64]:
-        """One forward pass; `places` says where each token of each input is, shape (asked, longest input)."""
-        steps = np.arange(places.shape[1])
-        first = np.array([given - 1 for _, given in asked])[:, None]
-        after = np.array([len(ids) - 1 for ids, _ in asked])[:, None]
-        distinct, which = np.unique(places[(steps >= first) & (steps < after)], return_inverse=True)
-        targets = np.fromiter(chain.from_iterable(ids[given:] for ids, given in asked), dtype=np.int64)
+    def _own(
+        self, queries: Sequence[Query], inputs: Mapping[str, torch.Tensor], positions: Numbers
+    ) -> NDArray[np.float64]:
+        """Make one forward pass; `positions`, shape (queries, longest input), says where each token of an input is."""
+        steps = np.arange(positions.shape[1])
+        first = np.array([given - 1 for _, given in queries])[:, None]
+        after = np.array([len(ids) - 1 for ids, _ in queries])[:, None]
+        distinct, which = np.unique(positions[(steps >= first) & (steps < after)], return_inverse=True)
+        targets = np.fromiter(chain.from_iterable(ids[given:] for ids, given in queries), dtype=np.int64)
         logits, _ = self._head.run({**inputs, **self._always}, self._tensor(distinct))
         return own_log_probabilities(logits, self._tensor(which), self._tensor(targets))
 
     def _laid_out(self, forest: Forest, values: Numbers) -> torch.Tensor:
-        """A number of each node in its place, 0 in empty ones: shape (rows, width)."""
+        """Return a number of each node in its place, 0 in empty ones: shape (rows, width)."""
         rows = np.zeros((forest.rows, forest.width), dtype=np.int64)
         rows[forest.row, forest.column] = values
         return self._tensor(rows)
 
     def _mask(self, forest: Forest) -> torch.Tensor:
-        """What is added to attention: 0 from a node to its ancestors and itself, else the lowest number there is."""
+        """Return what is added to attention: 0 from a node to its ancestors and itself, else the lowest number."""
         dtype, device = self._model.dtype, self._model.device
         shape = (forest.rows, 1, forest.width, forest.width)
         mask = torch.full(shape, torch.finfo(dtype).min, dtype=dtype, device=device)
@@ -125,8 +127,8 @@ class Reader:
         mask[row, 0, column, column] = 0
         return mask
 
-    def _made_up(self) -> list[Ids]:
-        """Random ids, always the same, sorted: one of the longest inputs that are shared, and what branches off it.
+    def _random_inputs(self) -> list[Ids]:
+        """Return random ids, always the same, sorted: one of the longest shared inputs, and what branches off it.
 
         Together they need more than one row, the first full and the last not.
         """

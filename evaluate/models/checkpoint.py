@@ -1,8 +1,6 @@
-"""Files of weights, looked at before any of them is read: only safetensors, unless a pickle is asked for.
+"""Checkpoints that `transformers` reads: opened with their tokenizers, refused where they cannot be trusted.
 
-Opens the checkpoints that `transformers` reads, and refuses those that cannot be trusted.
-
-What a tokenizer makes of a text by itself, without the special tokens that it puts around it.
+Only safetensors are read, unless a pickle is allowed; files are checked before transformers sees them.
 """
 
 import json
@@ -52,26 +50,26 @@ def refuse_other_weights(folder: Path, *, allow_pickle: bool) -> None:
 
 
 def refuse_index(spec: str, path: Path) -> Collection[str]:
-    """The files that an index of safetensors names. ModelError where one could be a pickle, or lie elsewhere.
+    """Return the files that an index of safetensors names. ModelError where one could be a pickle, or lie elsewhere.
 
     Transformers reads by its ending what an index names, wherever it is.
     """
-    named = _named(path)
-    if not named or not all(isinstance(name, str) for name in named):
+    names = _names_in_index(path)
+    if not names or not all(isinstance(name, str) for name in names):
         raise ModelError(f"cannot load the model {spec}: its {INDEX} does not say which files have the weights")
-    for name in sorted(named):
+    for name in sorted(names):
         if not name.endswith(".safetensors"):
             raise ModelError(f"cannot load the model {spec}: its {INDEX} names {name!r}, which is no safetensors file")
         if "/" in name or "\\" in name:
             raise ModelError(f"cannot load the model {spec}: its {INDEX} names {name!r}, which lies elsewhere")
-    return named
+    return names
 
 
-def _named(path: Path) -> set[Any]:
-    """What an index of safetensors names as files; empty where it is none."""
+def _names_in_index(path: Path) -> set[Any]:
+    """Return what an index of safetensors names as files; empty where it is none."""
     try:
-        told = json.loads(path.read_bytes())
-        return {*told["weight_map"].values()} if isinstance(told["metadata"], dict) else set()
+        index = json.loads(path.read_bytes())
+        return {*index["weight_map"].values()} if isinstance(index["metadata"], dict) else set()
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return set()
 
@@ -100,18 +98,18 @@ _ATTENTION = (None, "eager", "sdpa")
 
 
 def read_config(spec: str) -> Pretrained:
-    """The config of the model at `spec`, without its weights. Raises ModelError."""
-    place, revision = _place(spec)
-    return _config(spec, place, _commit(place, revision) or revision)
+    """Return the config of the model at `spec`, without its weights. Raises ModelError."""
+    location, revision = _location(spec)
+    return _config(spec, location, _commit(location, revision) or revision)
 
 
-def _config(spec: str, place: str, revision: str | None) -> Pretrained:
+def _config(spec: str, location: str, revision: str | None) -> Pretrained:
     with explained(spec), quiet():
-        if path := _file(place, "config.json", revision):
+        if path := _file(location, "config.json", revision):
             check_config(spec, path)
         try:
             with memory_cap(CONFIG_MEMORY):
-                config = AutoConfig.from_pretrained(place, revision=revision, trust_remote_code=False)
+                config = AutoConfig.from_pretrained(location, revision=revision, trust_remote_code=False)
         except MemoryError:
             raise ModelError(
                 f"cannot load the model {spec}: its config.json asks for lists that are too long"
@@ -120,7 +118,7 @@ def _config(spec: str, place: str, revision: str | None) -> Pretrained:
 
 
 def _usual(config: Pretrained) -> Pretrained:
-    """The config without what it says of how to compute, and of where the weights are: that is ours to say."""
+    """Remove from a config what it says of how to compute, and of where the weights are: that is ours to say."""
     for part in (config, *(getattr(config, name, None) for name in config.sub_configs)):
         if isinstance(part, PretrainedConfig):
             part.return_dict, part.chunk_size_feed_forward = True, 0
@@ -137,85 +135,85 @@ def open_checkpoint(
     """Open the model (evaluation mode, on the CPU) and fast tokenizer at `spec`.
 
     `spec` is a folder, or ``USER/NAME`` or ``USER/NAME@REVISION`` on the Hub: a branch, a tag or a commit. What it
-    stands for is asked once, so that config, weights and tokenizer are of one commit. Code from the checkpoint never
+    stands for is resolved once, so that config, weights and tokenizer are of one commit. Code from the checkpoint never
     runs, nothing is read by unpickling unless `allow_pickle`, and every weight comes from it. Raises ModelError.
     """
-    place, revision = _place(spec)
-    if Path(place).is_dir():
-        refuse_other_weights(Path(place), allow_pickle=allow_pickle)
-    commit = _commit(place, revision)
-    if commit and (index := _from_hub(place, INDEX, commit)):
+    location, revision = _location(spec)
+    if Path(location).is_dir():
+        refuse_other_weights(Path(location), allow_pickle=allow_pickle)
+    commit = _commit(location, revision)
+    if commit and (index := _from_hub(location, INDEX, commit)):
         refuse_index(spec, index)
-    config = _config(spec, place, commit or revision)
-    if path := _file(place, "tokenizer.json", commit or revision):
+    config = _config(spec, location, commit or revision)
+    if path := _file(location, "tokenizer.json", commit or revision):
         check_tokenizer(spec, path)
-    at = {"revision": commit or revision, "trust_remote_code": False}
-    with explained(spec, config), quiet(), _bounded(spec, place, commit or revision):
+    options = {"revision": commit or revision, "trust_remote_code": False}
+    with explained(spec, config), quiet(), _bounded(spec, location, commit or revision):
         model, info = auto_class.from_pretrained(
-            place,
+            location,
             config=config,
             dtype=dtype,
             use_safetensors=None if allow_pickle else True,
             output_loading_info=True,
-            **at,
+            **options,
         )
     with explained(spec, config), quiet():
-        tokenizer = AutoTokenizer.from_pretrained(place, **at)
+        tokenizer = AutoTokenizer.from_pretrained(location, **options)
     _refuse_random_weights(spec, info)
     _refuse_useless_tokenizer(spec, tokenizer, model)
-    _make_certain(tokenizer)
+    _make_deterministic(tokenizer)
     model.config._commit_hash = commit  # for `fingerprint`; transformers' own name for it
     return model.eval(), tokenizer
 
 
 def vocabulary(model: Pretrained) -> int:
-    """How many tokens a model has a row for."""
+    """Return how many tokens a model has a row for."""
     return int(model.get_input_embeddings().weight.shape[0])
 
 
-def _make_certain(tokenizer: Pretrained) -> None:
+def _make_deterministic(tokenizer: Pretrained) -> None:
     """Have a text read in one way each time: BPE leaves out merges at random where a file says so, as in training.
 
-    No other kind of tokenizer has a chance in its files: unigram models can sample, but that is not kept.
+    No other kind of tokenizer has randomness in its files: unigram models can sample, but that is not saved.
     """
     kind = tokenizer.backend_tokenizer.model
     if getattr(kind, "dropout", None) is not None:
         kind.dropout = None
 
 
-def _commit(place: str, revision: str | None) -> str | None:
-    """The commit that a revision (None: the main branch) of a model on the Hub stands for; None for a folder.
+def _commit(location: str, revision: str | None) -> str | None:
+    """Return the commit that a revision (None: the main branch) of a model on the Hub stands for; None for a folder.
 
-    None also where the Hub does not say: loading fails then, and tells why.
+    None also where the Hub does not say: loading fails then, with the reason.
     """
-    if Path(place).is_dir():
+    if Path(location).is_dir():
         return None
-    found = _from_hub(place, "config.json", revision)
-    return found.parent.name if found else None
+    config = _from_hub(location, "config.json", revision)
+    return config.parent.name if config else None
 
 
-def _from_hub(place: str, file: str, revision: str | None) -> Path | None:
-    """A file of a model on the Hub; None where it cannot be had, and so is not there for transformers either."""
+def _from_hub(name: str, file: str, revision: str | None) -> Path | None:
+    """Return a file of a model on the Hub; None where it cannot be downloaded, not by transformers either."""
     try:
         with quiet():
-            return Path(hf_hub_download(place, file, revision=revision))
+            return Path(hf_hub_download(name, file, revision=revision))
     except (OSError, ValueError, RuntimeError, ImportError, LookupError, TypeError, AttributeError, HfHubHTTPError):
         return None
 
 
-def _file(place: str, name: str, revision: str | None) -> Path | None:
-    """A file of a model in a folder or on the Hub; None where there is none."""
-    path = Path(place) / name if Path(place).is_dir() else _from_hub(place, name, revision)
+def _file(location: str, name: str, revision: str | None) -> Path | None:
+    """Return a file of a model in a folder or on the Hub; None where there is none."""
+    path = Path(location) / name if Path(location).is_dir() else _from_hub(location, name, revision)
     return path if path is not None and path.is_file() else None
 
 
-def _bounded(spec: str, place: str, revision: str | None) -> AbstractContextManager[None]:
-    """Bounds what is built by the weights of a model; pickles on the Hub, which are trusted, bound nothing."""
-    index = _file(place, INDEX, revision)
+def _bounded(spec: str, location: str, revision: str | None) -> AbstractContextManager[None]:
+    """Bound what is built by the weights of a model; pickles on the Hub, which are trusted, bound nothing."""
+    index = _file(location, INDEX, revision)
     names = sorted(refuse_index(spec, index)) if index else [WHOLE]
-    files = [path for path in (_file(place, name, revision) for name in names) if path]
-    if not files and Path(place).is_dir():
-        files = [path for path in Path(place).glob("*.bin") if path.is_file()]
+    files = [path for path in (_file(location, name, revision) for name in names) if path]
+    if not files and Path(location).is_dir():
+        files = [path for path in Path(location).glob("*.bin") if path.is_file()]
     return bounded_by(spec, Weights.of(files)) if files else nullcontext()
 
 
@@ -246,8 +244,8 @@ def quiet() -> Iterator[None]:
             transformers_logging.enable_progress_bar()
 
 
-def _place(spec: str) -> tuple[str, str | None]:
-    """The folder of a local model; else the name on the Hub, and the revision if one is named."""
+def _location(spec: str) -> tuple[str, str | None]:
+    """Return the folder of a local model; else the name on the Hub, and the revision if one is named."""
     folder = Path(spec).expanduser()
     if not folder.exists() and not spec.startswith((".", "/", "~")):
         name, _, revision = spec.partition("@")
@@ -260,8 +258,8 @@ def _place(spec: str) -> tuple[str, str | None]:
 
 
 def _refuse_random_weights(spec: str, info: dict[str, Any]) -> None:
-    wrong_shape = {key for key, *_ in info["mismatched_keys"]}
-    if random := sorted(set(info["missing_keys"]) | wrong_shape):
+    mismatched = {key for key, *_ in info["mismatched_keys"]}
+    if random := sorted(set(info["missing_keys"]) | mismatched):
         more = f" and {counted(len(random) - 1, 'other')}" if len(random) > 1 else ""
         raise ModelError(
             f"cannot load the model {spec}: its checkpoint lacks {random[0]}{more}, which would be filled with random"

@@ -41,13 +41,13 @@ _CLAUSES = (
     ("model.safetensors", "it has no safetensors weights; allow_pickle reads others, if you trust where they are from"),
     ("backend tokenizer", "it has no tokenizer that can be read"),
 )
-# Errors that files made by nobody's program end in; their messages are about code.
+# Errors that made-up files end in; their messages are about code.
 _WORDLESS = (LookupError, AttributeError, TypeError, ArithmeticError, AssertionError, NotImplementedError)
 
 
 @contextmanager
 def explained(spec: str, config: Any = None) -> Iterator[None]:  # noqa: ANN401 - of transformers, without types of use
-    """Meanwhile whatever is raised becomes a ModelError about the model `spec`; `config` is its config, if known.
+    """Turn whatever is raised meanwhile into a ModelError about the model `spec`; `config` is its config, if known.
 
     Files that are damaged or made up can make transformers raise anything at all.
     """
@@ -60,12 +60,12 @@ def explained(spec: str, config: Any = None) -> Iterator[None]:  # noqa: ANN401 
 
 
 def guarded(load: Callable[Concatenate[str, P], M]) -> Callable[Concatenate[str, P], M]:
-    """A function that loads a model, its first passes included, and fails with a ModelError only."""
+    """Wrap a function that loads a model, its first passes included: it fails with a ModelError only."""
 
     @wraps(load)
-    def load_guarded(spec: str, /, *args: P.args, **how: P.kwargs) -> M:
+    def load_guarded(spec: str, /, *args: P.args, **options: P.kwargs) -> M:
         with explained(spec):
-            return load(spec, *args, **how)
+            return load(spec, *args, **options)
 
     return load_guarded
 

@@ -1,7 +1,4 @@
-"""Whether two ways of computing logits agree, but for rounding.
-
-The output head of a language model, computed at the positions that are asked for and nowhere else.
-"""
+"""The output head of a language model, computed at the positions that are requested and nowhere else."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,22 +11,22 @@ from numpy.typing import NDArray
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
 
-# Logits beyond are no scores but marks (the lowest number there is, for a token that cannot be), and no measure.
+# Logits beyond are marks (the lowest number, for a token that cannot be), not scores, and say nothing of the scale.
 _MARK = 1e4
 
 
-def agree(one: torch.Tensor, other: torch.Tensor, part: float) -> bool:
-    """Whether logits are of one shape and apart by at most `part` of the largest of them; a mark by `part` of itself.
+def agree(a: torch.Tensor, b: torch.Tensor, part: float) -> bool:
+    """Return whether logits of one shape differ by at most `part` of the largest of them; a mark by `part` of itself.
 
-    Infinities and NaN agree with themselves. Where nothing is finite, nothing can be told, so they do not agree.
+    Infinities and NaN agree with themselves. Where nothing is finite, they do not agree.
     """
-    if one.shape != other.shape or not one.isfinite().any():
+    if a.shape != b.shape or not a.isfinite().any():
         return False
-    one, other = one.detach().cpu().double(), other.detach().cpu().double()
-    usual = (one.abs() <= _MARK) & (other.abs() <= _MARK)
-    bound = part * float(one[usual].abs().max()) if usual.any() else 0.0
-    alike = torch.allclose(one[usual], other[usual], rtol=0, atol=bound)
-    return alike and torch.allclose(one[~usual], other[~usual], rtol=part, atol=0, equal_nan=True)
+    a, b = a.detach().cpu().double(), b.detach().cpu().double()
+    usual = (a.abs() <= _MARK) & (b.abs() <= _MARK)
+    bound = part * float(a[usual].abs().max()) if usual.any() else 0.0
+    alike = torch.allclose(a[usual], b[usual], rtol=0, atol=bound)
+    return alike and torch.allclose(a[~usual], b[~usual], rtol=part, atol=0, equal_nan=True)
 
 
 # So far may logits be apart that were computed for some rows and for all, as a part of the largest of them.
@@ -40,9 +37,9 @@ _CACHED = 16
 
 
 class Head:
-    """Runs a language model whose product with the vocabulary is made for asked (text, position) rows only.
+    """Runs a language model whose product with the vocabulary is computed for requested (text, position) rows only.
 
-    Whether the architecture lets us is tried once, on three tokens: where logits of a row that was asked for alone are
+    Whether the architecture allows it is tried once, on three tokens: where logits of a row that is requested alone are
     not those of the whole pass (a head that is no layer, or that reshapes), all logits are computed and then looked up.
     """
 
@@ -55,7 +52,7 @@ class Head:
                 self._layer = None
 
     def run(self, inputs: Mapping[str, Any], rows: torch.Tensor) -> tuple[torch.Tensor, Pretrained]:
-        """The logits, shape (rows, vocabulary), at `rows` of one forward pass, and all that the pass gave.
+        """Return the logits, shape (rows, vocabulary), at `rows` of one forward pass, and all that the pass gave.
 
         `inputs`, with ``input_ids`` of shape (texts, length), go to the model as they are. A row is numbered text by
         text: text * length + position. Raises ModelError where the logits are not one per position.
@@ -72,16 +69,16 @@ class Head:
 
     @contextmanager
     def _only(self, shape: tuple[int, ...], rows: torch.Tensor) -> Iterator[Callable[[], bool]]:
-        """Meanwhile the head gets `rows` alone, as one text; what is yielded says whether it did."""
+        """Give the head `rows` alone meanwhile, as one text; what is yielded says whether it got them."""
         cut: list[bool] = []
 
-        def keep_asked(_: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor] | None:
+        def select_rows(_: torch.nn.Module, args: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor] | None:
             if not args or args[0].ndim != 3 or args[0].shape[:2] != shape:
                 return None
             cut.append(True)
             return (args[0].flatten(0, 1)[rows].unsqueeze(0),)
 
-        hook = self._layer.register_forward_pre_hook(keep_asked) if self._layer is not None else None
+        hook = self._layer.register_forward_pre_hook(select_rows) if self._layer is not None else None
         try:
             yield lambda: bool(cut)
         finally:
@@ -90,7 +87,7 @@ class Head:
 
     @torch.inference_mode()
     def _serves_rows(self) -> bool:
-        """Whether logits of one row of three, asked for alone, are what the whole pass has there."""
+        """Return whether logits of one row of three, requested alone, are what the whole pass has there."""
         ids = torch.arange(3, device=self._model.device)[None]
         inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
         whole = self._model(**inputs).logits
@@ -104,12 +101,12 @@ class Head:
 
 
 def own_log_probabilities(logits: torch.Tensor, rows: torch.Tensor, targets: torch.Tensor) -> NDArray[np.float64]:
-    """Natural log-probabilities, at most 0, of `targets`[k] under the row `rows`[k] of `logits` (rows, vocabulary)."""
+    """Return natural log-probabilities, at most 0, of `targets`[k] in row `rows`[k] of `logits` (rows, vocabulary)."""
     # Half precision is too coarse for a sum over the vocabulary.
     logits = logits if logits.dtype == torch.float64 else logits.float()
     # On a CPU a part that stays in the cache is several times as fast, and the numbers are the same.
     size = _CACHED if logits.device.type == "cpu" else len(logits)
     totals = torch.cat([part.logsumexp(1) for part in torch.split(logits, size)])
-    found = logits[rows, targets] - totals[rows]
-    values: NDArray[np.float64] = found.cpu().double().numpy()  # not every device has float64
+    differences = logits[rows, targets] - totals[rows]
+    values: NDArray[np.float64] = differences.cpu().double().numpy()  # not every device has float64
     return values

@@ -18,7 +18,7 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
     """Name what scores depend on: sha256 of the weights, of the config and of the tokenizer, and the number format.
 
     The weights are hashed as tensors in order of name, so that the file format and the sharding do not matter. What
-    came from the Hub has also a ``revision``: the commit, whatever branch or tag was asked for.
+    came from the Hub has also a ``revision``: the commit, whatever branch or tag was requested.
     """
     config = {key: value for key, value in model.config.to_dict().items() if key not in _CIRCUMSTANCES}
     commit = getattr(model.config, "_commit_hash", None)
@@ -32,9 +32,9 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
 
 
 def _tokenizer_parts(tokenizer: Pretrained) -> Iterator[dict[str, object]]:
-    """What a tokenizer consists of, but for padding and cutting; and what it makes of a pair of texts.
+    """Yield what a tokenizer consists of, but for padding and cutting; and what it makes of a pair of texts.
 
-    The pair tells what is said outside the tokenizer's own state: whether the model is given segments, and whether the
+    The pair shows what is set outside the tokenizer's own state: whether the model is given segments, and whether the
     names of special tokens are read as such in a text.
     """
     pieces = json.loads(tokenizer.backend_tokenizer.to_str())
@@ -54,7 +54,7 @@ def _weights_hash(model: torch.nn.Module) -> str:
 
 
 def _state(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    """What `state_dict` has, in order of name, of one module at a time: packed layers make a copy when they are asked.
+    """Yield what `state_dict` has, in order of name, one module at a time: packed layers copy their weights for it.
 
     A module's own names are neighbours in that order, unless modules of its own come between.
     """
@@ -66,7 +66,7 @@ def _state(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _own_state(prefix: str, module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Names and values of what is the module's own, not that of modules in it."""
+    """Return names and values of what is the module's own, not that of modules in it."""
     own: dict[str, torch.Tensor] = {}
     module._save_to_state_dict(own, f"{prefix}." if prefix else "", keep_vars=False)
     return own

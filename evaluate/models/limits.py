@@ -1,6 +1,6 @@
-"""Whether a model is of the size of its weights: told while it is built, before memory or time is spent on it.
+"""Limits for models from anywhere, checked before memory or time is spent on them.
 
-How much longer a tokenizer makes a text: bounded by what its file says, and by what it makes of the texts.
+A model may have no more parts than its weights account for, and a tokenizer may not make texts many times as long.
 """
 
 import base64
@@ -37,7 +37,7 @@ _SPARE_PARTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What the files of a model's weights hold: `tensors`, or a bound on how many, and `bytes`."""
+    """The size of a model's weights in files: `tensors`, or a bound on how many, and `bytes`."""
 
     tensors: int
     bytes: int
@@ -76,7 +76,7 @@ def check_config(spec: str, path: Path) -> None:
 
 
 def _numbers(config: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - JSON
-    """Every whole number of a config, however deep, with the key that it is under."""
+    """Yield every whole number of a config, however deep, with the key that it is under."""
     todo = [("", config)]
     while todo:
         key, value = todo.pop()
@@ -90,7 +90,7 @@ def _numbers(config: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - JSON
 
 @contextmanager
 def bounded_by(spec: str, weights: Weights) -> Iterator[None]:
-    """Meanwhile, raise ModelError as soon as a model that is built has more parts or numbers than its weights allow.
+    """Raise ModelError as soon as a model that is built meanwhile has more parts or numbers than its weights allow.
 
     A model has a parameter for each tensor in its file, two where they are tied, and again when they are loaded; four
     bits of a file at least are a number. Buffers, such as masks, are in no file.
@@ -166,8 +166,8 @@ _BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 def check_tokenizer(spec: str, path: Path) -> None:
     """Raise ModelError where the tokenizer.json in `path` would make texts many times as long.
 
-    It is told before the file is loaded, since loading sends the added tokens through the same steps. What is not JSON
-    is left to transformers, which says so.
+    It is checked before the file is loaded, since loading sends the added tokens through the same steps. What is not
+    JSON is left to transformers, which says so.
     """
     if path.stat().st_size > MOST_FILE_BYTES:
         raise ModelError(f"cannot load the model {spec}: its tokenizer.json is larger than {MOST_FILE_BYTES >> 20} MiB")
@@ -192,7 +192,7 @@ def check_steps(spec: str, pieces: Any) -> None:  # noqa: ANN401 - JSON
 
 
 def _steps(step: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
-    """The steps of a normaliser or pre-tokenizer, those in sequences too, however deep."""
+    """Yield the steps of a normaliser or pre-tokenizer, those in sequences too, however deep."""
     todo = [step]
     while todo:
         step = todo.pop()
@@ -203,7 +203,7 @@ def _steps(step: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
 
 
 def _grown(steps: Iterable[Mapping[str, Any]]) -> int:
-    """How many characters all steps may make of one; two multiply where the later may match what the earlier put in."""
+    """Return how many characters steps may make of one; two multiply where one may match what an earlier put in."""
     by_letter, anywhere, most = dict[str, int](), 1, 1
     for step in steps:
         if (kind := str(step.get("type"))) in _KEEP_LETTERS:
@@ -221,7 +221,7 @@ def _grown(steps: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _letters_of(pattern: Any) -> set[str] | None:  # noqa: ANN401 - JSON
-    """The letters that a match of a pattern may have; None where it may have any, or none."""
+    """Return the letters that a match of a pattern may have; None where it may have any, or none."""
     if not isinstance(pattern, dict):
         return None
     text, regex = pattern.get("String"), pattern.get("Regex")
@@ -237,12 +237,12 @@ def _is_plain(regex: str) -> bool:
 
 
 def _folded(text: str) -> set[str]:
-    """The letters of a text, without what the steps that keep letters may change."""
+    """Return the letters of a text, without what the steps that keep letters may change."""
     return set(unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold()))
 
 
 def _put_in(step: Mapping[str, Any]) -> int:
-    """How many characters a step may make of one, by what it puts in; 1 where it puts nothing in."""
+    """Return how many characters a step may make of one, by what it puts in; 1 where it puts nothing in."""
     kind = str(step.get("type"))
     if kind == "Replace":
         return _replaced(step.get("pattern"), str(step.get("content")))
@@ -254,7 +254,7 @@ def _put_in(step: Mapping[str, Any]) -> int:
 
 
 def _replaced(pattern: Any, content: str) -> int:  # noqa: ANN401 - JSON
-    """A pattern may match nothing, between all characters; a text of n characters leaves at most len(content) / n."""
+    """Return how many characters a replacement may make of one; its pattern may match nothing, between characters."""
     text = pattern.get("String") if isinstance(pattern, dict) else None
     if isinstance(text, str) and text:
         return max(1, -(-len(content) // len(text)))
@@ -263,7 +263,7 @@ def _replaced(pattern: Any, content: str) -> int:  # noqa: ANN401 - JSON
 
 
 def _longest_entry(charsmap: str) -> int:
-    """The longest text, in bytes, that a map of SentencePiece has for a character: they stand there one by one."""
+    """Return the longest text, in bytes, that a map of SentencePiece has for a character: they are a plain list."""
     try:
         data = base64.b64decode(charsmap, validate=True)
     except (Error, ValueError):
@@ -281,27 +281,27 @@ def check_added(spec: str, added: int) -> None:
 def tokenized(
     tokenizer: Any,  # noqa: ANN401 - of transformers
     texts: Sequence[str],
-    beside: Sequence[str] | None = None,
-    **how: bool,
+    others: Sequence[str] | None = None,
+    **options: bool,
 ) -> Iterator[Any]:
-    """What a tokenizer makes of texts, or of pairs of texts, in order and in portions of some.
+    """Yield what a tokenizer makes of texts, or of pairs of texts, in order and in portions of some.
 
     Raises ModelError where it makes many more tokens of a portion than its texts have bytes.
     """
-    for start, end in _portions(texts, beside):
-        others = None if beside is None else list(beside[start:end])
-        columns = tokenizer(list(texts[start:end]), others, verbose=False, **how)
-        size = sum(len(text.encode("utf-8", "replace")) for text in (*texts[start:end], *(others or ())))
+    for start, end in _portions(texts, others):
+        second = None if others is None else list(others[start:end])
+        columns = tokenizer(list(texts[start:end]), second, verbose=False, **options)
+        size = sum(len(text.encode("utf-8", "replace")) for text in (*texts[start:end], *(second or ())))
         tokens = sum(map(len, columns["input_ids"]))
         if tokens > TOKENS_PER_BYTE * size + MOST_ADDED * (end - start):
             raise ModelError(f"the model's tokenizer makes {tokens:,} tokens of {size:,} bytes of text")
         yield columns
 
 
-def _portions(texts: Sequence[str], beside: Sequence[str] | None) -> Iterator[tuple[int, int]]:
+def _portions(texts: Sequence[str], others: Sequence[str] | None) -> Iterator[tuple[int, int]]:
     start, used = 0, 0
     for number, text in enumerate(texts):
-        length = len(text) + (len(beside[number]) if beside is not None else 0)
+        length = len(text) + (len(others[number]) if others is not None else 0)
         if number > start and used + length > PORTION:
             yield start, number
             start, used = number, 0

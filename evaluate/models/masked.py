@@ -1,6 +1,6 @@
-"""How much attention each token of a text receives, without the weights of all layers ever being held at once.
+"""Masked language models: the log-probability of a token at a position, given all or part of a text.
 
-Masked language models: the log-probability of a token at a position, given all or part of a text.
+They also say how much attention each token receives, without the weights of all layers in memory at once.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,11 +27,11 @@ from senseprobe.evaluate.units import EMPTY, TOO_LONG
 
 @contextmanager
 def observed(name: str, model: Pretrained, shape: tuple[int, ...]) -> Iterator[None]:
-    """Meanwhile a pass with ``output_attentions`` over input of `shape` gives a layer's attention as received.
+    """Let a pass with ``output_attentions`` over input of `shape` give a layer's attention as received meanwhile.
 
     Weights of shape (texts, heads, queries, keys) become their mean over heads and queries as soon as the layer is
-    done: one layer's are held at a time. Only the implementation called eager computes weights at all, so it takes the
-    place of the faster one meanwhile. Raises ModelError where the architecture has no such implementation.
+    done: one layer's are in memory at a time. Only the implementation called eager computes weights at all, so it
+    replaces the faster one meanwhile. Raises ModelError where the architecture has no such implementation.
     """
     usual = getattr(getattr(model, "config", None), "_attn_implementation", None)
     try:
@@ -48,7 +48,7 @@ def observed(name: str, model: Pretrained, shape: tuple[int, ...]) -> Iterator[N
 
 
 def attention_received(name: str, output: Pretrained, shape: tuple[int, ...]) -> torch.Tensor:
-    """What each token receives, averaged over layers, heads and queries: shape (texts, length); a text's sum is 1.
+    """Return what each token receives, a mean over layers, heads and queries: shape (texts, length), sum 1 by text.
 
     `output` is what a pass under `observed` gave. Raises ModelError where there are no such weights in it: none at all,
     or others than of each token to each (sliding windows that are stored as such, global tokens apart).
@@ -64,10 +64,10 @@ def attention_received(name: str, output: Pretrained, shape: tuple[int, ...]) ->
     return mean
 
 
-def _choose(model: Pretrained, now: str | None, wanted: str | None) -> None:
-    if wanted != now:
+def _choose(model: Pretrained, current: str | None, implementation: str | None) -> None:
+    if implementation != current:
         with quiet():  # older architectures, which always compute weights, say that they have no choice
-            model.set_attn_implementation(wanted)
+            model.set_attn_implementation(implementation)
 
 
 def _reduce(shape: tuple[int, ...]) -> Any:  # noqa: ANN401 - a hook, whose module, input and output can be anything
@@ -86,7 +86,7 @@ def _is_attention(part: object, square: tuple[int, ...]) -> bool:
 
 
 def _mean(weights: torch.Tensor) -> torch.Tensor:
-    """Over heads and queries, of weights of shape (texts, heads, queries, keys), in float32 at least."""
+    """Average weights of shape (texts, heads, queries, keys) over heads and queries, in float32 at least."""
     kind = torch.float64 if weights.dtype == torch.float64 else torch.float32
     return weights.mean((1, 2), dtype=kind)
 
@@ -97,7 +97,7 @@ _LOGITS = 2**28
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One row of input, with what is asked of it: log P(`targets`[k] at `positions`[k] | `ids`)."""
+    """One row of input, with what is requested of it: log P(`targets`[k] at `positions`[k] | `ids`)."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...] | None
@@ -124,12 +124,12 @@ class Encoding:
         """Where the text's own tokens are: all positions but those of special tokens."""
         return tuple(i for i, special in enumerate(self.special) if not special)
 
-    def query(self, asked: tuple[int, ...], masked: tuple[int, ...], mask_id: int) -> Query:
-        """Asks for the tokens at `asked`, with `mask_id` in place of those at `masked`."""
+    def query(self, positions: tuple[int, ...], masked: tuple[int, ...], mask_id: int) -> Query:
+        """Return the query for the tokens at `positions`, with `mask_id` in place of those at `masked`."""
         ids = list(self.ids)
         for position in masked:
             ids[position] = mask_id
-        return Query(tuple(ids), self.types, asked, tuple(self.ids[position] for position in asked))
+        return Query(tuple(ids), self.types, positions, tuple(self.ids[position] for position in positions))
 
 
 class MaskedLM:
@@ -160,17 +160,17 @@ class MaskedLM:
         return [encoding for columns in portions for encoding in _encodings(columns)]
 
     def can_score(self, encoding: Encoding) -> bool:
-        """Whether the text has a token of its own and is not too long for the model."""
+        """Return whether the text has a token of its own and is not too long for the model."""
         return not self.obstacle(encoding)
 
     def obstacle(self, encoding: Encoding) -> str:
-        """Why the text cannot be scored, in a few words; empty where it can."""
+        """Return why the text cannot be scored, in a few words; empty where it can."""
         if all(encoding.special):
             return EMPTY
         return TOO_LONG if len(encoding.ids) > self.max_length else ""
 
     def log_probabilities(self, queries: Sequence[Query]) -> list[NDArray[np.float64]]:
-        """Natural log-probabilities for each query in order, shape (positions,), at most 0.
+        """Return natural log-probabilities for each query in order, shape (positions,), at most 0.
 
         The queries are of one length: nothing is ever padded. They share forward passes as far as the budget allows,
         and those with the same input share a row of it.
@@ -178,7 +178,7 @@ class MaskedLM:
         return self._spend(queries, self._answer)
 
     def attended(self, queries: Sequence[Query]) -> list[NDArray[np.float64]]:
-        """Log-probabilities, and the attention that these positions receive: shape (2, positions) for each query.
+        """Return log-probabilities, and the attention that these positions receive: shape (2, positions) by query.
 
         Attention is averaged over layers, heads and all positions that attend, special tokens' included, and adds up to
         1 over a whole text, special tokens included. Raises ModelError where the architecture does not show it.
@@ -188,7 +188,7 @@ class MaskedLM:
     def _spend(
         self, queries: Sequence[Query], answer: Callable[[Sequence[Sequence[Query]]], list[list[NDArray[np.float64]]]]
     ) -> list[NDArray[np.float64]]:
-        """The answers to queries, in order, those with the same input together."""
+        """Return the answers to queries, in order, computed together where they have the same input."""
         groups: dict[object, list[int]] = {}
         for number, query in enumerate(queries):
             groups.setdefault((query.ids, query.types), []).append(number)
@@ -197,8 +197,8 @@ class MaskedLM:
         rows = [[queries[number] for number in group] for group in groups.values()]
         answers = self.budget.spend(rows, len(queries[0].ids), answer)
         order = [number for group in groups.values() for number in group]
-        found = dict(zip(order, (values for row in answers for values in row), strict=True))
-        return [found[number] for number in range(len(queries))]
+        by_number = dict(zip(order, (values for row in answers for values in row), strict=True))
+        return [by_number[number] for number in range(len(queries))]
 
     @torch.inference_mode()
     def _answer(self, rows: Sequence[Sequence[Query]]) -> list[list[NDArray[np.float64]]]:
@@ -211,17 +211,17 @@ class MaskedLM:
         with observed(self.name, self._model, shape):
             scores, output = self._forward(rows, {"output_attentions": True})
         received = attention_received(self.name, output, shape).numpy().ravel()
-        return _per_query(rows, np.stack([scores, received[_places(rows)]]))
+        return _per_query(rows, np.stack([scores, received[_token_numbers(rows)]]))
 
     def _forward(
         self, rows: Sequence[Sequence[Query]], more: dict[str, object]
     ) -> tuple[NDArray[np.float64], Pretrained]:
-        """Log-probabilities for all positions of all queries in a row, and all that the pass gave."""
+        """Return log-probabilities for all positions of all queries in one array, and all that the pass gave."""
         inputs = {"input_ids": self._tensor([queries[0].ids for queries in rows])}
         inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
         if rows[0][0].types is not None:
             inputs["token_type_ids"] = self._tensor([queries[0].types for queries in rows])
-        distinct, which = np.unique(_places(rows), return_inverse=True)
+        distinct, which = np.unique(_token_numbers(rows), return_inverse=True)
         targets = [target for queries in rows for query in queries for target in query.targets]
         logits, output = self._head.run({**inputs, **more}, self._tensor(distinct))
         return own_log_probabilities(logits, self._tensor(which), self._tensor(targets)), output
@@ -237,15 +237,15 @@ def _encodings(columns: Mapping[str, Any]) -> Iterator[Encoding]:
         yield Encoding(tuple(ids), None if kinds is None else tuple(kinds), tuple(map(bool, special)), tuple(offsets))
 
 
-def _places(rows: Sequence[Sequence[Query]]) -> NDArray[np.int64]:
-    """Where each position of each query is among the tokens of all rows, numbered row by row."""
+def _token_numbers(rows: Sequence[Sequence[Query]]) -> NDArray[np.int64]:
+    """Return the number of each position of each query among the tokens of all rows, numbered row by row."""
     length = len(rows[0][0].ids)
-    numbers = (i * length + place for i, queries in enumerate(rows) for query in queries for place in query.positions)
+    numbers = (row * length + i for row, queries in enumerate(rows) for query in queries for i in query.positions)
     return np.fromiter(numbers, dtype=np.int64)
 
 
 def _per_query(rows: Sequence[Sequence[Query]], values: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
-    """Values of shape (…, positions of all queries), as they belong to the queries of each row."""
+    """Split values of shape (…, positions of all queries) into those of the queries of each row."""
     counts = [len(query.positions) for queries in rows for query in queries]
     parts = iter(np.split(values, np.cumsum(counts)[:-1], axis=-1))
     return [[next(parts) for _ in queries] for queries in rows]
@@ -260,19 +260,17 @@ def load(
     allow_pickle: bool = False,
     batch_tokens: int | None = None,
 ) -> MaskedLM:
-    """Load the masked language model in the folder, or under the Hub name, `spec`.
+    """Load the masked language model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
 
-    `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
-    bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device. Code from a
-    checkpoint never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
+    Raises ModelError, also where the model reads from left to right or has no mask token.
     """
-    place, number = device_of(device), dtype_of(dtype)
-    model, tokenizer = open_checkpoint(AutoModelForMaskedLM, spec, dtype=number, allow_pickle=allow_pickle)
+    target, number_format = device_of(device), dtype_of(dtype)
+    model, tokenizer = open_checkpoint(AutoModelForMaskedLM, spec, dtype=number_format, allow_pickle=allow_pickle)
     if getattr(model.config, "is_decoder", False):
         raise ModelError(
             f"cannot load the model {spec}: it reads from left to right, so it is not a masked language model"
         )
     if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
         raise ModelError(f"cannot load the model {spec}: its tokenizer has no mask token")
-    fitting = min(batch_tokens_on(place), _LOGITS // vocabulary(model))
-    return MaskedLM(spec, placed(model, place), tokenizer, batch_tokens=batch_tokens or max(1, fitting))
+    fitting = min(batch_tokens_on(target), _LOGITS // vocabulary(model))
+    return MaskedLM(spec, placed(model, target), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

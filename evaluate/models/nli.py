@@ -1,6 +1,6 @@
-"""Which output of a classifier is entailment, neutral or contradiction: told by name, never by position.
+"""Models of natural language inference: how probable it is that a hypothesis follows, or contradicts its premise.
 
-Models of natural language inference: how probable it is that a hypothesis follows, or contradicts its premise.
+Which output is entailment, neutral or contradiction is decided by its name, never by its position.
 """
 
 import inspect
@@ -35,33 +35,33 @@ _REMEDY = "labels='entailment,neutral,contradiction'"
 
 
 def class_columns(spec: str, names: Mapping[int, str], stated: str | None = None) -> tuple[int, int, int]:
-    """The model's output for each of `CLASSES`, from the names that its config gives to its outputs (``id2label``).
+    """Return the model's output for each of `CLASSES`, by the names that its config gives to outputs (``id2label``).
 
     `stated` names all outputs in the model's order, separated by commas, where the config does not. It may not
-    contradict the config. Raises ModelError, saying what was found, where the classes cannot be told.
+    contradict the config. Raises ModelError, with the names, where these do not say which class is which.
     """
-    found = [str(names[i]) for i in sorted(names)]
-    if len(found) != len(CLASSES):
+    labels = [str(names[i]) for i in sorted(names)]
+    if len(labels) != len(CLASSES):
         raise ModelError(
-            f"cannot use the model {spec} for inference: it has {counted(len(found), 'class', 'classes')}"
-            f" ({', '.join(found)}), where entailment, neutral and contradiction are needed"
+            f"cannot use the model {spec} for inference: it has {counted(len(labels), 'class', 'classes')}"
+            f" ({', '.join(labels)}), where entailment, neutral and contradiction are needed"
         )
     if sorted(names) != [*range(len(CLASSES))]:
         raise ModelError(
             f"cannot use the model {spec} for inference: its config.json numbers its classes"
             f" {', '.join(map(str, sorted(names)))}, where a model's outputs are 0, 1 and 2"
         )
-    known = [_class_of(name) for name in found]
-    order = _stated(spec, stated) if stated is not None else known
-    if any(name not in (None, order[i]) for i, name in enumerate(known)):
+    declared = [_class_of(name) for name in labels]
+    order = _stated_order(spec, stated) if stated is not None else declared
+    if any(name not in (None, order[i]) for i, name in enumerate(declared)):
         raise ModelError(
-            f"cannot use the model {spec} for inference: labels says {stated}, its config.json {', '.join(found)}:"
+            f"cannot use the model {spec} for inference: labels says {stated}, its config.json {', '.join(labels)}:"
             " leave labels out, or correct config.json"
         )
     if set(order) != {*CLASSES}:
         raise ModelError(
-            f"cannot use the model {spec} for inference: its classes are called {', '.join(found)}, which does not tell"
-            f" entailment, neutral and contradiction apart: state them in the model's order, as in {_REMEDY}"
+            f"cannot use the model {spec} for inference: its classes are called {', '.join(labels)}, which does not"
+            f" tell entailment, neutral and contradiction apart: state them in the model's order, as in {_REMEDY}"
         )
     first, second, third = (order.index(name) for name in CLASSES)
     return first, second, third
@@ -71,7 +71,7 @@ def _class_of(name: str) -> str | None:
     return _SPELLINGS.get("".join(filter(str.isalpha, name.casefold())))
 
 
-def _stated(spec: str, stated: str) -> Sequence[str | None]:
+def _stated_order(spec: str, stated: str) -> Sequence[str | None]:
     order = [_class_of(name) for name in stated.split(",")]
     if sorted(map(str, order)) != sorted(CLASSES):
         raise ModelError(
@@ -110,17 +110,17 @@ class Classifier:
         return self._joiner.join(pairs)
 
     def can_score(self, pair: Pair) -> bool:
-        """Whether both texts have a token of their own and the pair is not too long for the model."""
+        """Return whether both texts have a token of their own and the pair is not too long for the model."""
         return not self.obstacle(pair)
 
     def obstacle(self, pair: Pair) -> str:
-        """Why the pair cannot be scored, in a few words; empty where it can."""
+        """Return why the pair cannot be scored, in a few words; empty where it can."""
         if not pair.whole:
             return EMPTY
         return TOO_LONG if len(pair.ids) > self.max_length else ""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """The probabilities of entailment, neutral and contradiction: float64 of shape (pairs, 3), in order.
+        """Return the probabilities of entailment, neutral and contradiction: float64 of shape (pairs, 3), in order.
 
         The pairs are of one length: nothing is ever padded. They share a forward pass as far as the budget allows.
         """
@@ -157,17 +157,14 @@ def load(
     batch_tokens: int | None = None,
     labels: str | None = None,
 ) -> Classifier:
-    """Load the model of inference in the folder, or under the Hub name, `spec`.
+    """Load the model of inference in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
 
-    Its three classes are found by the names in its config. `labels` states them, in the model's order, where the
-    config has none: ``"contradiction,entailment,neutral"``; it is part of the model's identity. `device` is ``auto``
-    (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64, bfloat16 or float16;
-    `batch_tokens` the tokens of a forward pass, None for what suits the device. Code from a checkpoint never runs;
-    only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
+    Its three classes are identified by the names in its config. `labels` states them, in the model's order, where the
+    config has none: ``"contradiction,entailment,neutral"``; it is part of the model's identity. Raises ModelError.
     """
-    place, number = device_of(device), dtype_of(dtype)
+    target, number_format = device_of(device), dtype_of(dtype)
     model, tokenizer = open_checkpoint(
-        AutoModelForSequenceClassification, spec, dtype=number, allow_pickle=allow_pickle
+        AutoModelForSequenceClassification, spec, dtype=number_format, allow_pickle=allow_pickle
     )
     if getattr(model.config, "problem_type", None) not in (None, "single_label_classification"):
         raise ModelError(
@@ -179,7 +176,7 @@ def load(
     model.config.id2label = {column: name for name, column in zip(CLASSES, columns, strict=True)}
     _let_decoders_batch(model)
     return Classifier(
-        spec, placed(model, place), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(place)
+        spec, placed(model, target), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(target)
     )
 
 

@@ -47,23 +47,23 @@ class Joiner:
         self._typed = typed and "token_type_ids" in self._probe
 
     def join(self, pairs: Sequence[Texts]) -> list[Pair]:
-        """The pairs as the model reads them, in order, neither padded nor cut."""
+        """Return the pairs as the model reads them, in order, neither padded nor cut."""
         if not pairs:
             return []
         ids = self._tokens(sorted({text for pair in pairs for text in pair}))
-        # The tokenizer has the last word: should it not join as was looked up, it joins all pairs itself.
+        # The tokenizer decides: where it does not join as was looked up, it joins all pairs itself.
         probes = [choose(pairs, key=lambda pair: len(ids[pair[0]]) + len(ids[pair[1]])) for choose in (min, max)]
         if self._parts and [self._put(ids[a], ids[b]) for a, b in probes] == self._joined(probes):
             return [self._put(ids[a], ids[b]) for a, b in pairs]
         return self._joined(pairs)
 
     def _tokens(self, texts: Sequence[str]) -> dict[str, Ids]:
-        """The tokens of each text alone, without special ones."""
+        """Return the tokens of each text alone, without special ones."""
         portions = tokenized(self._tokenizer, texts, add_special_tokens=False, return_attention_mask=False)
         return dict(zip(texts, (tuple(ids) for columns in portions for ids in columns["input_ids"]), strict=True))
 
     def _put(self, first: Ids, second: Ids) -> Pair:
-        """The two texts between what stands around them."""
+        """Put the two texts between what stands around them."""
         ids: list[int] = []
         types: list[int] = []
         for owner, special, kind in self._parts:
@@ -73,7 +73,7 @@ class Joiner:
         return Pair(tuple(ids), tuple(types) if self._typed else None, bool(first and second))
 
     def _joined(self, pairs: Sequence[Texts]) -> list[Pair]:
-        """The pairs as the tokenizer itself joins them."""
+        """Return the pairs as the tokenizer itself joins them."""
         portions = tokenized(self._tokenizer, [a for a, _ in pairs], [b for _, b in pairs])
         return [
             Pair(

@@ -1,6 +1,6 @@
-"""Linear layers on a CPU, computed by oneDNN, which is several times as fast as MKL on processors not from Intel.
+"""Where a model runs, in which number format, and how long an input it takes: what all families have in common.
 
-Where a model runs, in which number format, and how long an input it takes: what all families have in common.
+On a CPU, oneDNN computes linear layers: it is several times as fast as MKL on processors not from Intel.
 """
 
 import sys
@@ -24,17 +24,19 @@ _REFUSALS = (RuntimeError, TypeError, ValueError, AttributeError, LookupError, N
 
 
 class _Packed(torch.nn.Module):
-    """A linear layer whose weights lie as oneDNN reads them; others see them as they were, in a copy.
+    """A linear layer whose weights are laid out as oneDNN reads them; others see them as they were, in a copy.
 
-    The layer gives its weights away, so that they are not held twice, and gets them back with `plain`. `was_read` says
-    whether somebody looked at them, which takes longer than the layer itself.
+    The layer gives its weights away, so that they are not in memory twice, and gets them back with `plain`. `was_read`
+    says whether some code read them, which takes longer than the layer itself.
     """
 
     def __init__(self, layer: Any) -> None:  # noqa: ANN401 - two classes, with the weights one way and the other
         super().__init__()
-        self._turned = isinstance(layer, Conv1D)
+        self._transposed = isinstance(layer, Conv1D)
         weight = layer.weight.detach()
-        self._packed = torch.ops.mkldnn._reorder_linear_weight((weight.t() if self._turned else weight).contiguous())
+        self._packed = torch.ops.mkldnn._reorder_linear_weight(
+            (weight.t() if self._transposed else weight).contiguous()
+        )
         self.bias = None if layer.bias is None else layer.bias.detach()
         self.was_read = False
         # What is tied to other weights lives on there, and is to be the same again.
@@ -44,7 +46,7 @@ class _Packed(torch.nn.Module):
         layer.weight = None
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """What the layer makes of an array of shape (…, inputs): shape (…, outputs)."""
+        """Apply the layer to an array of shape (…, inputs): shape (…, outputs)."""
         result: torch.Tensor = torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, "none", [], "")
         return result
 
@@ -65,7 +67,7 @@ class _Packed(torch.nn.Module):
 
     def _copy(self) -> torch.Tensor:
         weight: torch.Tensor = self._packed.to_dense()
-        return weight.t() if self._turned else weight
+        return weight.t() if self._transposed else weight
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         destination[f"{prefix}weight"] = self._copy()
@@ -84,40 +86,40 @@ def pack(model: Pretrained) -> None:
     with quiet():
         if (before := _logits(model)) is None:
             return
-        places = _pack_layers(model)
+        layers = _pack_layers(model)
         after = _logits(model)
         alike = after is not None and agree(before, after, _SAME)
-        for parent, name in places:
+        for parent, name in layers:
             packed = getattr(parent, name)
             if packed.was_read or not alike:
                 setattr(parent, name, packed.plain)
 
 
 def _can_pack(model: Pretrained) -> bool:
-    """Elsewhere PyTorch has other libraries, which are as fast."""
-    known = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
-    known = known and all(hasattr(torch.ops.mkldnn, name) for name in _OPERATORS)
-    return bool(known) and model.device.type == "cpu" and model.dtype == torch.float32
+    """Return whether packing can help: elsewhere PyTorch has other libraries, which are as fast."""
+    available = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]
+    available = available and all(hasattr(torch.ops.mkldnn, name) for name in _OPERATORS)
+    return bool(available) and model.device.type == "cpu" and model.dtype == torch.float32
 
 
 def _pack_layers(model: torch.nn.Module) -> list[tuple[torch.nn.Module, str]]:
-    """Put packed layers in place of linear ones, one by one; says what each is part of, and its name there."""
+    """Replace linear layers by packed ones, one by one; return what each is part of, and its name there."""
     done: dict[int, _Packed] = {}
-    places = []
+    layers = []
     for parent, name in list(_linear_layers(model)):
         layer = getattr(parent, name)
         try:
             packed = done.get(id(layer)) or _Packed(layer)
-        except _REFUSALS:  # oneDNN takes no such shape, or there is no room for it
+        except _REFUSALS:  # oneDNN takes no such shape, or memory does not suffice
             continue
         done[id(layer)] = packed  # which keeps the layer, and with it the number, from being another's
         setattr(parent, name, packed)
-        places.append((parent, name))
-    return places
+        layers.append((parent, name))
+    return layers
 
 
 def _linear_layers(model: torch.nn.Module) -> Iterator[tuple[torch.nn.Module, str]]:
-    """What each is part of, and its name there; classes derived from linear layers are left alone."""
+    """Yield what each is part of, and its name there; classes derived from linear layers are left alone."""
     for parent in model.modules():
         for name, layer in parent._modules.items():
             if type(layer) in (torch.nn.Linear, Conv1D) and _fits(layer.weight):  # type: ignore[union-attr, arg-type]
@@ -130,7 +132,7 @@ def _fits(weight: torch.Tensor) -> bool:
 
 @torch.inference_mode()
 def _logits(model: Pretrained) -> torch.Tensor | None:
-    """For three tokens; None where the model cannot tell."""
+    """Return the logits of three tokens; None where the model refuses them."""
     ids = torch.arange(3)[None]
     try:
         logits: torch.Tensor = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
@@ -151,39 +153,42 @@ _BATCH_TOKENS_ELSEWHERE = 8192
 
 
 def dtype_of(name: str) -> torch.dtype:
-    """The number format called float32, float64, bfloat16 or float16; ModelError for another name."""
+    """Return the number format called float32, float64, bfloat16 or float16; ModelError for another name."""
     if name not in _DTYPES:
         raise ModelError(f"unknown number format {name}: take one of {', '.join(_DTYPES)}")
     return _DTYPES[name]
 
 
 def device_of(name: str) -> torch.device:
-    """The device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU. Raises ModelError."""
+    """Return the device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU.
+
+    Raises ModelError where there is no such device.
+    """
     try:
         with quiet():
-            place = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
-            torch.empty(0, device=place)
+            device = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+            torch.empty(0, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelError(f"cannot use the device {name}: {str(error).strip().splitlines()[0]}") from error
-    if place.type == "meta":
+    if device.type == "meta":
         raise ModelError(f"cannot use the device {name}: it holds shapes and no numbers")
-    return place
+    return device
 
 
-def placed(model: Pretrained, place: torch.device) -> Pretrained:
-    """The model on a device, its layers laid out for it."""
-    model.to(place)
+def placed(model: Pretrained, device: torch.device) -> Pretrained:
+    """Move a model to a device, with its layers laid out for it, and return it."""
+    model.to(device)
     pack(model)
     return model
 
 
-def batch_tokens_on(place: torch.device) -> int:
-    """The tokens of a forward pass that suit a device."""
-    return _BATCH_TOKENS.get(place.type, _BATCH_TOKENS_ELSEWHERE)
+def batch_tokens_on(device: torch.device) -> int:
+    """Return how many tokens of a forward pass suit a device."""
+    return _BATCH_TOKENS.get(device.type, _BATCH_TOKENS_ELSEWHERE)
 
 
 def longest_input(model: Pretrained, tokenizer: Pretrained) -> int:
-    """The most tokens that the model takes, special ones included."""
+    """Return the most tokens that the model takes, special ones included."""
     declared: int | None = getattr(model.config, "max_position_embeddings", None)
     if declared is None or declared <= 0:
         return min(int(tokenizer.model_max_length), sys.maxsize)

@@ -2,8 +2,8 @@
 
 The distinct beginnings of a set of sequences are the nodes of a forest: one node per token with all that stands before
 it. Where each node attends to its ancestors and itself, and to nothing else, a model computes at it what it would
-compute at that place of each sequence alone. Only nodes that something follows are laid out: the last token of a
-sequence is asked for, and never read.
+compute at that position of each sequence alone. Only nodes that something follows are laid out: the last token of a
+sequence is predicted, and never read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ class Forest:
     path: Numbers
 
     @property
-    def place(self) -> Numbers:
+    def number(self) -> Numbers:
         """Of each node, row by row: row * width + column."""
         return self.row * self.width + self.column
 
@@ -81,7 +81,7 @@ class Forest:
 
 
 def rows_of(sequences: Sequence[Ids], limit: int) -> list[tuple[int, int]]:
-    """Where rows of at most `limit` nodes begin and end among sorted sequences; one sequence alone may have more.
+    """Return where rows of at most `limit` nodes begin and end among sorted sequences; a sequence alone may have more.
 
     From where a row begins, where it ends does not depend on what came before.
     """
@@ -89,7 +89,7 @@ def rows_of(sequences: Sequence[Ids], limit: int) -> list[tuple[int, int]]:
 
 
 def _table(sequences: Sequence[Ids]) -> tuple[Numbers, Numbers]:
-    """The tokens, shape (sequences, longest), -1 beyond a sequence's end; and the number that is read of each."""
+    """Return the tokens, shape (sequences, longest), -1 beyond a sequence's end; and how many are read of each."""
     lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
     table = np.full((len(sequences), int(lengths.max())), -1, dtype=np.int64)
     table[np.arange(table.shape[1]) < lengths[:, None]] = np.fromiter(chain.from_iterable(sequences), dtype=np.int64)
@@ -97,7 +97,7 @@ def _table(sequences: Sequence[Ids]) -> tuple[Numbers, Numbers]:
 
 
 def _shared(tokens: Numbers, inner: Numbers) -> Numbers:
-    """How many nodes each sequence has in common with the one before it, which is the most with any before it."""
+    """Return how many nodes each sequence shares with the one before it, which is the most with any before it."""
     alike = np.zeros(len(tokens), dtype=np.int64)
     alike[1:] = np.cumprod(tokens[1:] == tokens[:-1], axis=1).sum(axis=1)
     # A last token makes no node, so the sequence before has one less than it has tokens.
@@ -110,7 +110,7 @@ def _cut(tokens: Numbers, inner: Numbers, limit: int) -> Iterator[tuple[int, int
     total = np.cumsum(inner - shared)
     start = 0
     while start < len(tokens):
-        # The first sequence of a row brings all its nodes, each other one those that it does not share.
+        # The first sequence of a row adds all its nodes, each later one those that it does not share.
         room = limit - inner[start]
         end = max(start + 1, int(np.searchsorted(total, total[start] + room, side="right")))
         yield start, end

@@ -1,19 +1,64 @@
-"""What a family of models declares of itself.
+"""The families of models: which there are, to which a model belongs, and how a model is loaded.
 
-Families of models that plug-ins bring: which of them claims a model, and models that are looked at when opened.
+The architecture in config.json decides which of our families a model is of. A plug-in's family says which models it
+claims, and a model that it opens is checked before it is used.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.evaluate.plugins import HERE, Unfit, blamed, each_blamed, tell
+from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
-    from senseprobe.evaluate.models import Model
+    from senseprobe.evaluate.models.batching import Budget
+
+T = TypeVar("T")
+
+IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
+RESERVED_PARTS = {"name", "planted"}
+"""What a result says of a model besides its identity."""
+
+
+class Model(Protocol):
+    """The common part of all models; the rest is between a family and the scorers that ask for its ability."""
+
+    name: str
+    ability: str
+    budget: "Budget"
+
+    @property
+    def identity(self) -> Mapping[str, str]:
+        """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, ``dtype``; a Hub ``revision``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSource:
+    """The place that a model is loaded from, and options of loading.
+
+    - `name`: a folder, or a name on the Hub; `revision`: a branch, tag or commit of the Hub.
+    - `labels`: the classes of a model of inference that has no names for them.
+    - `device` and `batch_tokens` change the speed, and numbers by less than 1e-5; `dtype` changes the numbers.
+    """
+
+    name: str
+    revision: str | None = None
+    device: str = "auto"
+    dtype: str = "float32"
+    batch_tokens: int | None = None
+    allow_pickle: bool = False
+    labels: str | None = None
+
+    @property
+    def spec(self) -> str:
+        """The model as `load` takes it: ``NAME`` or ``NAME@REVISION``. ModelError where a folder has a revision."""
+        if self.revision and Path(self.name).expanduser().is_dir():
+            raise ModelError(f"{self.name} is a folder, which has no revisions")
+        return f"{self.name}@{self.revision}" if self.revision else self.name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +71,7 @@ class Family:
     A plug-in has instead
 
     - `load(spec, *, device, dtype, allow_pickle, batch_tokens)` (and `labels`, where they are stated, for a model of
-      inference): opens the model that is called `spec`; what each means is told by `senseprobe.evaluate.models.load`;
+      inference): opens the model that is called `spec`; `senseprobe.evaluate.models.load` describes the arguments;
     - `claims(spec, config)`: whether a model is of this family; `config` is its config.json, empty if it has none.
     """
 
@@ -39,60 +84,143 @@ class Family:
     origin: str = ""
 
 
-OWN = (
-    Family(id="masked", ability="masked", title="a masked language model", module="masked"),
-    Family(id="causal", ability="causal", title="a causal language model", module="causal"),
-    Family(id="inference", ability="inference", title="a model of inference", module="classifier"),
-)
-
-
-A = TypeVar("A")
-
-PARTS = ("weights", "config", "tokenizer", "dtype")
-TAKEN = {"name", "planted"}
-"""What a result says of a model besides its identity."""
-
-
 def admit(family: Family) -> Family:
-    """The family of a plug-in. Raises Unfit where it cannot be told whose models these are, or they not be opened."""
+    """Return the family of a plug-in. Raise Unfit where it cannot say which models are its own, or cannot open one."""
     if not callable(family.load) or not callable(family.claims):
         raise Unfit("its load or claims is no function")
     return family
 
 
-def claiming(spec: str, families: Iterable[Family], ability: str | None = None) -> Family | None:
-    """The family of a plug-in that claims the model at `spec`, and has the `ability`; None where none does.
+OWN = (
+    Family(id="masked", ability="masked", title="a masked language model", module="masked"),
+    Family(id="causal", ability="causal", title="a causal language model", module="causal"),
+    Family(id="inference", ability="inference", title="a model of inference", module="nli"),
+)
+FAMILIES = Registry("senseprobe.models", Family, "family of models", OWN, admit)
+"""By id, which is the ability of a family of ours; then those of plug-ins."""
 
-    Raises ModelError where several do. One that fails to answer claims nothing, and is told.
+
+def title_of(ability: str) -> str:
+    """Return what a model with an ability is called in messages, with its article."""
+    titles = (family.title for family in FAMILIES.values() if family.ability == ability)
+    return next(titles, f"a model with the ability {ability}")
+
+
+def ability_of(spec: str) -> str:
+    """Return the ability of the model at `spec`.
+
+    It is that of the plug-in that claims the model, else follows from the architectures in its config.json. Where
+    these name a body without a head, the heads that exist for such a body decide: masked, else causal. Raises
+    ModelError.
+    """
+    if family := claiming(spec, FAMILIES.values()):
+        return family.ability
+    from senseprobe.evaluate.models.checkpoint import read_config
+
+    config = read_config(spec)
+    architectures = config.architectures or []
+    if not isinstance(architectures, list) or not all(isinstance(name, str) for name in architectures):
+        raise ModelError(
+            f"cannot tell what kind of model {spec} is: in its config.json architectures is no list of names"
+        )
+    abilities = (_ability_of_head(name) for name in architectures)
+    if ability := next(filter(None, abilities), None) or _ability_of_body(config.model_type):
+        return ability
+    names = ", ".join(architectures) or "none"
+    raise ModelError(f"cannot tell what kind of model {spec} is: its config.json names the architecture {names}")
+
+
+def _ability_of_head(architecture: str) -> str | None:
+    from transformers.models.auto import modeling_auto
+
+    if architecture.endswith("ForSequenceClassification"):
+        return "inference"
+    if architecture in _class_names(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES):
+        return "masked"
+    return "causal" if architecture in _class_names(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) else None
+
+
+def _ability_of_body(model_type: str) -> str | None:
+    from transformers.models.auto import modeling_auto
+
+    if model_type in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        return "masked"
+    return "causal" if model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES else None
+
+
+def _class_names(mapping: Mapping[str, str | Iterable[str]]) -> set[str]:
+    return {name for names in mapping.values() for name in ([names] if isinstance(names, str) else names)}
+
+
+def load(
+    spec: str,
+    *,
+    ability: str | None = None,
+    device: str = "auto",
+    dtype: str = "float32",
+    allow_pickle: bool = False,
+    batch_tokens: int | None = None,
+    labels: str | None = None,
+) -> Model:
+    """Load the model in the folder `spec`, or ``USER/NAME[@REVISION]`` of the Hub, for an ability (default: its own).
+
+    `device` is ``auto`` (CUDA if there is any, else the CPU) or a name that torch knows; `dtype` float32, float64,
+    bfloat16 or float16; `batch_tokens` the tokens of a forward pass, None for what suits the device; `labels` the
+    classes of a model of inference whose config does not name them (models/nli.py). Code from a checkpoint
+    never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
+    """
+    ability = ability or ability_of(spec)
+    if labels is not None and ability != "inference":
+        raise ModelError(f"{spec} is {title_of(ability)}: labels are of a model of inference")
+    stated = {} if labels is None else {"labels": labels}
+    options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
+    model = _open(spec, ability, options)
+    if stated:
+        model.identity.update(stated)  # so that a replay can state them again
+    return cast("Model", model)
+
+
+def _open(spec: str, ability: str, options: Mapping[str, object]) -> Any:  # noqa: ANN401 - a model, of which we set parts
+    if family := claiming(spec, FAMILIES.values(), ability):
+        return open_plugged(family, spec, **options)
+    if ability not in {family.id for family in OWN}:
+        raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
+    return import_module(f"senseprobe.evaluate.models.{FAMILIES[ability].module}").load(spec, **options)
+
+
+def claiming(spec: str, families: Iterable[Family], ability: str | None = None) -> Family | None:
+    """Return the family of a plug-in that claims the model at `spec` and has the `ability`; None where none does.
+
+    Raises ModelError where several do. One that fails to answer claims nothing, and a warning names it.
     """
     able = [family for family in families if family.claims and ability in (None, family.ability)]
     config = raw_config(spec) if able else {}
-    found = [family for family in able if _claims(family, spec, config)]
-    if len(found) > 1:
-        both = " and ".join(f"{family.id} of {family.origin or HERE}" for family in found)
+    claimants = [family for family in able if _claims(family, spec, config)]
+    if len(claimants) > 1:
+        both = " and ".join(f"{family.id} of {family.origin or HERE}" for family in claimants)
         raise ModelError(f"cannot tell how to load the model {spec}: {both} both claim it; uninstall one")
-    return found[0] if found else None
+    return claimants[0] if claimants else None
 
 
 def _claims(family: Family, spec: str, config: Mapping[str, Any]) -> bool:
     try:
         with blamed(Unfit):
             return bool(family.claims and family.claims(spec, config))
-    except (Unfit, SenseprobeError) as told:  # models of other families do not need it
+    except (Unfit, SenseprobeError) as error:  # models of other families do not need it
         named = f"the family of models {family.id} of {family.origin or HERE}"
-        tell(f"{named} is left out: asked for {spec} it fails with {told}")
+        log_warning(f"{named} is left out: asked for {spec} it fails with {error}")
         return False
 
 
 def raw_config(spec: str) -> dict[str, Any]:
-    """What the config.json at `spec`, a folder or a name on the Hub, says, as it is; empty where there is none."""
+    """Return the config.json at `spec`, a folder or a name on the Hub, as it is; empty where there is none."""
     folder = Path(spec).expanduser()
     try:
         path = folder / "config.json" if folder.exists() or spec.startswith((".", "/", "~")) else _from_hub(spec)
-        told = json.loads(path.read_bytes())
+        config = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):  # HFValidationError is a ValueError, what the Hub refuses an OSError
         return {}
-    return told if isinstance(told, dict) else {}
+    return config if isinstance(config, dict) else {}
 
 
 def _from_hub(spec: str) -> Path:
@@ -105,30 +233,31 @@ def _from_hub(spec: str) -> Path:
         return Path(hf_hub_download(name, "config.json", revision=revision or None))
 
 
-def open_plugged(family: Family, spec: str, **how: object) -> "Model":
-    """The model, loaded by a plug-in; `family` is then part of its identity, as others may compute otherwise.
+def open_plugged(family: Family, spec: str, **options: object) -> Model:
+    """Load a model by a plug-in; `family` becomes part of its identity, since others may compute otherwise.
 
-    Raises ModelError, which names the plug-in, where it fails or its model lacks what scores are kept and replayed by.
+    Raises ModelError, which names the plug-in, where it fails or its model lacks what scores are stored and replayed
+    by.
     """
     failed = f"cannot load the model {spec}: {family.id} of {family.origin or HERE}"
-    with blamed(lambda told: ModelError(f"{failed} fails with {told}")):
-        model: Any = family.load(spec, **how) if family.load else None
-        wrong = _wrong(model, family)
+    with blamed(lambda clause: ModelError(f"{failed} fails with {clause}")):
+        model: Any = family.load(spec, **options) if family.load else None
+        defect = _defect(model, family)
         model.name = spec
-    if wrong:
-        raise ModelError(f"{failed} {wrong}")
+    if defect:
+        raise ModelError(f"{failed} {defect}")
     return cast("Model", model)
 
 
-def _wrong(model: Any, family: Family) -> str:  # noqa: ANN401 - whatever somebody else's function returns
-    """What a model lacks; nothing: empty, and its identity says the family."""
+def _defect(model: Any, family: Family) -> str:  # noqa: ANN401 - whatever somebody else's function returns
+    """Return what a model lacks; empty where it lacks nothing, and its identity names the family."""
     if model.ability != family.ability:
         return f"makes one with the ability {model.ability}, not {family.ability}"
-    told = {**dict.fromkeys(PARTS), **model.identity}
-    if odd := [part for part, text in told.items() if not _is_plain(text)]:
-        return f"tells a {odd[0]} that is no text, or not one in a line without |"
-    if taken := TAKEN & {*told}:
-        return f"tells a {min(taken)}, which a model's identity has not"
+    identity = {**dict.fromkeys(IDENTITY_PARTS), **model.identity}
+    if invalid := [part for part, text in identity.items() if not _is_plain(text)]:
+        return f"tells a {invalid[0]} that is no text, or not one in a line without |"
+    if reserved := RESERVED_PARTS & {*identity}:
+        return f"tells a {min(reserved)}, which a model's identity has not"
     model.identity["family"] = family.id
     return (
         "" if model.identity.get("family") == family.id else "makes its identity anew each time, instead of keeping it"
@@ -136,13 +265,13 @@ def _wrong(model: Any, family: Family) -> str:  # noqa: ANN401 - whatever somebo
 
 
 def _is_plain(text: object) -> bool:
-    """Whether a text can stand in a signature."""
+    """Return whether a text can stand in a signature."""
     return isinstance(text, str) and text.isprintable() and "|" not in text
 
 
-def answers_of(model: "Model", answers: Iterable[A]) -> Iterator[A]:
-    """What a scorer makes of a model; ModelError, which names the family, where a plug-in's model makes it fail."""
+def answers_of(model: Model, answers: Iterable[T]) -> Iterator[T]:
+    """Iterate over a scorer's answers; ModelError, which names the family, where a plug-in's model makes it fail."""
     if "family" not in model.identity:
         return iter(answers)
     failed = f"the model {model.name} of the family {model.identity['family']}, a plug-in, fails with"
-    return each_blamed(lambda told: ModelError(f"{failed} {told}"), lambda: answers)
+    return iterate_blamed(lambda clause: ModelError(f"{failed} {clause}"), lambda: answers)

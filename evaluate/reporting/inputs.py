@@ -17,9 +17,9 @@ from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.registry import additional
+from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
-from senseprobe.evaluate.run import figures_of, levels_of
-from senseprobe.evaluate.score_tables import kind_of, read_scores
+from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import listed
 from senseprobe.records import Figure
@@ -56,7 +56,7 @@ class ReportInput:
     @property
     def kind(self) -> str:
         """The kind of rows that its scorer takes: ``inference`` or ``contrast``, as a planted truth does."""
-        return kind_of(self.result)
+        return self.result.kind
 
     def release_levels(self, name: str) -> dict[str, int] | None:
         """Return a config's or contrast's levels in the release, as `of_sample` takes them; None for whole results."""
@@ -152,7 +152,7 @@ def _read_input(
     if source.kind != "inference" or control.is_control(result):
         return source
     of_model = [candidate for candidate in controls if control.same_model(candidate, result)]
-    of_model += control.beside(origin.resolve().parent, result) if isinstance(origin, Path) else []
+    of_model += control.find_controls(origin.resolve().parent, result) if isinstance(origin, Path) else []
     unique = {candidate.signature: candidate for candidate in of_model}
     return replace(source, controls=tuple(unique.values()))
 

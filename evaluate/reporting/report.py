@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate import coarse, unscored
+from senseprobe.evaluate import caveats
 from senseprobe.evaluate.estimands import CATALOGUE
 from senseprobe.evaluate.reporting import figure_tables, row_tables, sections, significance
 from senseprobe.evaluate.reporting.document import Cell, Document, Section, Table, name_cells
@@ -84,7 +84,7 @@ def _build_measured_section(inputs: Sequence[ReportInput], card: Mapping[str, An
         for source in inputs
         if source.result.limit is not None
     ]
-    for describe in (coarse.told, unscored.told):
+    for describe in (caveats.flipped_text, caveats.unscored_text):
         paragraphs += [f"{source.label}: {clause}." for source in inputs if (clause := describe(source.result))]
     paragraphs += [_describe_planted(source) for source in inputs if "planted" in source.result.model]
     paragraphs += _describe_missing(inputs)

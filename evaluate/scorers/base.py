@@ -1,11 +1,8 @@
-"""What a scorer declares of itself.
+"""What a scorer declares and does, and how it gets from units to forward passes and back, whatever the model."""
 
-From units to forward passes and back, whatever the model.
-"""
-
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,6 +17,21 @@ Answers: TypeAlias = list[tuple[Unit, tuple[float, ...]]]
 Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Answers]]
 Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 
+KINDS: Mapping[str, str] = {"masked": "contrast", "causal": "contrast", "inference": "inference"}
+"""The kind of rows that scorers of an ability take; for the abilities of plug-ins, ``contrast``."""
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "contrast": ("score",),
+    "inference": ("entailment", "neutral", "contradiction"),
+}
+"""The numbers of a unit in rows of a kind."""
+
+NO_REASON = "no reason given"
+"""Of a unit without a number: a plug-in need not give any."""
+
+# So many units are planned together: enough to find others of the same length, few enough for memory.
+_WINDOW = 65_536
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scorer:
@@ -29,18 +41,18 @@ class Scorer:
     - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
       or ``order`` (which of the two is sentence 1).
     - `columns`: the names of its numbers, one for most.
-    - `scale`: whether they are logarithms (or sums and means of them) or probabilities: by it ties are told.
+    - `scale`: whether they are logarithms (or sums and means of them) or probabilities: it decides what is a tie.
     - `range`: of these numbers; `direction`: what a higher one means; `measure`: what they are counted in.
     - `description` says what it computes, in words; `cannot_say`: what must not be read from it.
     - `origin`: the distribution of the plug-in that brings it; empty for ours.
-    - `basis`, `parts`: what several scorers are made of, so that it is computed and kept once: its name, and those of
-      its numbers, with which `score` then answers; `made` makes of them the number. None of these: numbers are kept.
+    - `basis`, `parts`: what several scorers have in common, so that it is computed and stored once: its name, and those
+      of its numbers, with which `score` answers; `made` computes the number from them. Else numbers are stored.
     - `without_start`: the id of the scorer that is the same without a start token; empty where it puts none.
     - `version`: of its definition. It goes up when its numbers change, so that stored ones are not taken for them.
     - `score(model, units, done)`: for distinct units, the answers of one forward pass after another. It plans as if
       nothing were `done` and leaves out what is, so that a run that was interrupted ends with the same bits. A unit is
       unscored, with NaN, where it is too long for the model, has no token of its own, or its number is not finite.
-    - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: nobody says.
+    - `why(model, units)`: the reason, in a few words, for each of units that are unscored; None: no reasons.
     """
 
     id: str
@@ -65,24 +77,38 @@ class Scorer:
     score: Score
     why: Why | None = None
 
-    def finished(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> Answers:
-        """The numbers of units, of what `score` answered or was kept of it."""
+    @property
+    def kind(self) -> str:
+        """The kind of rows that it takes: ``contrast`` or ``inference``."""
+        return KINDS.get(self.ability, "contrast")
+
+    @property
+    def left_to_right(self) -> bool:
+        """Whether its models read from left to right, so that a first token is predicted from a start token alone."""
+        return self.ability == "causal"
+
+    def finish(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> Answers:
+        """Return the numbers of units, made of what `score` answered or of what was stored of it."""
         made = self.made
         return [*answers] if made is None else [(unit, (made(*parts),)) for unit, parts in answers]
 
     def numbers(self, model: object, units: Iterable[Unit]) -> NDArray[np.float64]:
-        """The numbers of units, computed once each: float64 of shape (units, columns), in order."""
-        asked = list(units)
-        found = {unit: value for answers in self.score(model, {*asked}, ()) for unit, value in self.finished(answers)}
-        return np.array([found[unit] for unit in asked], dtype=np.float64).reshape(len(asked), len(self.columns))
+        """Return the numbers of units, computed once each: float64 of shape (units, columns), in order."""
+        order = list(units)
+        values = {unit: value for answers in self.score(model, {*order}, ()) for unit, value in self.finish(answers)}
+        return np.array([values[unit] for unit in order], dtype=np.float64).reshape(len(order), len(self.columns))
 
-
-# So many texts are looked at together: enough to find others of the same length, few enough to be held in memory.
-_WINDOW = 65_536
+    def reasons(self, model: Any, units: Sequence[Unit]) -> Iterator[str]:  # noqa: ANN401 - of any family
+        """Yield the reason of each unscored unit; a plug-in's scorer or model gives none."""
+        if self.why is None or "family" in model.identity:
+            yield from repeat(NO_REASON, len(units))
+            return
+        for start in range(0, len(units), _WINDOW):
+            yield from self.why(model, units[start : start + _WINDOW])
 
 
 class Work(Protocol):
-    """What a unit asks of a model."""
+    """The forward passes that a unit needs of a model."""
 
     @property
     def unit(self) -> Unit:
@@ -100,7 +126,7 @@ def answered(
     answer: Callable[[Sequence[W]], Iterable[tuple[float, ...]]],
     unscored: tuple[float, ...] = (float("nan"),),
 ) -> Iterator[Answers]:
-    """The answers to distinct units, a forward pass at a time.
+    """Yield the answers to distinct units, a forward pass at a time.
 
     `plan` says what units ask of the model, leaving out those that cannot be scored; `pack` puts their work into
     batches; `answer` makes numbers of a batch. Units are taken in the order of their texts, so that neither the order

@@ -13,12 +13,12 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate.scorers.base import Answers, Score, Scorer, Why, answered
 from senseprobe.evaluate.units import EMPTY, NOT_FINITE, TOO_LONG, Unit
 
-if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
+if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.causal import CausalLM
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class _TextWork:
     """A unit, the tokens of its text with what stands before it, how many of them are given, and bytes of the rest."""
 
     unit: Unit
@@ -38,7 +38,7 @@ _UNSCORED = (np.nan,) * len(_PARTS)
 
 
 def _score(*, start: bool) -> Score:
-    """The sum of log P over a text's tokens, their number and bytes; without a start the first is given."""
+    """Return what sums log P over a text's tokens, and counts tokens and bytes; without a start the first is given."""
 
     def score(model: "CausalLM", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
         before = model.start if start else ()
@@ -48,18 +48,18 @@ def _score(*, start: bool) -> Score:
             )
         given = max(1, len(before))
 
-        def plan(window: Sequence[Unit]) -> Iterator[Asked]:
+        def plan(window: Sequence[Unit]) -> Iterator[_TextWork]:
             for unit, tokens in zip(window, model.encode([unit.text for unit in window]), strict=True):
                 ids = (*before, *tokens.ids)
-                made_up = unit.text if start else unit.text[tokens.first_end :]
+                scored = unit.text if start else unit.text[tokens.first_end :]
                 if not _obstacle(model, ids, given):
-                    yield Asked(unit, ids, given, len(made_up.encode()))
+                    yield _TextWork(unit, ids, given, len(scored.encode()))
 
-        def answer(batch: Sequence[Asked]) -> Iterator[tuple[float, ...]]:
-            sums = model.log_likelihoods([(asked.ids, asked.given) for asked in batch]).tolist()
-            for value, asked in zip(sums, batch, strict=True):
-                tokens = len(asked.ids) - asked.given
-                yield (value, float(tokens), float(asked.bytes)) if np.isfinite(value) else _UNSCORED
+        def answer(batch: Sequence[_TextWork]) -> Iterator[tuple[float, ...]]:
+            sums = model.log_likelihoods([(work.ids, work.given) for work in batch]).tolist()
+            for value, work in zip(sums, batch, strict=True):
+                tokens = len(work.ids) - work.given
+                yield (value, float(tokens), float(work.bytes)) if np.isfinite(value) else _UNSCORED
 
         return answered(units, done, plan, model.batches, answer, _UNSCORED)
 
@@ -76,7 +76,7 @@ def _why(*, start: bool) -> Why:
 
 
 def _obstacle(model: "CausalLM", ids: Sequence[int], given: int) -> str:
-    """Why tokens of which so many are given cannot be scored; empty where they can. The last is not read."""
+    """Return why tokens of which so many are given cannot be scored; empty where they can. The last is not read."""
     if len(ids) <= given:
         return EMPTY
     return TOO_LONG if len(ids) > model.max_length + 1 else ""

@@ -13,31 +13,31 @@ from senseprobe.evaluate.scorers.token_alignment import inside, rest_of_word
 Values: TypeAlias = Sequence[NDArray[np.float64]]
 
 
-def _as_it_is(read: Read) -> Iterator[Ask]:
+def _unmasked(read: Read) -> Iterator[Ask]:
     yield read.encoding.positions, ()
 
 
-def _each_masked(read: Read) -> Iterator[Ask]:
-    return (((place,), (place,)) for place in read.encoding.positions)
+def _mask_single(read: Read) -> Iterator[Ask]:
+    return (((i,), (i,)) for i in read.encoding.positions)
 
 
-def _each_masked_with_its_word(read: Read) -> Iterator[Ask]:
+def _mask_rest_of_word(read: Read) -> Iterator[Ask]:
     return (((places[0],), places) for places in rest_of_word(read.unit.text, read.encoding))
 
 
-def _each_shared_masked(read: Read) -> Iterator[Ask]:
-    return (((place,), (place,)) for place in read.shared)
+def _mask_shared(read: Read) -> Iterator[Ask]:
+    return (((i,), (i,)) for i in read.shared)
 
 
-def _changed_masked(read: Read) -> Iterator[Ask]:
+def _mask_changed(read: Read) -> Iterator[Ask]:
     if read.changed:
         yield read.changed, read.changed
 
 
 def _target_with_and_without(read: Read) -> Iterator[Ask]:
-    """The target's tokens, all masked, beside the attribute and beside masks in its place."""
+    """Yield the target's tokens, all masked, with the attribute as it is and with the attribute masked."""
     target = inside(read.encoding, read.unit.start, read.unit.end)
-    attribute = tuple(place for place in read.changed if place not in target)
+    attribute = tuple(i for i in read.changed if i not in target)
     if target and attribute:
         yield target, target
         yield target, target + attribute
@@ -56,13 +56,13 @@ def _difference(values: Values) -> tuple[float]:
 
 
 def _means(values: Values) -> tuple[float, float]:
-    """Of log-probabilities, and of probabilities."""
-    found = np.concatenate(values)
-    return float(found.mean()), float(np.exp(found).mean())
+    """Return the means of log-probabilities and of probabilities."""
+    scores = np.concatenate(values)
+    return float(scores.mean()), float(np.exp(scores).mean())
 
 
 def _weighted(values: Values) -> tuple[float, float, float]:
-    """The sum of log-probabilities times attention, that of attention, and how many there are."""
+    """Return the sum of log-probabilities times attention, that of attention, and how many there are."""
     scores, weights = values[0]
     return float(scores @ weights), float(weights.sum()), float(len(scores))
 
@@ -121,8 +121,8 @@ SCORERS = (
         equation="Zhou et al. 2022, equation 5: 1/|S| Σ log P(w | S)",
         description="The mean over all tokens but special ones of log P(token | the whole sentence, unmasked).",
         cannot_say=_SEEN,
-        score=score_by(_as_it_is, _mean),
-        why=why_by(_as_it_is),
+        score=score_by(_unmasked, _mean),
+        why=why_by(_unmasked),
     ),
     Scorer(
         id="aula",
@@ -143,8 +143,8 @@ SCORERS = (
         basis="aula",
         parts=("product", "attention", "tokens"),
         made=_per_token,
-        score=score_by(_as_it_is, _weighted, numbers=3, attention=True),
-        why=why_by(_as_it_is),
+        score=score_by(_unmasked, _weighted, numbers=3, attention=True),
+        why=why_by(_unmasked),
     ),
     Scorer(
         id="aula-renormalised",
@@ -161,8 +161,8 @@ SCORERS = (
         basis="aula",
         parts=("product", "attention", "tokens"),
         made=_per_attention,
-        score=score_by(_as_it_is, _weighted, numbers=3, attention=True),
-        why=why_by(_as_it_is),
+        score=score_by(_unmasked, _weighted, numbers=3, attention=True),
+        why=why_by(_unmasked),
     ),
     Scorer(
         id="pll",
@@ -175,8 +175,8 @@ SCORERS = (
         equation="Salazar et al. 2020, equation 1: Σ log P(w | S without w)",
         description="The sum over all tokens but special ones of log P(token | the sentence with it masked).",
         cannot_say=f"{_SHORTER} It overrates words of many tokens, which give each other away: pll-word-l2r does not.",
-        score=score_by(_each_masked, _sum),
-        why=why_by(_each_masked),
+        score=score_by(_mask_single, _sum),
+        why=why_by(_mask_single),
     ),
     Scorer(
         id="pll-word-l2r",
@@ -191,8 +191,8 @@ SCORERS = (
         "tokens of its word masked). A word is a run of letters, marks and digits, whatever the tokenizer takes for "
         "one; any other character is a word of its own, and white space belongs to the word after it.",
         cannot_say=f"{_SHORTER} Where a script has no spaces, a run of letters is taken for one word.",
-        score=score_by(_each_masked_with_its_word, _sum),
-        why=why_by(_each_masked_with_its_word),
+        score=score_by(_mask_rest_of_word, _sum),
+        why=why_by(_mask_rest_of_word),
     ),
     Scorer(
         id="cps",
@@ -215,8 +215,8 @@ SCORERS = (
         basis="cps",
         parts=("sum",),
         made=_as_summed,
-        score=score_by(_each_shared_masked, _sum, pairs=True, ordered=True),
-        why=why_by(_each_shared_masked, "no shared token", pairs=True, ordered=True),
+        score=score_by(_mask_shared, _sum, pairs=True, ordered=True),
+        why=why_by(_mask_shared, "no shared token", pairs=True, ordered=True),
     ),
     Scorer(
         id="cps-rounded",
@@ -234,8 +234,8 @@ SCORERS = (
         basis="cps",
         parts=("sum",),
         made=_rounded,
-        score=score_by(_each_shared_masked, _sum, pairs=True, ordered=True),
-        why=why_by(_each_shared_masked, "no shared token", pairs=True, ordered=True),
+        score=score_by(_mask_shared, _sum, pairs=True, ordered=True),
+        why=why_by(_mask_shared, "no shared token", pairs=True, ordered=True),
     ),
     Scorer(
         id="sss",
@@ -255,8 +255,8 @@ SCORERS = (
         basis="sss",
         parts=("log_probability", "probability"),
         made=_first,
-        score=score_by(_changed_masked, _means, numbers=2, pairs=True),
-        why=why_by(_changed_masked, "no token differs", pairs=True),
+        score=score_by(_mask_changed, _means, numbers=2, pairs=True),
+        why=why_by(_mask_changed, "no token differs", pairs=True),
     ),
     Scorer(
         id="sss-prob",
@@ -276,8 +276,8 @@ SCORERS = (
         basis="sss",
         parts=("log_probability", "probability"),
         made=_second,
-        score=score_by(_changed_masked, _means, numbers=2, pairs=True),
-        why=why_by(_changed_masked, "no token differs", pairs=True),
+        score=score_by(_mask_changed, _means, numbers=2, pairs=True),
+        why=why_by(_mask_changed, "no token differs", pairs=True),
     ),
     Scorer(
         id="log-odds",

@@ -13,20 +13,20 @@ from senseprobe.evaluate.scorers.base import Answers, Score, Why, answered
 from senseprobe.evaluate.scorers.token_alignment import shared_tokens
 from senseprobe.evaluate.units import NOT_FINITE, Unit
 
-if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
+if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query
 
 
 Ask: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""Positions whose tokens are asked for, and positions that are masked meanwhile."""
+"""Positions whose tokens are requested, and positions that are masked meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
     """A unit as the model reads it.
 
-    - `shared`, `changed`: positions of own tokens that the sentence beside it has as well, and has not; empty where the
-      scorer reads no other sentence.
+    - `shared`, `changed`: positions of own tokens that the other sentence of the pair has as well, and has not; empty
+      where the scorer reads no other sentence.
     """
 
     unit: Unit
@@ -37,9 +37,9 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A unit's questions, of which the first is known: where its turn is.
+    """A unit's queries, of which the first decides its turn.
 
-    The rows of input are made when that has come, and live as long as their batch: a long text has a thousand of them.
+    The others are built when that comes, and live as long as their batch: a long text has a thousand of them.
     """
 
     unit: Unit
@@ -51,8 +51,8 @@ class _Work:
         """Tokens of a row."""
         return len(self.first.ids)
 
-    def made(self) -> "_Work":
-        """The same with all rows made."""
+    def built(self) -> "_Work":
+        """Return the same work with all queries built."""
         return _Work(self.unit, self.first, partial(iter, list(self.queries())))
 
 
@@ -65,11 +65,11 @@ def score_by(
     ordered: bool = False,
     attention: bool = False,
 ) -> Score:
-    """A scorer that makes `numbers` of what `ask` asks of each unit; where it asks nothing, the unit is unscored.
+    """Return a `Scorer.score` that makes `numbers` of what `ask` yields for a unit; for nothing, it is unscored.
 
     `summary` gets an array for each ask, in order: log-probabilities of shape (positions,), or with `attention` those
-    and the attention received, shape (2, positions). With `pairs` the sentence beside is read as well; with `ordered`,
-    tokens are matched with sentence 1 of the pair first.
+    and the attention received, shape (2, positions). With `pairs` the other sentence of the pair is read as well; with
+    `ordered`, tokens are matched with sentence 1 of the pair first.
     """
     unscored = (np.nan,) * numbers
 
@@ -82,10 +82,10 @@ def score_by(
 
         def answer(batch: Sequence[_Work]) -> Iterator[tuple[float, ...]]:
             queries = [list(work.queries()) for work in batch]
-            look = model.attended if attention else model.log_probabilities
-            answers = iter(look([query for asked in queries for query in asked]))
-            for asked in queries:
-                values = list(islice(answers, len(asked)))
+            evaluate = model.attended if attention else model.log_probabilities
+            answers = iter(evaluate([query for of_unit in queries for query in of_unit]))
+            for of_unit in queries:
+                values = list(islice(answers, len(of_unit)))
                 yield summary(values) if all(np.isfinite(part).all() for part in values) else unscored
 
         return answered(units, done, plan, lambda works: _packed(works, model.budget.tokens), answer, unscored)
@@ -96,18 +96,18 @@ def score_by(
 def why_by(
     ask: Callable[[Read], Iterable[Ask]], nothing: str = "", *, pairs: bool = False, ordered: bool = False
 ) -> Why:
-    """What says why a unit has no number from `score_by`; `nothing` is the reason where `ask` asks nothing of it."""
+    """Return a `Scorer.why` for what `score_by` leaves unscored; `nothing` is the reason where `ask` yields nothing."""
 
     def why(model: "MaskedLM", units: Sequence[Unit]) -> Iterator[str]:
         for read in _reads(model, units, pairs=pairs, ordered=ordered):
-            asked = next(_queries(model, read, ask), None)
-            yield model.obstacle(read.encoding) or (NOT_FINITE if asked else nothing)
+            first = next(_queries(model, read, ask), None)
+            yield model.obstacle(read.encoding) or (NOT_FINITE if first else nothing)
 
     return why
 
 
 def _reads(model: "MaskedLM", window: Sequence[Unit], *, pairs: bool, ordered: bool) -> Iterator[Read]:
-    """The units as the model reads them, each distinct text turned into tokens once."""
+    """Yield the units as the model reads them, each distinct text turned into tokens once."""
     texts = list(dict.fromkeys(text for unit in window for text in (unit.text, unit.beside)[: 1 + pairs]))
     encodings = dict(zip(texts, model.encode(texts), strict=True))
     for unit in window:
@@ -116,19 +116,19 @@ def _reads(model: "MaskedLM", window: Sequence[Unit], *, pairs: bool, ordered: b
 
 
 def _queries(model: "MaskedLM", read: Read, ask: Callable[[Read], Iterable[Ask]]) -> "Iterator[Query]":
-    return (read.encoding.query(asked, masked, model.mask_id) for asked, masked in ask(read))
+    return (read.encoding.query(positions, masked, model.mask_id) for positions, masked in ask(read))
 
 
 def _packed(works: Iterable[_Work], tokens: int) -> Iterator[list[_Work]]:
-    """Batches of units of one length whose distinct rows of input have at most so many tokens; shortest first.
+    """Yield batches of units of one length whose distinct rows of input have at most so many tokens; shortest first.
 
     Units whose first rows are the same come together, since a row is computed once for all units of a batch: where
-    sentences differ in one word only, with that word masked they are one. No unit is torn, however many rows it has.
+    sentences differ in one word only, with that word masked they are one. No unit is split, however many rows it has.
     """
     batch: list[_Work] = []
     rows: set[tuple[int, ...]] = set()
     for planned in sorted(works, key=lambda work: (work.length, work.first.ids)):
-        work = planned.made()
+        work = planned.built()
         own = {query.ids for query in work.queries()}
         if batch and (work.length != batch[0].length or len(rows | own) * work.length > tokens):
             yield batch

@@ -5,20 +5,19 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from senseprobe.evaluate.scorers.base import Answers, Scorer, answered
+from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Scorer, answered
 from senseprobe.evaluate.units import NOT_FINITE, Unit
 
-if TYPE_CHECKING:  # so that the catalogue can be listed without loading torch
+if TYPE_CHECKING:  # so that scorers can be listed without loading torch
     from senseprobe.evaluate.models.nli import Classifier
     from senseprobe.evaluate.models.pair_encoding import Pair
 
 
-_COLUMNS = ("entailment", "neutral", "contradiction")
-_UNSCORED = (math.nan,) * len(_COLUMNS)
+_UNSCORED = (math.nan,) * len(COLUMNS["inference"])
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class _PairWork:
     """A unit and its premise and hypothesis as the model reads them."""
 
     unit: Unit
@@ -32,16 +31,16 @@ class Asked:
 
 
 def nli(model: "Classifier", units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:
-    """Softmax of the model's logits for (premise, hypothesis), in the order entailment, neutral, contradiction."""
+    """Yield the softmax of the logits for (premise, hypothesis), in the order entailment, neutral, contradiction."""
     from senseprobe.evaluate.models.batching import by_length
 
-    def plan(window: Sequence[Unit]) -> Iterator[Asked]:
+    def plan(window: Sequence[Unit]) -> Iterator[_PairWork]:
         pairs = model.encode([(unit.text, unit.beside) for unit in window])
-        return (Asked(unit, pair) for unit, pair in zip(window, pairs, strict=True) if model.can_score(pair))
+        return (_PairWork(unit, pair) for unit, pair in zip(window, pairs, strict=True) if model.can_score(pair))
 
-    def answer(batch: Sequence[Asked]) -> Iterator[tuple[float, ...]]:
+    def answer(batch: Sequence[_PairWork]) -> Iterator[tuple[float, ...]]:
         # Where a logit is no number, or infinite, all three are NaN already.
-        return map(tuple, model.probabilities([asked.pair for asked in batch]).tolist())
+        return map(tuple, model.probabilities([work.pair for work in batch]).tolist())
 
     return answered(units, done, plan, lambda works: by_length(works, model.budget.tokens), answer, _UNSCORED)
 
@@ -57,7 +56,7 @@ SCORERS = (
         title="probabilities of inference",
         ability="inference",
         reads=("text", "beside"),
-        columns=_COLUMNS,
+        columns=COLUMNS["inference"],
         measure="probability",
         range=(0.0, 1.0),
         direction="higher: the model holds the label for more probable",

@@ -15,9 +15,9 @@ from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
     from senseprobe.api.releases import ReleaseSpec
+    from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.run import Job
 
 Progress = Callable[[int], None]
 
@@ -57,21 +57,14 @@ def score(
     where no config has rows for it.
     """
     job = _job(release, seed, limit, estimands, config)
-    from senseprobe.evaluate import scoring
+    from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.control import RELEASE, ROWS
+    from senseprobe.evaluate.models import ModelSource
 
-    opening = scoring.Opening(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
-    controlled_by = partial(_job, RELEASE, seed, ROWS) if control else None
-    return scoring.score(
-        job,
-        opening,
-        [scorers] if isinstance(scorers, str) else scorers,
-        out=None if out is None else Path(out),
-        stored=stored,
-        say=say,
-        progress=progress,
-        controlled_by=controlled_by,
-    )
+    source = ModelSource(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
+    options = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
+    names = [scorers] if isinstance(scorers, str) else scorers
+    return pipeline.score(job, source, names, options, partial(_job, RELEASE, seed, ROWS) if control else None)
 
 
 def replay(
@@ -89,16 +82,16 @@ def replay(
     `release` and `model` say where these are now, if they were moved: they have to be what they were. Raises
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
+    from senseprobe.evaluate import replay as replays
     from senseprobe.evaluate.estimands.registry import additional
-    from senseprobe.evaluate.replay import again, opening_of
     from senseprobe.evaluate.result import read_result
 
     first = read_result(Path(result))
-    opening = opening_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
+    source = replays.source_of(first, model, device=device, batch_tokens=batch_tokens, allow_pickle=allow_pickle)
     estimands = additional(figure.estimand for figure in first.figures)
     where = release or str(first.release["name"])
     job = _job(where, first.seed, first.limit, estimands, first.release["config"])
-    return again(job, opening, first, Path(result), progress)
+    return replays.replay(job, source, first, Path(result), progress)
 
 
 def plant(
@@ -119,15 +112,15 @@ def plant(
     if folder.is_dir() and any(folder.iterdir()):
         raise SenseprobeError(f"{folder} is not empty: name a new folder for the model")
     job = _job(release, seed, None)
-    from senseprobe.evaluate import planted, scoring
+    from senseprobe.evaluate import pipeline, planted
 
-    scoring.check_out(job, str(folder), out)
-    return scoring.write(planted.result(job, folder, share=share, progress=progress), out)
+    pipeline.check_out(job, str(folder), out)
+    return pipeline.write(planted.result(job, folder, share=share, progress=progress), out)
 
 
 def _job(
     release: ReleaseSpec, seed: int, limit: int | None, estimands: Sequence[str] = (), config: str | None = None
-) -> Job:
+) -> ScoringJob:
     """Return what is to be scored, verified, before a model is loaded.
 
     `config` is one of the release, unless the name of the release says which. Raises SenseprobeError also where the
@@ -146,7 +139,7 @@ def _job(
     libraries = ("torch", "transformers")
     if missing := [module for module in libraries if find_spec(module) is None]:
         raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
-    from senseprobe.evaluate.run import Job
+    from senseprobe.evaluate.pipeline import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
-    return Job(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))
+    return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))

@@ -218,7 +218,7 @@ def plant(
 
 
 def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate import coarse, unscored
+    from senseprobe.evaluate.caveats import flipped_text, unscored_text
     from senseprobe.evaluate.result import folder_of
 
     if as_json:
@@ -229,7 +229,7 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
         if result.limit is not None:
             print_line(f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide")
         print_line(result.signature)
-        for line in filter(None, (unscored.told(result), coarse.told(result), *_fitness_lines(result, results))):
+        for line in filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results))):
             print_line(line)
         if grouped := sum(figure.group is not None for figure in result.figures):
             print_line(f"{counted(grouped, 'figure')} of single groups: in the report, and in --json")
@@ -265,13 +265,13 @@ def _fitness_lines(result: "Result", results: "list[Result]") -> Iterator[str]:
 
     A scorer of first tokens has a counterpart to be read with, which is named where none of the `results` is of it.
     """
-    from senseprobe.evaluate.fitness import told
+    from senseprobe.evaluate.fitness import fitness_lines
     from senseprobe.evaluate.scorers import counterpart
 
     if "family" in result.model and not result.fitness:
         yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
     other = counterpart(result.scorer)
-    yield from told(result.fitness, "" if other in {r.scorer for r in results} else other)
+    yield from fitness_lines(result.fitness, "" if other in {r.scorer for r in results} else other)
 
 
 def export(

@@ -1,0 +1,85 @@
+"""The figures of a release's scored rows: those of each config, of each contrast of senses, and of a drawn sample."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, of_sample
+from senseprobe.evaluate.estimands.multiple_testing import corrected
+from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
+from senseprobe.records import Design, Figure
+from senseprobe.release.release import Release
+from senseprobe.statistics import Scale
+
+STRATA = ("male", "female", "pleasant", "unpleasant")
+"""Into which the words that `stereotype` and `valence` describe fall, and the frames that hold them."""
+
+
+def figures_of(
+    release: Release,
+    scored: Mapping[str, pd.DataFrame],
+    *,
+    seed: int,
+    scale: Scale,
+    estimands: Sequence[str] = (),
+    drawn: bool = False,
+) -> tuple[Figure, ...]:
+    """Return every figure of every config, then the sense contrasts whose two sides are there.
+
+    `scored` holds rows of the release with scores, by config; `estimands` are added to those of the designs,
+    for configs that have rows of their kind. Where the rows were `drawn`, figures say what a sample can (`of_sample`).
+    """
+    results: list[Figure] = []
+    for name, rows in scored.items():
+        results += figures(rows, _design(release, name, estimands), name, seed=seed, scale=scale)
+    for contrast in release.manifest.contrasts:
+        if contrast.a in scored and contrast.b in scored:
+            a, b = ((scored[name], release.design(name)) for name in (contrast.a, contrast.b))
+            results.append(contrast_figure(contrast, *a, *b, seed=seed, scale=scale))
+    if drawn:
+        levels = {name: levels_of(release, name) for name in {figure.config for figure in results}}
+        results = [of_sample(figure, levels[figure.config]) for figure in results]
+    return tuple(_rounded(figure) for figure in corrected(results, CONTRASTS))
+
+
+def _design(release: Release, config: str, estimands: Sequence[str]) -> Design:
+    """Return the design of a config, with those of the further estimands that are over rows of its kind."""
+    design = release.design(config)
+    more = [name for name in estimands if CATALOGUE[name].kind == design.kind]
+    return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *more])))
+
+
+def levels_of(release: Release, name: str) -> dict[str, int]:
+    """Return how many levels each factor of a config, or of the two of a contrast, has in a release."""
+    levels: dict[str, int] = {}
+    for config in _sides(release, name) or [name]:
+        for factor, count in release.manifest.config(config)["levels"].items():
+            levels[factor] = count
+            if "(" not in factor and release.design(config).strata:  # the frames of either class of occupations
+                levels.update({f"{factor} ({stratum})": count for stratum in STRATA})
+    return levels
+
+
+def _sides(release: Release, name: str) -> list[str]:
+    """Return the two configs of a sense contrast; none where the release has no contrast of that name."""
+    contrasts = (contrast for contrast in release.manifest.contrasts if contrast.name == name)
+    return [config for contrast in contrasts for config in (contrast.a, contrast.b)]
+
+
+def with_unreadable_sides(release: Release, figure: Figure, reasons: Mapping[str, str]) -> Figure:
+    """Return the figure of a contrast with a note where the model cannot read a side of it; any other as it is.
+
+    `reasons` says why, by config.
+    """
+    notes = [f"{side} is not readable: {reasons[side]}" for side in _sides(release, figure.config) if side in reasons]
+    return replace(figure, note="; ".join([*notes, *filter(None, [figure.note])])) if notes else figure
+
+
+def _rounded(figure: Figure) -> Figure:
+    """Round a figure to a billionth of a point: the last bits of a sum depend on the order of the rows."""
+    return replace(figure, value=_point(figure.value), low=_point(figure.low), high=_point(figure.high))
+
+
+def _point(value: float | None) -> float | None:
+    return None if value is None else round(value, 9) + 0.0  # never -0.0, which prints another sign

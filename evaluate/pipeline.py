@@ -1,0 +1,384 @@
+"""Score models on a frozen release, one step after another.
+
+release -> rows -> distinct units -> stored answers -> forward passes -> table -> figures -> result
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+
+from senseprobe.errors import ModelError, ResultError, SenseprobeError
+from senseprobe.evaluate import fitness, models
+from senseprobe.evaluate.cache import Store
+from senseprobe.evaluate.caveats import ROWS, count_flipped, is_coarse, unscored_rows
+from senseprobe.evaluate.control import is_probe, sufficient_controls
+from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.estimands.comparison import SCORES
+from senseprobe.evaluate.estimands.registry import check_additional
+from senseprobe.evaluate.figures import figures_of, with_unreadable_sides
+from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
+from senseprobe.evaluate.plugins import Declared, versions
+from senseprobe.evaluate.result import Result, check_writable, folder_of
+from senseprobe.evaluate.scorers import SCORERS, Scorer, get
+from senseprobe.evaluate.scorers.base import KINDS
+from senseprobe.evaluate.subsample import cell_columns, sample
+from senseprobe.evaluate.units import UnitTable, scores_unrelated
+from senseprobe.release.release import Release
+from senseprobe.release.schema import design_schema
+
+if TYPE_CHECKING:
+    from senseprobe.evaluate.models import Model
+
+Progress = Callable[[int, int], None]
+"""Called with how many units have an answer, of how many: first with those that were stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringJob:
+    """The rows to be scored: those of a verified release, or of one `config` of it.
+
+    - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
+    - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
+    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers.
+    """
+
+    release: Release
+    config: str | None
+    seed: int
+    version: str
+    limit: int | None = None
+    libraries: Mapping[str, str] = field(default_factory=dict)
+    estimands: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of rows of each config: ``contrast``, ``inference`` or ``association``."""
+        names = [self.config] if self.config else self.release.configs
+        return {name: self.release.design(name).kind for name in names}
+
+    def configs(self, scorer: Scorer) -> list[str]:
+        """Return the configs with rows that a scorer takes. SenseprobeError where there are none."""
+        if fitting := [name for name, kind in self.kinds.items() if kind == scorer.kind]:
+            return fitting
+        kinds = sorted(set(self.kinds.values()))
+        name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
+        if "association" in kinds:
+            raise SenseprobeError(f"{name}: no scorer takes association rows yet")
+        abilities = " or ".join(ability for ability, kind in KINDS.items() if kind in kinds)
+        raise SenseprobeError(
+            f"{name} holds {' and '.join(kinds)} rows, which scorers on {abilities} models take;"
+            f" a scorer on {scorer.ability} models takes {scorer.kind} rows"
+        )
+
+    def check_estimands(self) -> None:
+        """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
+        kinds = self.kinds
+        check_additional(
+            self.estimands, kinds.values(), chain(*(self.release.design(name).estimands for name in kinds))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The folder of results (`out`), whether numbers are `stored`, and callbacks for warnings and progress."""
+
+    out: Path | None
+    stored: bool
+    warn: Callable[[str], None]
+    progress: Progress | None
+
+    def store(self, model: "Model", scorer: Scorer) -> AbstractContextManager[Store | None]:
+        """Open the store of the numbers that a scorer makes with a model; None where nothing is stored."""
+        return Store(model.identity, scorer, self.warn) if self.stored else nullcontext()
+
+
+class RunResult(NamedTuple):
+    """A result, and the job that made it; None where the result was there already."""
+
+    result: Result
+    job: ScoringJob | None
+
+
+def score(
+    job: ScoringJob,
+    source: ModelSource,
+    scorers: Sequence[str],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None = None,
+) -> list[Result]:
+    """Return a result for each scorer, written below `options.out`; no scorers: the default of the model's family.
+
+    With `control`, a result that says nothing without the control of inference is followed by the model's results
+    on that: those below `out`, or else one of the job that it makes; a warning says where that fails. In a number
+    format coarser than float32, a sample is scored in float32, too. What cannot be scored is said before a model is
+    loaded. Raises as `ScoringJob.configs` and `models.load` do, and ModelError where a scorer does not fit the model.
+    """
+    requested = [get(name) for name in dict.fromkeys(scorers)]
+    job.check_estimands()
+    check_out(job, source.name, options.out)
+    fitting = fitting_scorers(source, requested)
+    ability, configs = fitting[0].ability, job.configs(fitting[0])
+    for name, kind in job.kinds.items():
+        if name not in configs:
+            options.warn(f"{name} is left out: {ability} models score no {kind} rows")
+    return _with_flipped(_run_scorers(job, source, fitting, options, control), source, options)
+
+
+# --- scorers and models ---------------------------------------------------------------------------------------------
+
+
+def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequence[Scorer]:
+    """Return the scorers, or the default one. ModelError where one asks for what the model does not have."""
+    ability = models.ability_of(source.spec)
+    for scorer in requested:
+        if scorer.ability != ability:
+            fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability == ability) or "none"
+            raise ModelError(
+                f"the scorer {scorer.id} asks for {models.title_of(scorer.ability)}, and {source.name} is"
+                f" {models.title_of(ability)}: take one of {fitting}"
+            )
+    return requested or [default_scorer(ability)]
+
+
+def default_scorer(ability: str) -> Scorer:
+    """Return the first scorer that is declared for an ability. ModelError where none is."""
+    fitting = (scorer for scorer in SCORERS.values() if scorer.ability == ability)
+    if (first := next(fitting, None)) is None:
+        raise ModelError(f"no scorer asks for {models.title_of(ability)}")
+    return first
+
+
+def open_model(source: ModelSource, ability: str) -> "Model":
+    """Load a model, called by its name without a revision: that is in its identity, as a commit."""
+    model = models.load(
+        source.spec,
+        ability=ability,
+        device=source.device,
+        dtype=source.dtype,
+        allow_pickle=source.allow_pickle,
+        batch_tokens=source.batch_tokens,
+        labels=source.labels,
+    )
+    model.name = source.name
+    return model
+
+
+def _run_scorers(
+    job: ScoringJob,
+    source: ModelSource,
+    scorers: Sequence[Scorer],
+    options: RunOptions,
+    control: Callable[[], ScoringJob] | None,
+) -> list[RunResult]:
+    """Return a result for each scorer, each probe followed by its controls; the model is released on return."""
+    model = open_model(source, scorers[0].ability)
+    runs: list[RunResult] = []
+    for scorer in scorers:
+        with options.store(model, scorer) as store:
+            run_written = partial(_run_written, model=model, scorer=scorer, store=store, options=options)
+            runs.append(run_written(job))
+            if control is not None and is_probe(runs[-1].result):
+                runs += _run_control(runs[-1].result, control, run_written, options)
+    return runs
+
+
+def _run_written(
+    job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None, options: RunOptions
+) -> RunResult:
+    return RunResult(write(run(job, model, scorer.id, store=store, progress=options.progress), options.out), job)
+
+
+def _run_control(
+    probe: Result,
+    control: Callable[[], ScoringJob],
+    run_written: Callable[[ScoringJob], RunResult],
+    options: RunOptions,
+) -> list[RunResult]:
+    """Return the model's results on the control, of rows enough, else a new one; a warning where there can be none."""
+    if controls := sufficient_controls(options.out, probe):
+        return [RunResult(result, None) for result in controls]
+    try:
+        return [run_written(control())]
+    except SenseprobeError as error:
+        options.warn(f"right answers on the control are missing: {_first_line(error)}")
+        return []
+
+
+# --- the steps of one result ----------------------------------------------------------------------------------------
+
+
+def run(
+    job: ScoringJob, model: "Model", scorer: str, *, store: Store | None = None, progress: Progress | None = None
+) -> Result:
+    """Return the result of a job with a model; each distinct unit is computed once, or never where `store` has it.
+
+    ModelError where the scorer asks for another ability.
+    """
+    declared = get(scorer)
+    units = answered_units(job, model, declared, store, progress)
+    result = result_of(job, units, declared, {"name": model.name, **model.identity})
+    return _with_caveats(job, result, units, declared, model)
+
+
+def answered_units(
+    job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None = None, progress: Progress | None = None
+) -> UnitTable:
+    """Return the units of a job's rows with the numbers of a model; raises as `run` does."""
+    if scorer.ability != model.ability:
+        raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
+    units = units_of_rows(job, scorer, rows_of(job, scorer))
+    if store is not None:
+        units.add_answers(scorer.finish(store.load(units.units).items()))
+    _run_forward_passes(units, scorer, model, store, progress or (lambda _done, _total: None))
+    return units
+
+
+def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
+    """Return the rows that a scorer takes, by config, with the spans if it reads them; drawn where a limit is set.
+
+    SenseprobeError where there are none.
+    """
+    release, names, spans = job.release, job.configs(scorer), "span" in scorer.reads
+    if job.limit is None:
+        return {name: release.table(name, spans=spans) for name in names}
+    designs = {name: release.design(name) for name in names}
+    sampled = sample({name: partial(_cells, release, name) for name in names}, designs, job.limit, job.seed)
+    return {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
+
+
+def _cells(release: Release, config: str) -> Iterator[pa.RecordBatch]:
+    """Yield the ids of a config, and the columns that divide it into cells, in parts."""
+    design = release.design(config)
+    names = {*design_schema(design).names}
+    return release.batches(config, ["id", *(column for column in cell_columns(design) if column in names)])
+
+
+def units_of_rows(job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFrame]) -> UnitTable:
+    """Return the distinct units of rows, none of which has an answer yet."""
+    unrelated = {name for name in rows if scores_unrelated(job.release.design(name))}
+    return UnitTable(rows, scorer.kind, scorer.reads, scorer.columns, unrelated)
+
+
+def _run_forward_passes(
+    units: UnitTable, scorer: Scorer, model: "Model", store: Store | None, progress: Progress
+) -> None:
+    """Compute what has no answer yet; what a forward pass answers is stored before the next one begins."""
+    done = units.done
+    progress(done, len(units))
+    for answers in answers_of(model, scorer.score(model, units.units, units)):
+        units.add_answers(scorer.finish(answers))
+        if store is not None and answers:
+            store.add(answers)
+        done += len(answers)
+        progress(done, len(units))
+
+
+def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[str, str]) -> Result:
+    """Return the result of the table of units; a unit without a number leaves its row unscored.
+
+    `model` is what the result says of the model: its ``name`` and identity.
+    """
+    scored = units.tables()
+    columns = ["id", *units.columns]
+    tables = (table.reindex(columns=columns).assign(config=name) for name, table in scored.items())
+    rows = pd.concat(list(tables), ignore_index=True)
+    manifest = job.release.manifest
+    limit = None if job.limit is None or _has_all(job, scored) else job.limit
+    figures = figures_of(
+        job.release, scored, seed=job.seed, scale=scorer.scale, estimands=job.estimands, drawn=limit is not None
+    )
+    return Result(
+        scorer=scorer.id,
+        scorer_version=scorer.version,
+        scale=scorer.scale,
+        model=model,
+        release={"name": manifest.name, "content": manifest.content, "config": job.config},
+        senseprobe=job.version,
+        libraries={**job.libraries, **versions(_declared(job, scorer, model))},
+        seed=job.seed,
+        limit=limit,
+        figures=figures,
+        rows=rows[["config", *columns]],
+    )
+
+
+def _has_all(job: ScoringJob, scored: Mapping[str, pd.DataFrame]) -> bool:
+    """Return whether tables are all rows of their kinds: a limit that is as large drew nothing."""
+    kinds = job.kinds
+    scored_kinds = {kinds[name] for name in scored}
+    configs = (job.release.manifest.config(name) for name in kinds if kinds[name] in scored_kinds)
+    return sum(map(len, scored.values())) == sum(int(config["rows"]) for config in configs)
+
+
+def _declared(job: ScoringJob, scorer: Scorer, model: Mapping[str, str]) -> Iterator[Declared | None]:
+    """Yield what took part in a result, and may be a plug-in's."""
+    yield scorer
+    yield from (FAMILIES.get(model[part]) for part in ("family",) if part in model)
+    yield from (CATALOGUE.get(name) for name in job.estimands)
+
+
+def _with_caveats(job: ScoringJob, result: Result, units: UnitTable, scorer: Scorer, model: "Model") -> Result:
+    """Add what the model's tokenizer makes of the rows, and why rows have no number."""
+    designs = {name: job.release.design(name) for name in job.kinds}
+    counts = fitness.count(units.tables(), designs, scorer, model)
+    reasons = fitness.unreadable_configs(counts)
+    figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
+    return replace(result, unscored=unscored_rows(units, scorer, model), fitness=counts, figures=figures)
+
+
+# --- what a coarse number format turns around -----------------------------------------------------------------------
+
+
+def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOptions) -> list[Result]:
+    """Return the results; new ones in a coarse format say what float32 turns around, and are written once more."""
+    results = [result for result, _ in runs]
+    coarse = [result for result, job in runs if job is not None and is_coarse(result)]
+    if not coarse:
+        return results
+    revision = coarse[0].model.get("revision") or source.revision
+    try:
+        fine = open_model(replace(source, dtype="float32", revision=revision), get(coarse[0].scorer).ability)
+        for number, (result, job) in enumerate(runs):
+            if job is not None and is_coarse(result):
+                results[number] = write(replace(result, coarse=_flipped(job, result, fine, options)), options.out)
+    except (SenseprobeError, MemoryError, RuntimeError) as error:  # torch's for too little memory is a RuntimeError
+        options.warn(f"what {coarse[0].model['dtype']} turns around is not counted: {_first_line(error)}")
+    return results
+
+
+def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions) -> dict[str, int]:
+    """Count how many of a sample of the rows of a result read otherwise with the same model in float32."""
+    if result.rows is None:
+        raise ResultError("a result without its rows")
+    part, scorer = replace(job, limit=min(ROWS, job.limit or ROWS)), get(result.scorer)
+    with options.store(fine, scorer) as store:
+        tables = answered_units(part, fine, scorer, store, options.progress).tables()
+    sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
+    return count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+# --- where results go -----------------------------------------------------------------------------------------------
+
+
+def check_out(job: ScoringJob, model: str, out: Path | None) -> None:
+    """Raise ResultError where results could not be written below `out`: better before an hour of scoring than after."""
+    if out is not None:
+        check_writable(folder_of(out, job.release.manifest.name, model))
+
+
+def write(result: Result, out: Path | None) -> Result:
+    """Write a result into its folder below `out`, if that is given, and return it."""
+    if out is not None:
+        result.write(folder_of(out, str(result.release["name"]), result.model["name"]))
+    return result

@@ -4,7 +4,7 @@ How well annotators agree: on each question, and in it by stratum, annotator, wo
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -253,10 +253,23 @@ def _figure(table: Table, by: str, level: str, measure: str, found: Agreeing, an
     )
 
 
-def write_agreement(folder: Path, told: Agreement) -> None:
-    """Write `agreement.json` into a folder, canonical JSON; AnnotationError where it cannot be."""
+def measure_agreement(plan: Plan, folder: Path, annotations: Sequence[Annotation]) -> Agreement:
+    """Return how well annotators of a project agree, and write it as `agreement.json` into the project's folder.
+
+    Raises AnnotationError where nobody has answered, or the file cannot be written.
+    """
+    if not any(annotation.status == "submitted" for annotation in annotations):
+        message = "`annotate pull` or `annotate import` brings answers"
+        raise AnnotationError(f"nobody has answered {plan.project} yet: {message}")
+    result = agreement(plan, annotations)
+    write_agreement(folder, result)
+    return result
+
+
+def write_agreement(folder: Path, result: Agreement) -> None:
+    """Write `agreement.json` into a folder, canonical JSON; raise AnnotationError where it cannot be written."""
     path = folder / NAME
-    text = json.dumps(told.as_dict(), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    text = json.dumps(result.as_dict(), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
     try:
         write_whole(path, f"{text}\n".encode())
     except OSError as error:

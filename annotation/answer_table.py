@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from senseprobe.annotation.questions import Question, asked, keys
+from senseprobe.annotation.questions import Question, keys, questions_of
 from senseprobe.annotation.records import Annotation, Item, Plan, latest
 from senseprobe.statistics import BoolArray, IntArray
 
@@ -51,7 +51,7 @@ def tabulated(plan: Plan, annotations: Iterable[Annotation]) -> list[Table]:
     last = [each for each in latest(annotations)[0] if each.status == "submitted"]
     known = [each for each in last if each.row in items and items[each.row].content == each.content]
     wanted = {row: keys(plan, item) for row, item in items.items()}
-    tables = (_table(question, items, wanted, known) for question in asked(plan) if question.choices)
+    tables = (_table(question, items, wanted, known) for question in questions_of(plan) if question.choices)
     return [table for table in tables if len(table.unit)]
 
 

@@ -30,7 +30,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fault:
+class AnswerFinding:
     """A kind of KINDS, how often it was met, and the first examples, safe to print."""
 
     kind: str
@@ -43,10 +43,10 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Faults:
+class FindingCollector:
     """Notes of what is odd; how many there are does not matter, as only the first of each kind are kept.
 
-    >>> faults = Faults()
+    >>> faults = FindingCollector()
     >>> faults.note("label", "sense: maybe")
     >>> print(*faults)
     answers that the interface does not offer, left out: 1 (sense: maybe)
@@ -67,7 +67,7 @@ class Faults:
         """How often this was met."""
         return self._counts.get(kind, 0)
 
-    def __iter__(self) -> Iterator[Fault]:
+    def __iter__(self) -> Iterator[AnswerFinding]:
         for kind in KINDS:
             if self.count(kind):
-                yield Fault(kind=kind, count=self._counts[kind], examples=tuple(self._examples[kind]))
+                yield AnswerFinding(kind=kind, count=self._counts[kind], examples=tuple(self._examples[kind]))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
-from senseprobe.annotation.findings import Fault
-from senseprobe.annotation.label_studio.exports import NameOf, Received, read
+from senseprobe.annotation.findings import AnswerFinding
+from senseprobe.annotation.label_studio.exports import NameOf, ParsedExport, read
 from senseprobe.annotation.label_studio.results import MAX_BYTES
 from senseprobe.annotation.pseudonyms import SHEET
 from senseprobe.annotation.records import Annotation, Plan
@@ -101,13 +101,13 @@ def copies(folder: Path, sheets: Iterable[tuple[Path, bytes]], again: Collection
         seen.setdefault(raw, printable(str(path)))
 
 
-Faulty = Sequence[Fault | Finding] | Sequence[Fault]
+Faulty = Sequence[AnswerFinding | Finding] | Sequence[AnswerFinding]
 
 _USUAL = {"draft", "duplicate", "empty", "unfinished"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class IngestResult:
     """What was taken into a project: all annotations that it has now, what changed, and what is odd.
 
     `usual`: whether all that is odd is what any annotation under way has: drafts, second thoughts, empty answers.
@@ -115,12 +115,12 @@ class Taken:
 
     annotations: tuple[Annotation, ...]
     changes: Changes
-    faults: tuple[Fault | Finding, ...]
+    faults: tuple[AnswerFinding | Finding, ...]
 
     @property
     def usual(self) -> bool:
         """Whether nothing needs a look."""
-        return all(isinstance(fault, Fault) and fault.kind in _USUAL for fault in self.faults)
+        return all(isinstance(fault, AnswerFinding) and fault.kind in _USUAL for fault in self.faults)
 
     def as_dict(self) -> dict[str, Any]:
         """Counts, and what is odd, with stable keys; nothing that anybody said."""
@@ -130,7 +130,7 @@ class Taken:
         return {**told, "changes": asdict(self.changes), "faults": [str(fault) for fault in self.faults]}
 
 
-def take(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> Taken:
+def ingest_export(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> IngestResult:
     """Take an export of Label Studio: it has the place of all that came from there before.
 
     AnnotationError where it is none of this project, or a table of the folder cannot be read or written.
@@ -141,7 +141,7 @@ def take(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> Taken:
     return _written(folder, old, [*own, *received.annotations], received.faults)
 
 
-def take_files(folder: Path, plan: Plan, files: Sequence[Path], own: NameOf, *, names: bool = False) -> Taken:
+def ingest_files(folder: Path, plan: Plan, files: Sequence[Path], own: NameOf, *, names: bool = False) -> IngestResult:
     """Take files: ``.csv`` is a sheet, of the annotator after whom it is named; anything else an export.
 
     `own` gives pseudonyms, which annotators have but with `names`. A sheet has the place of what the same annotator's
@@ -162,7 +162,7 @@ def take_files(folder: Path, plan: Plan, files: Sequence[Path], own: NameOf, *, 
     stay = [each for each in old if not (each.annotator in people if each.of_sheet else exports)]
     new = [each for told in received for each in told.annotations]
     new += [each for sheet in filled for each in sheet.annotations]
-    faults: list[Fault | Finding] = [fault for told in received for fault in told.faults]
+    faults: list[AnswerFinding | Finding] = [fault for told in received for fault in told.faults]
     faults += [fault for sheet in filled for fault in sheet.faults]
     known = {each.annotator for each in old}
     telling = [path for path, sheet in zip(sheets, filled, strict=True) if len(sheet.annotations) >= TELLING]
@@ -173,7 +173,7 @@ def take_files(folder: Path, plan: Plan, files: Sequence[Path], own: NameOf, *, 
     return _written(folder, old, [*stay, *new], faults)
 
 
-def _received(path: Path, plan: Plan, name_of: NameOf) -> Received:
+def _received(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
     """What an export holds; AnnotationError, with its name, where it is none of this project."""
     try:
         return read(_read(path), plan, name_of)
@@ -188,7 +188,7 @@ def _read(path: Path) -> bytes:
         raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
 
 
-def _written(folder: Path, old: Iterable[Annotation], new: Sequence[Annotation], faults: Faulty) -> Taken:
+def _written(folder: Path, old: Iterable[Annotation], new: Sequence[Annotation], faults: Faulty) -> IngestResult:
     """The annotations of a project, written to its tables, and as these give them.
 
     AnnotationError where somebody's account and somebody's sheet have one name: they would be one person.
@@ -199,7 +199,7 @@ def _written(folder: Path, old: Iterable[Annotation], new: Sequence[Annotation],
     before = [*old]
     write_answers(folder, new)
     now = read_answers(folder)
-    return Taken(annotations=tuple(now), changes=changes(before, now), faults=tuple(faults))
+    return IngestResult(annotations=tuple(now), changes=changes(before, now), faults=tuple(faults))
 
 
 def platform_of(annotations: Iterable[Annotation]) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.plan_file import MAX_OVERLAP, NAME, check_project, dump, read_plan, shown_hash
-from senseprobe.annotation.questions import ROLES, asked, keys, plan_keys, question_of, questions_for
+from senseprobe.annotation.questions import ROLES, keys, plan_keys, question_of, questions_for, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
-from senseprobe.annotation.sample import Drawn, Gold, Query, draw, kind_of, read_gold
+from senseprobe.annotation.sample import DrawnRow, Gold, Query, draw, kind_of, read_gold
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError, LexiconError
 from senseprobe.lexicon import Lexicon
@@ -83,16 +83,18 @@ def _read_gold(path: Path | None, plan: Plan) -> dict[str, Gold]:
     return read_gold(path, {key: each for key, each in questions.items() if each.choices}) if path else {}
 
 
-def _check_gold(known: Mapping[str, Gold], drawn: Sequence[Drawn], release: Release) -> None:
+def _check_gold(known: Mapping[str, Gold], drawn: Sequence[DrawnRow], release: Release) -> None:
     there = {each.row["id"] for each in drawn}
     missing = [f"{gold.place}: no row {printable(id_)[:200]}" for id_, gold in known.items() if id_ not in there]
     if missing:
         raise AnnotationError(f"{listed(missing)} in {release.manifest.name}")
 
 
-def _with_items(plan: Plan, drawn: Sequence[Drawn], known: Mapping[str, Gold], gloss: Gloss, *, chosen: bool) -> Plan:
+def _with_items(
+    plan: Plan, drawn: Sequence[DrawnRow], known: Mapping[str, Gold], gloss: Gloss, *, chosen: bool
+) -> Plan:
     """The plan with its items; without a question of the sense where no row has a gloss, unless that was `chosen`."""
-    wanted = any(question.id == "sense" for question in asked(plan))
+    wanted = any(question.id == "sense" for question in questions_of(plan))
     items = tuple(_item(plan, each, known.get(each.row["id"]), gloss if wanted else None) for each in drawn)
     if len({item.row for item in items}) < len(items):
         raise AnnotationError(f"two rows of {plan.release} have one id: `senseprobe verify` says which")
@@ -107,7 +109,7 @@ def _with_items(plan: Plan, drawn: Sequence[Drawn], known: Mapping[str, Gold], g
     return made
 
 
-def _item(plan: Plan, drawn: Drawn, gold: Gold | None, gloss: Gloss | None) -> Item:
+def _item(plan: Plan, drawn: DrawnRow, gold: Gold | None, gloss: Gloss | None) -> Item:
     row = drawn.row
     key = row.get("sense_key") or ""
     item = Item(
@@ -125,7 +127,7 @@ def _item(plan: Plan, drawn: Drawn, gold: Gold | None, gloss: Gloss | None) -> I
     return replace(item, content=shown_hash(item))
 
 
-def _sentences(plan: Plan, drawn: Drawn) -> tuple[Sentence, ...]:
+def _sentences(plan: Plan, drawn: DrawnRow) -> tuple[Sentence, ...]:
     """The sentences as they are shown: a premise before its hypothesis, which else could not be asked about."""
     found = tuple(_sentence(role, drawn.row) for role in ROLES[plan.kind])
     turned = plan.kind == "contrast" and hash_draw(plan.seed, "sentences", drawn.config, drawn.row["id"]) % 2

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from senseprobe.annotation.questions import ROLES, asked, keys, question_of
+from senseprobe.annotation.questions import ROLES, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
@@ -145,7 +145,7 @@ def _mistakes(plan: Plan) -> Iterator[str]:
     """What no plan says, though each value alone might be right."""
     try:
         check_project(plan.project)
-        asked(plan)
+        questions_of(plan)
     except AnnotationError as error:
         yield str(error)
         return

@@ -46,7 +46,7 @@ def slug(project: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or hashlib.sha256(project.encode()).hexdigest()[:12]
 
 
-def write_asked(folder: Path, plan: Plan) -> None:
+def write_project(folder: Path, plan: Plan) -> None:
     """Write plan, interface and tasks.
 
     AnnotationError where the folder has another plan or is a release, or cannot be written.

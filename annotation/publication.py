@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.annotation.cells import csv_bytes
-from senseprobe.annotation.decisions import group_counts
+from senseprobe.annotation.decisions import count_groups
 from senseprobe.annotation.harm import QUESTION
 from senseprobe.annotation.plan_file import NAME, dump
 from senseprobe.annotation.project_folder import check_outside
 from senseprobe.annotation.pseudonyms import SHEET, is_pseudonym
-from senseprobe.annotation.questions import QUESTIONS, asked
+from senseprobe.annotation.questions import QUESTIONS, questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import AnnotationError
@@ -29,7 +29,7 @@ _COLUMNS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Published:
+class Publication:
     """What was written to a folder: so many answers of so many annotators; and what was left out, by what it is."""
 
     folder: Path
@@ -47,7 +47,7 @@ def publish(
     reported: bool,
     name_of: Callable[[str], str],
     free_text: bool = False,
-) -> Published:
+) -> Publication:
     """Write `answers.csv`, `plan.json` and a README into the folder `out`, which must not exist.
 
     - `reported`: whether annotators of the targeted group reported rows, as verdicts say. Then `withhold` is left out,
@@ -72,7 +72,7 @@ def publish(
     page = "\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n"
     files = {"answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(kept)]), NAME: dump(plan), "README.md": page.encode()}
     _write(out, files)
-    return Published(folder=out, answers=len(kept), annotators=len(people), left_out=left_out)
+    return Publication(folder=out, answers=len(kept), annotators=len(people), left_out=left_out)
 
 
 def _all_answered_alike(annotations: Iterable[Annotation]) -> bool:
@@ -117,11 +117,11 @@ def _page(
     yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
     yield "in which order.\n"
     yield from _table("column", "meaning", _COLUMNS.items())
-    questions = asked(plan)
+    questions = questions_of(plan)
     yield from _table("question", "as it was asked", ((each.id, each.text) for each in questions))
     if left_out:
         yield f"Left out: {'; '.join(f'{count} {what}' for what, count in left_out.items())}.\n"
-    if groups := group_counts(annotations):
+    if groups := count_groups(annotations):
         told = ", ".join(f"{prose(group)} ({count})" for group, count in groups.items())
         yield f"Groups that five annotators or more said to belong to: {told}.\n"
     yield "Pseudonyms are not anonymity: do not try to find out who is who."

@@ -111,7 +111,7 @@ def questions_for(kind: str, senses: bool = True) -> tuple[Question, ...]:
     return tuple(replace(QUESTIONS[id_], each=id_ in _EACH[kind]) for id_ in ids)
 
 
-def asked(plan: Plan) -> tuple[Question, ...]:
+def questions_of(plan: Plan) -> tuple[Question, ...]:
     """The questions of a plan, in its order; AnnotationError where its kind of rows has no such question."""
     return _chosen(plan.kind, plan.questions)
 
@@ -127,7 +127,7 @@ def _chosen(kind: str, ids: tuple[str, ...]) -> tuple[Question, ...]:
 def plan_keys(plan: Plan) -> tuple[str, ...]:
     """All keys that answers to a plan may have, in order."""
     roles = ROLES[plan.kind]
-    return tuple(key for question in asked(plan) for key in _keys(question, roles))
+    return tuple(key for question in questions_of(plan) for key in _keys(question, roles))
 
 
 def keys(plan: Plan, item: Item) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def controls(plan: Plan, item: Item) -> dict[str, str]:
     All that the interface has are named, also that of a sense that this item has no gloss of: `keys` tells.
     """
     found: dict[str, str] = {}
-    for question in asked(plan):
+    for question in questions_of(plan):
         if question.each:
             found |= {f"{question.id}-{n}": f"{question.id}.{s.role}" for n, s in enumerate(item.sentences, 1)}
         else:

@@ -93,11 +93,11 @@ class Rule:
 class Outcome:
     """What people make of one question of one row.
 
-    `choice` is empty where nothing is decided, and `told` then says why; else it says how clear it is: ``2 of 3``.
+    `choice` is empty where nothing is decided, and `detail` then says why; else it says how clear it is: ``2 of 3``.
     """
 
     choice: str = ""
-    told: str = ""
+    detail: str = ""
     answers: int = 0
 
 
@@ -105,8 +105,8 @@ def by_majority(answers: Iterable[str], rule: Rule, question: str) -> Outcome:
     """The choice of more than half of the answers, and of no fewer than the threshold; a tie decides nothing.
 
     >>> by_majority(["yes", "no", "yes"], Rule(), "natural")
-    Outcome(choice='yes', told='2 of 3', answers=3)
-    >>> by_majority(["yes", "no"], Rule(), "natural").told
+    Outcome(choice='yes', detail='2 of 3', answers=3)
+    >>> by_majority(["yes", "no"], Rule(), "natural").detail
     'a tie: no 1, yes 1'
     """
     counts = Counter(answers)
@@ -116,28 +116,28 @@ def by_majority(answers: Iterable[str], rule: Rule, question: str) -> Outcome:
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     choice, most = ordered[0]
     if 2 * most > total and most >= rule.threshold_of(question) * total - _ROUNDING:
-        return Outcome(choice=choice, told=f"{most} of {total}", answers=total)
+        return Outcome(choice=choice, detail=f"{most} of {total}", answers=total)
     tie = len(ordered) > 1 and ordered[1][1] == most
     listed = ", ".join(f"{name} {count}" for name, count in ordered)
-    return Outcome(told=f"{'a tie' if tie else 'no majority'}: {listed}", answers=total)
+    return Outcome(detail=f"{'a tie' if tie else 'no majority'}: {listed}", answers=total)
 
 
 def by_posterior(posterior: Mapping[str, float], answers: int, rule: Rule, question: str) -> Outcome:
     """The choice whose probability is no less than the threshold and above one half.
 
     >>> by_posterior({"yes": 0.93, "no": 0.07}, 3, Rule.of("dawid-skene"), "natural")
-    Outcome(choice='yes', told='p = 0.93', answers=3)
+    Outcome(choice='yes', detail='p = 0.93', answers=3)
     """
     if answers < rule.least:
         return _too_few(answers, rule)
     choice, probability = max(sorted(posterior.items()), key=lambda each: each[1], default=("", 0.0))
     if probability > 0.5 + _ROUNDING and probability >= rule.threshold_of(question) - _ROUNDING:
-        return Outcome(choice=choice, told=f"p = {probability:.2f}", answers=answers)
-    return Outcome(told=f"not likely enough: {choice} p = {probability:.2f}", answers=answers)
+        return Outcome(choice=choice, detail=f"p = {probability:.2f}", answers=answers)
+    return Outcome(detail=f"not likely enough: {choice} p = {probability:.2f}", answers=answers)
 
 
 def _too_few(answers: int, rule: Rule) -> Outcome:
-    return Outcome(told=f"{answers} of at least {rule.least} answers", answers=answers)
+    return Outcome(detail=f"{answers} of at least {rule.least} answers", answers=answers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +181,7 @@ class Truth:
         return f"{self.question}: Dawid-Skene has not converged in {self.steps} steps: its probabilities are rough"
 
 
-def truths(plan: Plan, annotations: Iterable[Annotation], *, smoothing: float = SMOOTHING) -> list[Truth]:
+def estimate_truths(plan: Plan, annotations: Iterable[Annotation], *, smoothing: float = SMOOTHING) -> list[Truth]:
     """The truth of each question with choices that somebody answered; ``unsure`` is an answer as any other.
 
     An annotator makes the same mistakes in all sentences, whatever their role, which they were not told either.
@@ -212,6 +212,6 @@ def _named(table: Table, shares: np.ndarray[Any, Any]) -> dict[str, float]:
     return {label: float(share) for label, share in zip(table.labels, shares, strict=True) if not np.isnan(share)}
 
 
-def posteriors(found: Iterable[Truth]) -> dict[tuple[str, str], Mapping[str, float]]:
+def collect_posteriors(found: Iterable[Truth]) -> dict[tuple[str, str], Mapping[str, float]]:
     """How likely each answer is the true one, by row and question key, over all questions."""
     return {place: shares for truth in found for place, shares in truth.posterior.items()}

@@ -167,7 +167,7 @@ MAX_ITEMS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnRow:
     """A row that was drawn: its config, the levels of its strata as text, and its values by column."""
 
     config: str
@@ -195,7 +195,7 @@ def draw(
     where: Sequence[str] = (),
     config: str | None = None,
     also: Collection[str] = (),
-) -> list[Drawn]:
+) -> list[DrawnRow]:
     """The rows that are drawn, in an order that is drawn too.
 
     - `n`: how many, of those that `where` asks for; None: all of these.
@@ -335,7 +335,7 @@ def _by_remainder(sizes: Mapping[int, int], n: int) -> dict[int, int]:
 
 def _fetched(
     release: Release, configs: Sequence[str], strata: Sequence[str], chosen: Collection[int]
-) -> Iterator[Drawn]:
+) -> Iterator[DrawnRow]:
     """The chosen rows, in the order of the release; what comes after the last of them is not read."""
     wanted = np.array(sorted(chosen), np.int64)
     for config, start, batch in _batches(release, configs):
@@ -344,6 +344,6 @@ def _fetched(
         levels = _texts(rows, config, strata)
         told = zip(*(levels[name].to_pylist() for name in strata), strict=True) if strata else [()] * len(here)
         for row, level in zip(rows.to_pylist(), told, strict=True):
-            yield Drawn(config, ", ".join(f"{name}={value}" for name, value in zip(strata, level, strict=True)), row)
+            yield DrawnRow(config, ", ".join(f"{name}={value}" for name, value in zip(strata, level, strict=True)), row)
         if not len(wanted) or wanted[-1] < start + batch.num_rows:
             return

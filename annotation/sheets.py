@@ -10,7 +10,7 @@ from pathlib import Path
 
 from senseprobe.annotation.cells import Line, csv_bytes, read_cells
 from senseprobe.annotation.label_studio.results import MAX_TEXT, clean, named_groups
-from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls, keys, question_of
+from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, controls, keys, question_of, questions_of
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable, shortened
@@ -81,7 +81,7 @@ def _answered(plan: Plan) -> dict[str, Question]:
     positions = range(1, len(ROLES[plan.kind]) + 1)
     return {
         f"{question.id}-{position}" if position else question.id: question
-        for question in asked(plan)
+        for question in questions_of(plan)
         for position in (positions if question.each else [0])
     }
 

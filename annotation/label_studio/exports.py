@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from senseprobe.annotation.findings import Fault, Faults
+from senseprobe.annotation.findings import AnswerFinding, FindingCollector
 from senseprobe.annotation.harm import groups_of
 from senseprobe.annotation.label_studio.interface import tasks as planned
-from senseprobe.annotation.label_studio.results import Reader, Said, identity, parse, seconds, time
+from senseprobe.annotation.label_studio.results import ParsedAnswers, Reader, identity, parse, seconds, time
 from senseprobe.annotation.records import Annotation, Item, Plan, latest
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted
@@ -21,7 +21,7 @@ _MIN = ("annotation_id", "annotator")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Received:
+class ParsedExport:
     """What people said, and what is odd about it.
 
     - `annotations`: one of each row by each person, sorted by row and person; those that were skipped are among them,
@@ -30,17 +30,17 @@ class Received:
     """
 
     annotations: tuple[Annotation, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[AnswerFinding, ...]
     tasks: int
 
 
-def read(raw: bytes, plan: Plan, name_of: NameOf) -> Received:
+def read(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
     """What an export (JSON, not JSON_MIN) holds of a plan.
 
     AnnotationError where it is no export, or where it has tasks and none of them is of this project: then it is the
     export of another one, and its answers are not to take the place of those that are there.
     """
-    faults = Faults()
+    faults = FindingCollector()
     tasks = parse(raw, lambda key: faults.note("malformed", f"key twice in one object: {key}"))
     if not isinstance(tasks, list):
         raise AnnotationError("the export is no list of tasks: export the project as JSON")
@@ -61,10 +61,10 @@ def read(raw: bytes, plan: Plan, name_of: NameOf) -> Received:
     kept = [replace(each, groups=tuple(sorted(groups[each.annotator]))) for each in kept]
     for each in dropped:
         faults.note("duplicate", f"{each.id} of {each.row}")
-    return Received(annotations=tuple(kept), faults=tuple(faults), tasks=len(known))
+    return ParsedExport(annotations=tuple(kept), faults=tuple(faults), tasks=len(known))
 
 
-def _known(tasks: Iterable[Any], plan: Plan, faults: Faults) -> Iterator[tuple[Item, Mapping[str, Any]]]:
+def _known(tasks: Iterable[Any], plan: Plan, faults: FindingCollector) -> Iterator[tuple[Item, Mapping[str, Any]]]:
     """The tasks that ask what was planned, with their items."""
     items = {item.row: item for item in plan.items}
     shown = {task["data"]["ext_id"]: task["data"] for task in planned(plan)}
@@ -119,7 +119,7 @@ def _annotation(one: Mapping[str, Any], name: str, annotator: str, item: Item, r
     """One annotation of an item, perhaps without any answer."""
     skipped, place = one.get("was_cancelled") is True, f"{name} of {item.row}"
     results = one.get("result")
-    said = Said({}, reader.groups(results, place)) if skipped else reader.answers(results, item, place)
+    said = ParsedAnswers({}, reader.groups(results, place)) if skipped else reader.answers(results, item, place)
     if not skipped and not said.answers:
         reader.faults.note("empty", place)
     return Annotation(
@@ -136,7 +136,7 @@ def _annotation(one: Mapping[str, Any], name: str, annotator: str, item: Item, r
     )
 
 
-def _optional(form: Callable[[object], T | None], value: object, what: str, faults: Faults) -> T | None:
+def _optional(form: Callable[[object], T | None], value: object, what: str, faults: FindingCollector) -> T | None:
     """A value of a form; None where it is not there or of another form."""
     told = form(value)
     if value is not None and told is None:
@@ -144,7 +144,7 @@ def _optional(form: Callable[[object], T | None], value: object, what: str, faul
     return told
 
 
-def _distinct(annotations: Iterable[Annotation], faults: Faults) -> Iterator[Annotation]:
+def _distinct(annotations: Iterable[Annotation], faults: FindingCollector) -> Iterator[Annotation]:
     """Annotations with an id of their own each; the same one, exported twice, counts once."""
     seen: dict[str, Annotation] = {}
     for each in sorted(annotations, key=lambda one: (len(one.id), one.id, one.row, one.annotator, one.updated)):

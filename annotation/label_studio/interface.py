@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls
+from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, controls, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.messages import printable, shortened
 
@@ -47,7 +47,7 @@ def interface(plan: Plan) -> str:
         ElementTree.SubElement(box, "HyperText", name=f"sentence-{position}", value=f"$html_{position}", inline="true")
     hotkeys = iter(_HOTKEYS)
     always = all(item.gloss for item in plan.items)
-    for question, position in _in_order(asked(plan), positions):
+    for question, position in _in_order(questions_of(plan), positions):
         _ask(view, question, position, hotkeys, required=question.required or (question.id == "sense" and always))
     if plan.groups:
         _ask_groups(view)

@@ -21,7 +21,7 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pulled:
+class PullResult:
     """All tasks of a project with their annotations, as they were received.
 
     - `path`: the file that holds `raw`; `new`: whether it was written now, as something had changed.
@@ -36,7 +36,7 @@ class Pulled:
     people: Mapping[str, str]
 
 
-def pull(server: Server, plan: Plan, folder: Path) -> Pulled:
+def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
     """Fetch all answers to a plan; the file ``exports/NUMBER-SHA.json`` of `folder` appears whole or not at all.
 
     Raises AnnotationError where there is no such project (any more), and where the server gives less than all.
@@ -48,7 +48,7 @@ def pull(server: Server, plan: Plan, folder: Path) -> Pulled:
         if given == there:
             people = {str(number): email for number, email in server.people().items()}
             path, new = keep(folder, raw)
-            return Pulled(path=path, new=new, raw=raw, tasks=given, people=people)
+            return PullResult(path=path, new=new, raw=raw, tasks=given, people=people)
     raise AnnotationError(
         f"project {printable(plan.project)!r} has {there} tasks, and the server gives {given}: somebody changes it at "
         "this moment, or it is damaged; nothing was kept"
@@ -105,7 +105,7 @@ class Status:
         return {**asdict(self), "done": self.done}
 
 
-def status(server: Server, plan: Plan) -> Status:
+def read_status(server: Server, plan: Plan) -> Status:
     """How far a plan's project is; AnnotationError where there is none (any more), or the server refuses."""
     project = wanted(server, plan)
     tasks = [task for page in server.tasks(project.id, people=True) for task in page]

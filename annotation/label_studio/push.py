@@ -40,7 +40,7 @@ _ATTEMPTS = 3
 
 
 @dataclass(slots=True)
-class Sending:
+class TaskUpload:
     """Tasks by row on their way to a project; `seen` are the ids of those that were there, up to task `last`."""
 
     server: Server
@@ -153,7 +153,7 @@ class Sending:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pushed:
+class PushResult:
     """What a push did: `sent` tasks were added, `known` were there; `tasks` is how many the project has now.
 
     `created` says whether the project was made; `duplicates` are rows that are there more than once, as when two people
@@ -177,7 +177,7 @@ class Pushed:
 
 def push(
     server: Server, plan: Plan, folder: Path, progress: Progress | None = None, *, settle: float = SETTLE
-) -> Pushed:
+) -> PushResult:
     """Make the plan's project, unless it is there, and add the tasks that it lacks.
 
     `folder` is the project's own, where a request under way is noted; `settle` is how many seconds tasks that were sent
@@ -187,12 +187,12 @@ def push(
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
         project, created = _project(server, plan)
-        sending = Sending(server, project.id, folder, _by_row(plan), settle)
+        sending = TaskUpload(server, project.id, folder, _by_row(plan), settle)
         known = sending.look()
         sending.wait_for_earlier()
         sent = sending.send_missing(progress or (lambda done, total: None))
         duplicates = sending.duplicates()
-        return Pushed(
+        return PushResult(
             project=project.id,
             title=project.title,
             url=server.link(project),
@@ -215,10 +215,10 @@ def find(server: Server, plan: Plan) -> Project | None:
     return server.project(found[0]) if found else None
 
 
-def fitting(server: Server, plan: Plan, folder: Path) -> None:
+def check_server_project(server: Server, plan: Plan, folder: Path) -> None:
     """AnnotationError where there is a project of the plan's name that asks other things, or of other rows."""
     if project := _asking_the_same(server, plan):
-        Sending(server, project.id, folder, _by_row(plan)).look()
+        TaskUpload(server, project.id, folder, _by_row(plan)).look()
 
 
 def _by_row(plan: Plan) -> dict[str, dict[str, Any]]:

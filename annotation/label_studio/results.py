@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from senseprobe.annotation.findings import Faults
-from senseprobe.annotation.questions import CONSENT, GROUPS, asked, controls, keys, question_of
+from senseprobe.annotation.findings import FindingCollector
+from senseprobe.annotation.questions import CONSENT, GROUPS, controls, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan
 from senseprobe.errors import AnnotationError
 
@@ -91,7 +91,7 @@ MOST_GROUPS, LONGEST_GROUP = 20, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ParsedAnswers:
     """What an annotation says: answers by question key, and groups that the annotator belongs to."""
 
     answers: Mapping[str, str]
@@ -115,10 +115,10 @@ def named_groups(text: str) -> tuple[tuple[str, ...], int]:
 class Reader:
     """What reads results of annotations of a plan's items, and notes what is odd in them."""
 
-    def __init__(self, plan: Plan, faults: Faults) -> None:
+    def __init__(self, plan: Plan, faults: FindingCollector) -> None:
         self.faults = faults
         self._plan = plan
-        self._required = {question.id for question in asked(plan) if question.required}
+        self._required = {question.id for question in questions_of(plan) if question.required}
         self._forms: dict[tuple[bool, tuple[str, ...]], tuple[dict[str, str], tuple[str, ...]]] = {}
 
     def groups(self, results: object, place: str) -> tuple[str, ...]:
@@ -131,18 +131,18 @@ class Reader:
                     told[key].append(answer)
         return self._groups(told[CONSENT], told[GROUPS], place)
 
-    def answers(self, results: object, item: Item, place: str) -> Said:
+    def answers(self, results: object, item: Item, place: str) -> ParsedAnswers:
         """The answers that `results` hold; `place` names the annotation."""
         if not isinstance(results, list):
             self.faults.note("malformed", f"result of {place}")
-            return Said({})
+            return ParsedAnswers({})
         told: dict[str, list[str]] = {}
         names, wanted = self._form(item)
         for result in results:
             for key, answer in self._read(result, names, place):
                 told.setdefault(key, []).append(answer)
         groups = self._groups(told.pop(CONSENT, []), told.pop(GROUPS, []), place)
-        return Said(self._chosen(told, wanted, place), groups)
+        return ParsedAnswers(self._chosen(told, wanted, place), groups)
 
     def _form(self, item: Item) -> tuple[dict[str, str], tuple[str, ...]]:
         """The key of each control, and the keys of what is asked: alike for items with the same order of roles."""

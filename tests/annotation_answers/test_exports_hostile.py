@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.annotation_answers.making import JUDGED, exported, judged, marked, plan, received
 
 from senseprobe.annotation.answers import read_answers, write_answers
-from senseprobe.annotation.label_studio.exports import Received, read
+from senseprobe.annotation.label_studio.exports import ParsedExport, read
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.errors import AnnotationError
 
@@ -40,7 +40,7 @@ JSON = st.recursive(
 )
 
 
-def assert_sound(found: Received) -> None:
+def assert_sound(found: ParsedExport) -> None:
     """Only rows that were asked about, answers that were offered, one annotation by each person of each row."""
     items = {item.row: item for item in ASKED.items}
     for each in found.annotations:

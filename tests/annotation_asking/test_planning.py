@@ -27,13 +27,14 @@ from senseprobe.release.release import open_release
 PROGRAM = """
 import hashlib, json, sys
 from pathlib import Path
-from senseprobe.annotation import interface, plan, sheets, tasks
+from senseprobe.annotation import plan, sheets
+from senseprobe.annotation.label_studio import interface
 from senseprobe.release.release import open_release
 made = plan.make_plan(open_release(Path(sys.argv[1])), project="a test", n=40, seed=3, strata=["config", "target"],
                       groups=True, gloss=lambda lexicon, key: key)
 plan.write_plan(Path("made"), made)
 parts = [Path("made/plan.json").read_bytes(), interface.interface(made).encode(),
-         json.dumps(tasks.tasks(made)).encode(), *sheets.sheets(made, ["a", "b", "c", "d"]).values()]
+         json.dumps(interface.tasks(made)).encode(), *sheets.sheets(made, ["a", "b", "c", "d"]).values()]
 print(hashlib.sha256(b"".join(parts)).hexdigest())
 """
 

@@ -12,9 +12,9 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.adjudication import Decision
+    from senseprobe.annotation.adjudication import Adjudication
     from senseprobe.annotation.agreement import Agreement, Figure
-    from senseprobe.api.annotation import Applied
+    from senseprobe.annotation.decisions import Decision
 
 
 SHOWN = 20
@@ -181,7 +181,7 @@ _LISTED = {
 }
 
 
-def _tell_applied(done: "Applied") -> None:
+def _tell_applied(done: "Adjudication") -> None:
     from senseprobe.release.annotation_record import decided
 
     numbers = ", ".join(f"{name} {value:g}" for name, value in done.facts.protocol.thresholds.items())
@@ -194,7 +194,7 @@ def _tell_applied(done: "Applied") -> None:
     _list("reported by annotators of the targeted group", [each for each in done.decisions if each.reported])
     changed = ", ".join(f"{count} {what}" for what, count in done.changed.items() if count) or "as before"
     print_line(f"\n{counted(done.total, 'verdict')} in {done.verdicts} ({changed}), annotation.json beside it")
-    print_line(done.why_here or "`senseprobe build` leaves out what is rejected")
+    print_line(done.reason or "`senseprobe build` leaves out what is rejected")
 
 
 def _list(title: str, decisions: Sequence["Decision"]) -> None:

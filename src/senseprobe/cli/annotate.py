@@ -14,9 +14,9 @@ from senseprobe.cli.console import print_json, print_line, print_table, progress
 from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.ingest import Taken
+    from senseprobe.annotation.ingest import IngestResult
     from senseprobe.annotation.records import Plan
-    from senseprobe.api.annotation import Asked
+    from senseprobe.api.annotation import PlanOptions
 
 
 annotate = typer.Typer(
@@ -48,10 +48,10 @@ Names = Annotated[bool, typer.Option("--names", help="Keep the annotators' names
 def _asked(
     n: int | None, overlap: int, seed: int, strata: str, where: list[str] | None, gold: Path | None, config: str | None,
     questions: str, *, prefill: bool, groups: bool,
-) -> "Asked":  # fmt: skip
-    from senseprobe.api.annotation import Asked
+) -> "PlanOptions":  # fmt: skip
+    from senseprobe.api.annotation import PlanOptions
 
-    return Asked(
+    return PlanOptions(
         n=n if n or where else 500,
         overlap=overlap,
         seed=seed,
@@ -151,7 +151,7 @@ def _facts(plan: "Plan") -> dict[str, object]:
     }
 
 
-def _tell_plan(plan: "Plan", asked: "Asked") -> None:
+def _tell_plan(plan: "Plan", asked: "PlanOptions") -> None:
     told = _facts(plan)
     strata = f" in {told['strata']} strata" if told["strata"] else ""
     gold = f", {told['gold']} of them with known answers" if told["gold"] else ""
@@ -222,7 +222,7 @@ def import_answers(
     raise typer.Exit(0 if taken.usual else 1)
 
 
-def _tell_taken(taken: "Taken") -> None:
+def _tell_taken(taken: "IngestResult") -> None:
     told = taken.as_dict()
     people = counted(told["annotators"], "annotator")
     print_line(f"{counted(told['submitted'], 'annotation')} by {people}, {told['skipped']:,} skipped: {taken.changes}")

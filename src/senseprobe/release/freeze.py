@@ -19,7 +19,7 @@ from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, re
 from senseprobe.release.metadata import About, Source
 from senseprobe.release.parquet import Told
 from senseprobe.release.release import Release
-from senseprobe.release.verdicts import VERDICTS, read_verdicts
+from senseprobe.release.verdicts import VERDICTS, has_reported, read_verdicts
 
 Write = Callable[[Path, pa.Schema, Told], None]
 """Writes a config's files into a folder, with the schema's metadata, and tells of its rows in order."""
@@ -123,25 +123,30 @@ def _write(
         memory={name: held for name, (_, held) in written.items()},
         lists=plan.lists,
         bibliography=bibliography(folder),
-        changelog=approve(Release(folder, _manifest(facts, entries))) or "",
+        changelog=approve(Release(folder, _manifest(facts, entries, folder))) or "",
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
         **_judged(folder, plan.dataset),
     )
-    manifest = _manifest(facts, entries | _write_documents(about, folder))
+    manifest = _manifest(facts, entries | _write_documents(about, folder), folder)
     (folder / NAME).write_bytes(manifest.dump())
     return read_manifest(folder)  # nothing is frozen that readers would refuse
 
 
-def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]]) -> Manifest:
+def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]], folder: Path) -> Manifest:
     recipe = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
-    return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)})
+    reported = has_reported(_templates(folder, str(facts["dataset"])) / VERDICTS)
+    return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)}, reported=reported)
+
+
+def _templates(folder: Path, dataset: str) -> Path:
+    return folder / "recipe" / "templates" / dataset
 
 
 def _judged(folder: Path, dataset: str) -> dict[str, Any]:
     """The verdicts of a release's recipe, and how they came about."""
-    place = folder / "recipe" / "templates" / dataset
-    return {"verdicts": read_verdicts(place / VERDICTS), "annotation": read_annotation(place / ANNOTATION)}
+    templates = _templates(folder, dataset)
+    return {"verdicts": read_verdicts(templates / VERDICTS), "annotation": read_annotation(templates / ANNOTATION)}
 
 
 def _write_documents(about: About, folder: Path) -> dict[str, dict[str, int | str]]:

@@ -10,7 +10,7 @@ import errno
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from senseprobe.atomic_files import read_plain, write_whole
@@ -61,6 +61,13 @@ FIRST = 10
 """How many of the rows of a group are named."""
 
 _COLUMNS = ("id", "verdict", "rule", "source", "reason")
+_REPORTED = "reported"
+"""An optional column, of releases of form 4; it is written only where a row was reported."""
+
+_FLAGS = {False: "", True: "true"}
+_REPORTED_IN_REASON = "reported as harmful by annotators of the targeted group"
+"""What the reason of a reported row says in files from before there was the column, which state it nowhere else."""
+
 _SOURCE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,99}}@{VERSION.pattern}")
 
 
@@ -71,6 +78,7 @@ class Verdict:
     - `rule`: how answers became the verdict (``majority``), or what else led to it (``dispute``).
     - `source`: the release whose row people looked at, as ``NAME@VERSION``.
     - `reason`: why, in a sentence; may be empty.
+    - `reported`: whether people of the group that the row is about would rather not have it used.
     - `line`: where it stands in its file, from 1; 0 where it was not read from one.
     """
 
@@ -79,6 +87,7 @@ class Verdict:
     rule: str
     source: str
     reason: str = ""
+    reported: bool = False
     line: int = field(default=0, compare=False)
 
     @property
@@ -122,10 +131,10 @@ def read_verdicts(path: Path, shown: str = "") -> dict[str, Verdict]:
         return {}
     found: dict[str, Verdict] = {}
     findings: list[Finding] = []
-    for line, row in id_lines(_text(path, shown), shown, _COLUMNS[:4], _COLUMNS[4:]):
+    for line, row in id_lines(_text(path, shown), shown, _COLUMNS[:4], [*_COLUMNS[4:], _REPORTED]):
         if message := _wrong(row, found):
             findings.append(Finding(path=shown, line=line, column=1, code="E202", message=printable(message)))
-        found.setdefault(row["id"], Verdict(**row, line=line))
+        found.setdefault(row["id"], _verdict(row, line))
         if len(findings) == MOST_MISTAKES:
             break
     if findings:
@@ -133,14 +142,36 @@ def read_verdicts(path: Path, shown: str = "") -> dict[str, Verdict]:
     return found
 
 
+def _verdict(row: Mapping[str, str], line: int) -> Verdict:
+    """Return the verdict of a row; without the column `reported`, the reason's text says whether it was reported."""
+    cells = {column: row[column] for column in _COLUMNS if column in row}
+    flag = row.get(_REPORTED)
+    reported = _REPORTED_IN_REASON in row.get("reason", "") if flag is None else flag == _FLAGS[True]
+    return Verdict(**cells, reported=reported, line=line)
+
+
+def has_reported(path: Path) -> bool:
+    """Return whether a file of verdicts has the column `reported`, which readers of forms before 4 refuse.
+
+    Raises DeclarationError where the file cannot be read.
+    """
+    if not path.exists():
+        return False
+    header = next(csv.reader(io.StringIO(_text(path, str(path)))), [])
+    return _REPORTED in header
+
+
 def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
     """Write a file of verdicts, sorted by id; what is no letter or sign in a reason becomes a blank.
+
+    The column `reported` is written only where it is true of some row.
 
     Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
     """
     listed = sorted(verdicts, key=lambda each: each.id)
-    written = (each.as_written for each in listed)
-    rows = [{column: getattr(each, column) for column in _COLUMNS} for each in written]
+    written = [each.as_written for each in listed]
+    columns = (*_COLUMNS, _REPORTED) if any(each.reported for each in written) else _COLUMNS
+    rows = [{**asdict(each), _REPORTED: _FLAGS[each.reported]} for each in written]
     before: dict[str, Verdict] = {}
     for row, each in zip(rows, listed, strict=True):
         if message := _wrong(row, before):
@@ -148,7 +179,7 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
         before[each.id] = each
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([_COLUMNS, *([row[column] for column in _COLUMNS] for row in rows)])
+    writer.writerows([columns, *([row[column] for column in columns] for row in rows)])
     data = text.getvalue().encode()
     if len(data) > MAX_BYTES:
         raise ReleaseError(f"cannot write {path}: {len(rows)} verdicts take more than {MAX_BYTES >> 20} MiB")
@@ -193,6 +224,8 @@ def _wrong(row: Mapping[str, str], found: Mapping[str, Verdict]) -> str | None:
         return f"verdict of {name!r} has no rule"
     if not _SOURCE.fullmatch(row["source"]):
         return f"source of {name!r} is {row['source']!r}, expected the release that was looked at, NAME@VERSION"
+    if (flag := row.get(_REPORTED, "")) not in _FLAGS.values():
+        return f"{_REPORTED} of {name!r} is {flag[:80]!r}, expected {_FLAGS[True]} or nothing"
     return _again(row, found)
 
 

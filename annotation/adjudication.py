@@ -20,7 +20,7 @@ from senseprobe.annotation.decisions import (
 )
 from senseprobe.annotation.harm import find_reported, unmatched_groups
 from senseprobe.annotation.questions import keys, question_of
-from senseprobe.annotation.records import Annotation, Item, Plan, latest
+from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted
 from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior, collect_posteriors, estimate_truths
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable
@@ -89,7 +89,9 @@ def adjudicate(
     write_annotation(target.path / ANNOTATION, facts)
     write_decisions(folder, decisions, merged.own, rule.name)
 
-    open_rows = [each.row for each in decisions if each.row in merged.others and each.state not in STANDING]
+    open_rows = [
+        decision.row for decision in decisions if decision.row in merged.others and decision.state not in STANDING
+    ]
     return Adjudication(
         decisions=tuple(decisions),
         facts=facts,
@@ -212,9 +214,8 @@ def decide(
 def group_by_row(annotations: Iterable[Annotation]) -> dict[str, list[Annotation]]:
     """Return the annotations that were submitted, the last of each person, by row."""
     groups: dict[str, list[Annotation]] = {}
-    for annotation in latest(annotations)[0]:
-        if annotation.status == "submitted":
-            groups.setdefault(annotation.row, []).append(annotation)
+    for annotation in latest_submitted(annotations):
+        groups.setdefault(annotation.row, []).append(annotation)
     return groups
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.agreement import Agreement
-from senseprobe.annotation.cells import csv_bytes, read_cells
+from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
 from senseprobe.annotation.ingest import platform_of
 from senseprobe.annotation.pseudonyms import is_pseudonym
 from senseprobe.annotation.questions import questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.rules import Rule
-from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError, DeclarationError
 from senseprobe.messages import printable, shortened
 from senseprobe.records import Finding
@@ -90,12 +89,8 @@ def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection
 
     Raises AnnotationError where the file cannot be written.
     """
-    path = folder / DECISIONS
     lines = (_cells(decision, rule if decision.row in own else "") for decision in decisions)
-    try:
-        write_whole(path, csv_bytes([_COLUMNS, *lines]))
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(path))} cannot be written: {error.strerror}") from None
+    write_file(folder / DECISIONS, csv_bytes([_COLUMNS, *lines]))
 
 
 def _cells(decision: Decision, rule: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Who reports a row as harmful to a group that is their own: a majority must not overrule them without a word."""
+"""Rows that people of the targeted group report as harmful: a majority must not overrule them silently."""
 
 import re
 import unicodedata
@@ -33,7 +33,7 @@ def find_reported(
     - `answered`: the annotations of each row, one per annotator.
     - `targets`: the words for the group that each row is about.
 
-    How many report a row is not told: beside single answers it would say who is of the group.
+    How many report a row is not stated: beside single answers it would say who is of the group.
     """
     groups = groups_of(annotation for annotations in answered.values() for annotation in annotations)
     return frozenset(

@@ -298,7 +298,7 @@ def test_odd_cells_are_counted_and_named(typed: Typed, folder: Path) -> None:
     told = typed("annotate", "import", "First check", str(sheet))
     assert told.code == 1
     assert told.out.splitlines()[0].startswith("8 annotations by 1 annotator,")
-    assert "'perhaps' is no answer to natural-" in told.out
+    assert "'perhaps' is not an answer to natural-" in told.out
 
 
 def test_an_export_of_label_studio_comes_in_too(typed: Typed, folder: Path, tmp_path: Path) -> None:
@@ -391,10 +391,10 @@ def test_nobody_answered_yet(typed: Typed) -> None:
 @pytest.mark.parametrize(
     ("threshold", "message"),
     [
-        ("0.3", "0.3 is no threshold: expected 0.5 to 1"),
-        ("natural=x", "'natural=x' is no threshold: expected SHARE or QUESTION=SHARE"),
+        ("0.3", "0.3 is not a threshold: expected 0.5 to 1"),
+        ("natural=x", "'natural=x' is not a threshold: expected SHARE or QUESTION=SHARE"),
         ("comment=0.7", "no question 'comment' is decided on"),
-        ("nan", "nan is no threshold"),
+        ("nan", "nan is not a threshold"),
     ],
 )
 def test_thresholds_that_cannot_be_are_refused(typed: Typed, threshold: str, message: str) -> None:

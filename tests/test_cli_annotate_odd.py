@@ -141,14 +141,14 @@ def test_a_name_that_no_table_can_hold_is_refused(typed: Typed, folder: Path) ->
         path = bytes(folder.parent) + b"/" + name + b".csv"
         shutil.copy(bytes(_sheet(folder, "maria")), path)
         told = _message(typed(*IMPORT, "--names", path.decode("utf-8", "surrogateescape")))
-        assert "is no annotator's name: sheets are named after their annotators" in told
+        assert "is not an annotator's name: sheets are named after their annotators" in told
         assert not (folder / "answers.csv").exists()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (",yes,", ",perhaps,", "perhaps is no answer to natural"),
+        (",yes,", ",perhaps,", "perhaps is not an answer to natural"),
         (",natural,", ",age,", "age.anti was not asked of people."),
         ("people.are.french.nice.lazy", "people.are.dutch.nice.lazy", "the plan has no row people.are.dutch.nice.lazy"),
     ],

@@ -178,5 +178,5 @@ def test_truths_are_told_by_row_and_question() -> None:
     assert found["race.f.0", "natural.stereo"]["no"] > 0.95
     assert truth.confusion["p-c"]["no"]["yes"] > 0.8
     assert str(truth).startswith("natural: Dawid-Skene converged in ")
-    assert truth.as_dict()["prevalence"].keys() == {"yes", "no"}
+    assert truth.prevalence.keys() == {"yes", "no"}
     assert estimate_truths(asked, []) == []

@@ -96,7 +96,7 @@ def received(plan: Plan, told: object) -> ParsedExport:
 
 def faults(found: ParsedExport) -> dict[str, int]:
     """How often each kind of fault was met."""
-    return {fault.kind: fault.count for fault in found.faults}
+    return {fault.kind: fault.count for fault in found.findings}
 
 
 def answer(

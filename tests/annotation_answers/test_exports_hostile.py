@@ -53,7 +53,7 @@ def assert_sound(found: ParsedExport) -> None:
             assert value in (choices := question_of(key).choices) or not choices
     assert len({(each.row, each.annotator) for each in found.annotations}) == len(found.annotations)
     assert len({each.id for each in found.annotations}) == len(found.annotations)
-    assert all(str(fault).isprintable() for fault in found.faults)
+    assert all(str(fault).isprintable() for fault in found.findings)
 
 
 def assert_read_or_refused(raw: bytes) -> None:
@@ -123,8 +123,8 @@ def test_the_order_of_tasks_and_annotations_does_not_matter() -> None:
         rng.shuffle(told)
         found = received(ASKED, told)
         assert found.annotations == expected.annotations
-        assert [(fault.kind, fault.count) for fault in found.faults] == [
-            (fault.kind, fault.count) for fault in expected.faults
+        assert [(fault.kind, fault.count) for fault in found.findings] == [
+            (fault.kind, fault.count) for fault in expected.findings
         ]
 
 

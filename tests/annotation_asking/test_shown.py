@@ -190,7 +190,7 @@ def test_another_interface_is_noticed() -> None:
     ],
 )
 def test_what_is_no_interface_is_told(other: str) -> None:
-    assert "it is no" in what_differs(interface(plan()), other)
+    assert "it is not" in what_differs(interface(plan()), other)
 
 
 @settings(max_examples=50, deadline=None)

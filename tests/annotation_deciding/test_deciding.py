@@ -158,7 +158,7 @@ def test_thresholds_hold_per_question() -> None:
 @pytest.mark.parametrize("value", [0.0, 0.49, 1.01, -1.0])
 def test_thresholds_that_make_no_sense_are_refused(value: float) -> None:
     """Below one half two choices could pass; above one none."""
-    with pytest.raises(AnnotationError, match=r"is no threshold: expected 0\.5 to 1"):
+    with pytest.raises(AnnotationError, match=r"is not a threshold: expected 0\.5 to 1"):
         Rule.of("majority", thresholds={"sense": value})
 
 

@@ -75,7 +75,7 @@ def test_a_task_is_answered_by_clicks(studio: Studio, client: Client, planned: P
     assert "<b>Person</b> & 0 is a lazy nurse." in shown
     assert not [role for role in ("stereo", "anti") if role in shown.split()]
     assert marked == ["nurse", "nurse"]
-    assert received.faults == ()
+    assert received.findings == ()
     (found,) = received.annotations
     assert found.answers == {**answers, "comment": "Zürich: <i>sic</i>"}
     assert (found.annotator, found.status) == (RATERS[0].email, "submitted")

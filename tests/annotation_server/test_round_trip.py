@@ -78,7 +78,7 @@ def test_three_raters_over_a_thousand_rows(studio: Studio, client: Client, plann
     received = read(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
     numbers = {item.row: number for number, item in enumerate(plan.items)}
     raters = {rater.email: which for which, rater in enumerate(RATERS)}
-    assert received.faults == ()
+    assert received.findings == ()
     assert Counter(each.row for each in received.annotations) == {item.row: 3 for item in plan.items}
     for each in received.annotations:
         assert each.answers == said(numbers[each.row], raters[each.annotator])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,21 +85,7 @@ def draw(release: str, project: str, options: PlanOptions, folder: Path | None =
     opened, config = verified(release)
     if config is not None and options.config not in (None, config):
         raise AnnotationError(f"{release} names config {config}, and --config {options.config}: only one of them")
-    plan = make_plan(
-        opened,
-        project=project,
-        n=options.n,
-        overlap=options.overlap,
-        seed=options.seed,
-        strata=options.strata,
-        where=options.where,
-        config=options.config or config,
-        gold=options.gold,
-        questions=options.questions,
-        prefill=options.prefill,
-        groups=options.groups,
-    )
-    return plan, path
+    return make_plan(opened, project=project, **{**asdict(options), "config": options.config or config}), path
 
 
 def push(

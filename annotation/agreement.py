@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from senseprobe.annotation.annotators import Accuracy, Pair, accuracies, fleiss, pairs
-from senseprobe.annotation.answer_table import Table, tabulated
+from senseprobe.annotation.answer_table import Table, tabulate
 from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
@@ -128,7 +128,7 @@ def agreement(
     answered = [*annotations]
     groups = _groups(answered)
     large = {name: people for name, people in groups.items() if len(people) >= max(2, smallest_group)}
-    tables = tabulated(plan, answered)
+    tables = tabulate(plan, answered)
     measuring = _Measurement(draws=draws, seed=seed, groups=large, smallest=smallest_group)
     return Agreement(
         figures=tuple(figure for table in tables for figure in measuring.figures(table)),

@@ -41,7 +41,7 @@ class Table:
         return np.array([name in names for name in self.people], dtype=np.bool_)[self.person]
 
 
-def tabulated(plan: Plan, annotations: Iterable[Annotation]) -> list[Table]:
+def tabulate(plan: Plan, annotations: Iterable[Annotation]) -> list[Table]:
     """Return a table for each question with choices that somebody answered, in the order in which they are asked.
 
     The last annotation of a row by each person counts; none that was skipped, that is of other words than the plan's,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
 from senseprobe.annotation.harm import groups_of
-from senseprobe.annotation.label_studio.results import time
+from senseprobe.annotation.label_studio.results import parse_time
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
@@ -79,7 +79,7 @@ def read_answers(folder: Path) -> list[Annotation]:
     )
 
 
-def answers_to(plan: Plan, folder: Path) -> list[Annotation]:
+def read_checked_answers(plan: Plan, folder: Path) -> list[Annotation]:
     """Return the answers of a project; raise AnnotationError where they do not fit the plan: it was edited."""
     annotations = read_answers(folder)
     keys_of = {item.row: keys(plan, item) for item in plan.items}
@@ -146,7 +146,7 @@ def _mistake(cells: Mapping[str, str]) -> str:
     needed = [name for name in cells if name not in ("role", "updated", "seconds")]
     if empty := [name for name in needed if not cells[name]]:
         return f"no {empty[0]}"
-    if cells["updated"] and time(cells["updated"]) != cells["updated"]:
+    if cells["updated"] and parse_time(cells["updated"]) != cells["updated"]:
         return f"{printable(shortened(cells['updated']))} is not a time as 2026-11-21T21:18:00.000000Z"
     if cells["seconds"] and _seconds(cells["seconds"]) is None:
         return f"{printable(shortened(cells['seconds']))} is not a number of seconds"

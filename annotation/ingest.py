@@ -14,7 +14,7 @@ from typing import Any
 
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
 from senseprobe.annotation.findings import AnswerFinding
-from senseprobe.annotation.label_studio.exports import NameOf, ParsedExport, read
+from senseprobe.annotation.label_studio.exports import NameOf, ParsedExport, parse_export
 from senseprobe.annotation.label_studio.results import MAX_BYTES
 from senseprobe.annotation.pseudonyms import SHEET
 from senseprobe.annotation.records import Annotation, Plan
@@ -62,7 +62,7 @@ def ingest_export(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> Inge
 
     Raises AnnotationError where it is not of this project, or a table of the folder cannot be read or written.
     """
-    export = read(raw, plan, name_of)
+    export = parse_export(raw, plan, name_of)
     old = read_answers(folder)
     of_sheets = [annotation for annotation in old if annotation.of_sheet]
     return _write_tables(folder, old, [*of_sheets, *export.annotations], export.findings)
@@ -129,7 +129,7 @@ def platform_of(annotations: Iterable[Annotation]) -> str:
 def _read_export(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
     """Return what an export holds; raise AnnotationError, with its name, where it is not of this project."""
     try:
-        return read(_read(path), plan, name_of)
+        return parse_export(_read(path), plan, name_of)
     except AnnotationError as error:
         raise AnnotationError(f"{printable(str(path))}: {error}") from None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from senseprobe.annotation.answer_table import Table, tabulated
+from senseprobe.annotation.answer_table import Table, tabulate
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.statistics import SMOOTHING, dawid_skene
@@ -172,7 +172,7 @@ def estimate_truths(plan: Plan, annotations: Iterable[Annotation], *, smoothing:
 
     An annotator makes the same mistakes in all sentences, whatever their role, which they do not know either.
     """
-    return [_truth(table, smoothing) for table in tabulated(plan, annotations)]
+    return [_truth(table, smoothing) for table in tabulate(plan, annotations)]
 
 
 def _truth(table: Table, smoothing: float) -> Truth:

@@ -47,7 +47,7 @@ _SECRETS = (
 )
 
 
-def address(url: str) -> str:
+def check_address(url: str) -> str:
     """Return the address as it is, with ``/`` at its end; raise AnnotationError where it is no address of a server."""
     try:
         parts = urlsplit(url.strip())
@@ -63,7 +63,7 @@ def address(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/"
 
 
-def checked_key(key: str) -> str:
+def check_key(key: str) -> str:
     """Return the token without blanks around it; raise AnnotationError where it cannot be a token."""
     key = key.strip()
     if not key:
@@ -73,10 +73,10 @@ def checked_key(key: str) -> str:
     return key
 
 
-def kind_of(key: str) -> str:
+def token_kind(key: str) -> str:
     """Return what a token looks like: ``personal``, ``shortened``, ``expired``, ``access``, ``legacy`` or ``other``.
 
-    >>> kind_of("0123456789abcdef0123456789abcdef01234567"), kind_of("eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyIjoxfQ")
+    >>> token_kind("0123456789abcdef0123456789abcdef01234567"), token_kind("eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyIjoxfQ")
     ('legacy', 'shortened')
     """
     if not key.startswith("eyJ"):
@@ -111,11 +111,11 @@ def clean(text: str, key: str = "") -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def refused(status: int | None, body: object, url: str, key: str) -> str:
+def explain_refusal(status: int | None, body: object, url: str, key: str) -> str:
     """Return why a server that answered with `status` and `body` refused a request, and what to do."""
     text = clean(_text_of(body), key)
     if status == 401:
-        return _unknown(text, key)
+        return _explain_unauthorised(text, key)
     if status is not None and 300 <= status < 400:
         return f"{_ADVICE[405]} (HTTP {status})"
     if status is None or status < 400 or (status in (404, 405) and _is_page(body)):
@@ -124,9 +124,9 @@ def refused(status: int | None, body: object, url: str, key: str) -> str:
     return f"{advice} (HTTP {status}{f': {text}' if text else ''})"
 
 
-def _unknown(text: str, key: str) -> str:
+def _explain_unauthorised(text: str, key: str) -> str:
     """Return what a 401 means, by the form of the token and the server's answer."""
-    kind, new = kind_of(key), f"make a new one {WHERE} > Personal Access Token"
+    kind, new = token_kind(key), f"make a new one {WHERE} > Personal Access Token"
     if "legacy token authentication has been disabled" in text:
         return (
             "LABEL_STUDIO_API_KEY is a legacy token, and this organisation takes none: make a personal access token "
@@ -144,7 +144,7 @@ def _unknown(text: str, key: str) -> str:
     return f"Label Studio does not accept the token (HTTP 401): LABEL_STUDIO_API_KEY {why}"
 
 
-def unreachable(kind: str, url: str, seconds: float) -> str:
+def explain_no_answer(kind: str, url: str, seconds: float) -> str:
     """Return what to do where no answer came; `kind` is the name of httpx's class for that."""
     url = clean(url)
     if kind in ("ConnectError", "ConnectTimeout"):
@@ -238,8 +238,8 @@ def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[
     url = url or os.environ.get("LABEL_STUDIO_URL", "")
     if not url:
         raise AnnotationError("no Label Studio server: set LABEL_STUDIO_URL (`make label-studio` starts one and says)")
-    base = address(url)
-    key = checked_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))
+    base = check_address(url)
+    key = check_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))
     try:
         from label_studio_sdk.client import LabelStudio
     except ImportError:
@@ -366,15 +366,15 @@ def _explain_errors(doing: str, url: str, key: str, seconds: float, project: int
         if error.status_code == 404 and project is not None and isinstance(error.body, Mapping):
             raise NoProject(f"cannot {doing}: {clean(url, key)} has no project {project} (any more)") from None
         kind = Unanswered if error.status_code in (408, 502, 503, 504) else AnnotationError
-        raise kind(f"cannot {doing}: {refused(error.status_code, error.body, url, key)}") from None
+        raise kind(f"cannot {doing}: {explain_refusal(error.status_code, error.body, url, key)}") from None
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         name = type(error).__name__
         away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
         lost = Unreachable if away else Unanswered
-        raise lost(f"cannot {doing}: {unreachable(name, clean(url, key), seconds)}") from None
+        raise lost(f"cannot {doing}: {explain_no_answer(name, clean(url, key), seconds)}") from None
     except (ValueError, LookupError, AttributeError, TypeError, OSError, ImportError, RecursionError):
         # What the client stumbles over where another page than expected is given, or a proxy's address is none.
-        raise AnnotationError(f"cannot {doing}: {refused(None, None, url, key)}") from None
+        raise AnnotationError(f"cannot {doing}: {explain_refusal(None, None, url, key)}") from None
 
 
 def _project(project: Any) -> Project:  # noqa: ANN401 - the client's model

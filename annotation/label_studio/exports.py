@@ -7,7 +7,14 @@ from typing import Any, TypeVar
 from senseprobe.annotation.findings import AnswerFinding, FindingCollector
 from senseprobe.annotation.harm import groups_of
 from senseprobe.annotation.label_studio.interface import tasks as planned
-from senseprobe.annotation.label_studio.results import ParsedAnswers, Reader, identity, parse, seconds, time
+from senseprobe.annotation.label_studio.results import (
+    ParsedAnswers,
+    Reader,
+    identity,
+    parse_json,
+    parse_seconds,
+    parse_time,
+)
 from senseprobe.annotation.records import Annotation, Item, Plan, latest
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted
@@ -34,14 +41,14 @@ class ParsedExport:
     tasks: int
 
 
-def read(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
+def parse_export(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
     """Return what an export (JSON, not JSON_MIN) holds of a plan.
 
     Raises AnnotationError where it is no export, or where none of its tasks is of this project: then it is
     the export of another one, and must not replace the answers of this one.
     """
     findings = FindingCollector()
-    tasks = parse(raw, lambda key: findings.note("malformed", f"key twice in one object: {key}"))
+    tasks = parse_json(raw, lambda key: findings.note("malformed", f"key twice in one object: {key}"))
     if not isinstance(tasks, list):
         raise AnnotationError("the export is not a list of tasks: export the project as JSON")
     if any(isinstance(task, dict) and "data" not in task and set(_JSON_MIN_KEYS) <= set(task) for task in tasks[:1]):
@@ -132,9 +139,9 @@ def _annotation(entry: Mapping[str, Any], name: str, annotator: str, item: Item,
         answers=parsed.answers,
         groups=parsed.groups,
         status="skipped" if skipped else "submitted",
-        created=_optional(time, entry.get("created_at"), f"created_at of {position}", reader.findings) or "",
-        updated=_optional(time, entry.get("updated_at"), f"updated_at of {position}", reader.findings) or "",
-        seconds=_optional(seconds, entry.get("lead_time"), f"lead_time of {position}", reader.findings),
+        created=_optional(parse_time, entry.get("created_at"), f"created_at of {position}", reader.findings) or "",
+        updated=_optional(parse_time, entry.get("updated_at"), f"updated_at of {position}", reader.findings) or "",
+        seconds=_optional(parse_seconds, entry.get("lead_time"), f"lead_time of {position}", reader.findings),
     )
 
 

@@ -124,7 +124,7 @@ def _header(box: ElementTree.Element, text: str, size: str = "6") -> None:
     ElementTree.SubElement(box, "Header", value=text, size=size)
 
 
-def what_differs(xml: str, other: str) -> str:
+def find_difference(xml: str, other: str) -> str:
     """Return the first thing in which another interface is not the one of `xml`; empty where nothing is.
 
     How it is indented and in which order attributes stand makes no difference. `other` comes from a server, so what is

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.label_studio.client import Project, Server, Task, Unanswered
-from senseprobe.annotation.label_studio.interface import MODEL_VERSION, interface, tasks, what_differs
+from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, interface, tasks
 from senseprobe.annotation.plan_file import check_project
 from senseprobe.annotation.questions import warning
 from senseprobe.annotation.records import Plan
@@ -226,7 +226,7 @@ def _by_row(plan: Plan) -> dict[str, dict[str, Any]]:
 def _matching_project(server: Server, plan: Plan) -> Project | None:
     """Return the plan's project as `find_project`; raise AnnotationError where its interface is another."""
     project = find_project(server, plan)
-    if project and (differs := what_differs(interface(plan), project.interface)):
+    if project and (differs := find_difference(interface(plan), project.interface)):
         raise AnnotationError(
             f"project {plan.project!r} has another interface on the server ({differs}); nothing was changed: push with "
             "the options that it was made with, or as another --project"

@@ -22,7 +22,7 @@ MAX_TEXT = 10_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
-def parse(raw: bytes, twice: Callable[[str], None]) -> Any:  # noqa: ANN401 - whatever JSON holds
+def parse_json(raw: bytes, twice: Callable[[str], None]) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the JSON value; raise AnnotationError where it is none. `twice` is called with a repeated key."""
     if len(raw) > MAX_BYTES:
         raise AnnotationError(f"the export is larger than {MAX_BYTES >> 20} MiB: export it in parts")
@@ -60,10 +60,10 @@ def clean(text: str) -> str:
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
-def time(value: object) -> str | None:
+def parse_time(value: object) -> str | None:
     """Return a time of ISO 8601 in UTC, with as many digits as any other; None where it is no time.
 
-    >>> time("2026-11-21T22:18:00+01:00")
+    >>> parse_time("2026-11-21T22:18:00+01:00")
     '2026-11-21T21:18:00.000000Z'
     """
     if not isinstance(value, str) or len(value) > 40:
@@ -76,7 +76,7 @@ def time(value: object) -> str | None:
     return f"{parsed.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
-def seconds(value: object) -> float | None:
+def parse_seconds(value: object) -> float | None:
     """Return how long something took, to a thousandth of a second; None where it is no such number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

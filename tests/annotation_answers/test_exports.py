@@ -8,7 +8,7 @@ import pytest
 from tests.annotation_answers.making import JUDGED, exported, faults, item, judged, marked, plan, received, result
 
 from senseprobe.annotation.findings import KINDS
-from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.errors import AnnotationError
 
 
@@ -246,7 +246,7 @@ def test_groups_count_wherever_they_were_named(how: str) -> None:
 )
 def test_what_is_no_export_is_refused(raw: bytes, message: str) -> None:
     with pytest.raises(AnnotationError, match=message) as refused:
-        read(raw, plan(1), str)
+        parse_export(raw, plan(1), str)
     assert "\n" not in str(refused.value)
 
 
@@ -258,7 +258,7 @@ def test_a_key_twice_is_named() -> None:
     """JSON keeps the last, so an answer may have been lost by hand-editing."""
     asked = plan(1)
     raw = json.dumps(exported(asked, {0: [judged(asked, 0, 1, 7, JUDGED)]}))
-    found = read(raw.replace('"lead_time"', '"id": 1, "lead_time"').encode(), asked, str)
+    found = parse_export(raw.replace('"lead_time"', '"id": 1, "lead_time"').encode(), asked, str)
     assert str(found.findings[0]).endswith("(key twice in one object: id)")
 
 

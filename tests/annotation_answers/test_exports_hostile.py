@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.annotation_answers.making import JUDGED, exported, judged, marked, plan, received
 
 from senseprobe.annotation.answers import read_answers, write_answers
-from senseprobe.annotation.label_studio.exports import ParsedExport, read
+from senseprobe.annotation.label_studio.exports import ParsedExport, parse_export
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.errors import AnnotationError
 
@@ -60,7 +60,7 @@ def assert_read_or_refused(raw: bytes) -> None:
     """What is read is sound; what is refused is told in one line."""
     told = ""
     try:
-        assert_sound(read(raw, ASKED, str))
+        assert_sound(parse_export(raw, ASKED, str))
     except AnnotationError as refused:
         told = str(refused)
     assert not told or told.isprintable()

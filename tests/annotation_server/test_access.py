@@ -70,7 +70,7 @@ def test_a_wrong_token(key: str, words: str, studio: Studio, client: Client) -> 
 
 def test_an_address_with_a_path_too_many(studio: Studio, client: Client) -> None:
     """The address that the browser shows is not that of the server."""
-    with pytest.raises(Refused, match="no Label Studio: LABEL_STUDIO_URL is what stands before /projects"):
+    with pytest.raises(Refused, match="is not Label Studio: LABEL_STUDIO_URL is what stands before /projects"):
         client.ask("connect", f"{studio.url}/projects/1/data")
 
 

@@ -170,10 +170,10 @@ def import_answers(
 
 
 def _open_answers(project: str, folder: Path | None) -> tuple[Plan, Path, list[Annotation]]:
-    from senseprobe.annotation.answers import answers_to
+    from senseprobe.annotation.answers import read_checked_answers
 
     plan, path = open_project(project, folder)
-    return plan, path, answers_to(plan, path)
+    return plan, path, read_checked_answers(plan, path)
 
 
 # --- deciding -------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.plan_file import MAX_OVERLAP, NAME, check_project, dump, hash_item, read_plan
 from senseprobe.annotation.questions import ROLES, keys, plan_keys, question_of, questions_for, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
-from senseprobe.annotation.sample import DrawnRow, Gold, Query, draw, kind_of, read_gold
+from senseprobe.annotation.sample import Gold, Query, SampledRow, draw, kind_of, read_gold
 from senseprobe.errors import AnnotationError, LexiconError
 from senseprobe.lexicon import Lexicon
 from senseprobe.messages import listed, printable, shortened
@@ -83,7 +83,7 @@ def _read_gold(path: Path | None, plan: Plan) -> dict[str, Gold]:
     return read_gold(path, {key: question for key, question in questions.items() if question.choices}) if path else {}
 
 
-def _check_gold(expected: Mapping[str, Gold], rows: Sequence[DrawnRow], release: Release) -> None:
+def _check_gold(expected: Mapping[str, Gold], rows: Sequence[SampledRow], release: Release) -> None:
     ids = {row.values["id"] for row in rows}
     missing = [f"{gold.position}: no row {printable(id_)[:200]}" for id_, gold in expected.items() if id_ not in ids]
     if missing:
@@ -91,7 +91,7 @@ def _check_gold(expected: Mapping[str, Gold], rows: Sequence[DrawnRow], release:
 
 
 def _with_items(
-    plan: Plan, rows: Sequence[DrawnRow], expected: Mapping[str, Gold], gloss: Gloss, *, chosen: bool
+    plan: Plan, rows: Sequence[SampledRow], expected: Mapping[str, Gold], gloss: Gloss, *, chosen: bool
 ) -> Plan:
     """Return the plan with its items; without `sense` where no row has a gloss, unless that question was `chosen`."""
     asks_sense = any(question.id == "sense" for question in questions_of(plan))
@@ -111,7 +111,7 @@ def _with_items(
     return result
 
 
-def _item(plan: Plan, row: DrawnRow, gold: Gold | None, gloss: Gloss | None) -> Item:
+def _item(plan: Plan, row: SampledRow, gold: Gold | None, gloss: Gloss | None) -> Item:
     values = row.values
     key = values.get("sense_key") or ""
     item = Item(
@@ -129,7 +129,7 @@ def _item(plan: Plan, row: DrawnRow, gold: Gold | None, gloss: Gloss | None) -> 
     return replace(item, content=hash_item(item))
 
 
-def _sentences(plan: Plan, row: DrawnRow) -> tuple[Sentence, ...]:
+def _sentences(plan: Plan, row: SampledRow) -> tuple[Sentence, ...]:
     """Return the sentences in the order of the screen: drawn for contrasts, a premise before its hypothesis."""
     sentences = tuple(_sentence(role, row.values) for role in ROLES[plan.kind])
     is_swapped = plan.kind == "contrast" and hash_draw(plan.seed, "sentences", row.config, row.values["id"]) % 2

@@ -89,11 +89,6 @@ def check_column(name: str, names: Sequence[str], purpose: str) -> None:
         raise AnnotationError(f"{purpose}: rows have no column {_short(name)!r}: {hint}")
 
 
-def as_text(column: pa.Array) -> pa.Array:
-    """Return a column of texts or flags as texts; what is null is the empty text."""
-    return pc.fill_null(column.cast(pa.string()), "")
-
-
 def _short(text: str) -> str:
     return printable(shortened(text))
 
@@ -165,7 +160,7 @@ MAX_ITEMS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnRow:
+class SampledRow:
     """A row that was drawn: its config, the levels of its strata as text, and its values by column."""
 
     config: str
@@ -193,7 +188,7 @@ def draw(
     where: Sequence[str] = (),
     config: str | None = None,
     also: Collection[str] = (),
-) -> list[DrawnRow]:
+) -> list[SampledRow]:
     """Return a sample of the rows of a release, in random order.
 
     - `n`: how many, of those that `where` selects; None: all of these.
@@ -267,10 +262,14 @@ def _batches(release: Release, configs: Sequence[str]) -> Iterator[tuple[str, in
 
 
 def _texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[str, pa.Array]:
-    """Return columns of a batch as texts; empty where this config has no such column."""
-    made = {CONFIG: config}
-    lacking = {name: pa.array([made.get(name, "")] * batch.num_rows, pa.string()) for name in names}
-    return {name: as_text(batch[name]) if name in batch.schema.names else lacking[name] for name in names}
+    """Return columns of texts or flags as texts; empty for null, and where this config has no such column."""
+    texts = {}
+    for name in names:
+        if name in batch.schema.names:
+            texts[name] = pc.fill_null(batch[name].cast(pa.string()), "")
+        else:
+            texts[name] = pa.array([config if name == CONFIG else ""] * batch.num_rows, pa.string())
+    return texts
 
 
 def _codes(numbers: dict[tuple[str, ...], int], columns: Sequence[pa.Array], rows: int) -> NDArray[np.int64]:
@@ -333,7 +332,7 @@ def _by_remainder(sizes: Mapping[int, int], n: int) -> dict[int, int]:
 
 def _fetched(
     release: Release, configs: Sequence[str], strata: Sequence[str], chosen: Collection[int]
-) -> Iterator[DrawnRow]:
+) -> Iterator[SampledRow]:
     """Yield the chosen rows, in the order of the release; what comes after the last of them is not read."""
     chosen_numbers = np.array(sorted(chosen), np.int64)
     for config, start, batch in _batches(release, configs):
@@ -342,6 +341,8 @@ def _fetched(
         levels = _texts(rows, config, strata)
         strata_levels = zip(*(levels[name].to_pylist() for name in strata), strict=True) if strata else [()] * len(here)
         for row, level in zip(rows.to_pylist(), strata_levels, strict=True):
-            yield DrawnRow(config, ", ".join(f"{name}={value}" for name, value in zip(strata, level, strict=True)), row)
+            yield SampledRow(
+                config, ", ".join(f"{name}={value}" for name, value in zip(strata, level, strict=True)), row
+            )
         if not len(chosen_numbers) or chosen_numbers[-1] < start + batch.num_rows:
             return

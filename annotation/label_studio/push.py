@@ -186,7 +186,7 @@ def push(
     with _alone(folder):
         project, created = _ensure_project(server, plan)
         upload = TaskUpload(server, project.id, folder, _by_row(plan), settle)
-        known = upload.look()
+        existing = upload.look()
         upload.wait_for_earlier()
         sent = upload.send_missing(progress or (lambda done, total: None))
         duplicates = upload.duplicates()
@@ -196,7 +196,7 @@ def push(
             url=server.link(project),
             tasks=upload.count(),
             sent=sent,
-            known=known,
+            known=existing,
             created=created,
             duplicates=duplicates,
             notes=_notes(project, plan),

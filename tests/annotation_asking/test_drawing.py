@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.annotation_asking.given import SSSB, Given, contrast
 
 from senseprobe import api
-from senseprobe.annotation.sample import DrawnRow, allot, draw
+from senseprobe.annotation.sample import SampledRow, allot, draw
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Design
 from senseprobe.release.release import open_release
@@ -27,7 +27,7 @@ def _rows(levels: Sequence[tuple[str, str | None]], config: str = "c") -> list[d
     return [contrast(f"{config}{n}", quality=quality, target=target) for n, (quality, target) in enumerate(levels)]
 
 
-def _ids(drawn: Sequence[DrawnRow]) -> list[str]:
+def _ids(drawn: Sequence[SampledRow]) -> list[str]:
     return [each.values["id"] for each in drawn]
 
 

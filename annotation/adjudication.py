@@ -1,35 +1,113 @@
-"""What an answer says against a row, or leaves open, seen beside what the release claims of it.
+"""From answers to verdicts, step by step: what the release says, what people object to, the decisions, the files."""
 
-What a release says of the rows that people were asked about, and whether they still read as people saw them.
-
-From answers to decisions: which rows people reject, which they keep, and which they leave open.
-"""
-
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.annotation.harm import reported
+from senseprobe.annotation.agreement import measure_agreement
+from senseprobe.annotation.decisions import (
+    STANDING,
+    Decision,
+    count_changes,
+    merge_verdicts,
+    read_decisions,
+    summarise_round,
+    write_decisions,
+)
+from senseprobe.annotation.harm import find_reported, unmatched_groups
 from senseprobe.annotation.questions import keys, question_of
-from senseprobe.annotation.records import Annotation, Item, Plan, latest
-from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior
-from senseprobe.messages import counted
+from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted
+from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior, collect_posteriors, estimate_truths
+from senseprobe.errors import AnnotationError
+from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
+from senseprobe.release.annotation_record import ANNOTATION, Round, read_annotation, write_annotation
 from senseprobe.release.release import Release
-from senseprobe.release.verdicts import Verdict
+from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts, write_verdicts
 
-_AGAINST: Mapping[tuple[str, str], str] = {
-    ("sense", "no"): "not used in the sense shown",
-    ("natural", "no"): "not natural English",
-    ("withhold", "yes"): "people would rather not have it used",
-}
 
-_OTHER_WAY = "contested: people see the stereotype in the other sentence"
-_UNSURE = "unsure"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VerdictFolder:
+    """Where `verdicts.csv` goes.
+
+    - `display_path`: what messages call that file.
+    - `reason`: why it is not the folder of a dataset's templates; empty where it is.
+    """
+
+    path: Path
+    display_path: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Adjudication:
+    """What answers led to.
+
+    - `decisions`: what becomes of each row, in the order of the plan; `facts`: what `annotation.json` says of it.
+    - `verdicts`: the file of verdicts, which has `total` now; `reason`: why it is not in a dataset's folder, if so.
+    - `changed`: how many verdicts are ``new``, ``turned`` and ``gone`` against the file as it was.
+    - `notes`: what readers should know of a model that did not settle, of groups that match no row, and of others'
+      verdicts.
+    """
+
+    decisions: tuple[Decision, ...]
+    facts: Round
+    verdicts: Path
+    total: int
+    changed: Mapping[str, int]
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def adjudicate(
+    plan: Plan, folder: Path, annotations: Sequence[Annotation], rule: Rule, release: Release, target: VerdictFolder
+) -> Adjudication:
+    """Make verdicts of the answers to a plan, in the file of `target`, with `annotation.json` beside it.
+
+    `folder` is the project's, in which agreement and decisions are written. Raises AnnotationError where nobody
+    answered, or the rule has a threshold of a question that was not asked; DeclarationError where a verdict of another
+    source or project says the opposite (no verdict is written then); ReleaseError where rows cannot be read or files
+    not written.
+    """
+    if unexpected := sorted(set(rule.thresholds) - set(plan.questions)):
+        raise AnnotationError(f"{plan.project} does not ask {unexpected[0]}: there is {', '.join(plan.questions)}")
+    truths = estimate_truths(plan, annotations) if rule.name == "dawid-skene" else []
+    claims = read_claims(release, plan)
+    decisions = decide(plan, annotations, rule, claims, collect_posteriors(truths))
+    agreement = measure_agreement(plan, folder, annotations)
+    facts = summarise_round(plan, annotations, decisions, rule, agreement)
+
+    path = target.path / VERDICTS
+    before, own = read_verdicts(path), read_decisions(folder, plan.release).verdicts
+    merged = merge_verdicts(before, make_verdicts(decisions, plan, rule), own, target.display_path)
+    read_annotation(target.path / ANNOTATION)  # a file that cannot be read is refused before anything is written
+    write_verdicts(path, merged.verdicts)
+    write_annotation(target.path / ANNOTATION, facts)
+    write_decisions(folder, decisions, merged.own, rule.name)
+
+    open_rows = [
+        decision.row for decision in decisions if decision.row in merged.others and decision.state not in STANDING
+    ]
+    return Adjudication(
+        decisions=tuple(decisions),
+        facts=facts,
+        verdicts=path,
+        total=len(merged.verdicts),
+        changed=count_changes(before, merged.verdicts),
+        reason=target.reason,
+        notes=(
+            *(str(truth) for truth in truths if not truth.converged),
+            *_group_notes(annotations, claims),
+            *_other_notes(open_rows),
+        ),
+    )
+
+
+# --- what the release says of the rows ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,132 +124,63 @@ class Claim:
     gold: str = ""
     targets: tuple[str, ...] = ()
 
-    def asks(self, key: str) -> bool:
-        """Whether the answer to a question can speak against the row."""
+    def can_be_denied(self, key: str) -> bool:
+        """Return whether the answer to a question can speak against the row."""
         question, _, role = key.partition(".")
         if question == "stereotype":
             return self.kind == "contrast" and self.labelled and role in {"stereo", "anti"}
         return question in {"sense", "natural", "withhold"} or (question == "inference" and bool(self.gold))
 
 
-def objections(outcomes: Mapping[str, Outcome], claim: Claim) -> tuple[list[str], bool]:
-    """What speaks against a row, in the order of the questions; and whether the sentences are the other way round."""
-    found = [
-        f"{key}: {outcome.choice}, {why} ({outcome.told})"
-        for key, outcome in outcomes.items()
-        if claim.asks(key) and (why := _why(key, outcome.choice, claim))
-    ]
-    way = _other_way(outcomes) if claim.asks("stereotype.stereo") else ""
-    return [*found, *([way] if way else [])], bool(way)
+def read_claims(release: Release, plan: Plan) -> dict[str, Claim]:
+    """Return what the release says of the plan's rows, by id; without those that it lacks or has with other sentences.
 
-
-def _why(key: str, choice: str, claim: Claim) -> str:
-    """Why the choice speaks against the row; empty where it does not."""
-    question = key.partition(".")[0]
-    if question == "inference":
-        return f"and the release says {claim.gold}" if choice not in {"", _UNSURE, claim.gold} else ""
-    if key == "stereotype.stereo" and choice == "neither":
-        return "no stereotype where the annotators live"
-    return _AGAINST.get((question, choice), "")
-
-
-def _other_way(outcomes: Mapping[str, Outcome]) -> str:
-    """The reason where people see the stereotype in the sentence that the release has as its counterpart."""
-    stereo, anti = (outcomes.get(f"stereotype.{role}", Outcome()) for role in ("stereo", "anti"))
-    told = [f"stereotype.stereo: anti-stereotype ({stereo.told})"] if stereo.choice == "anti-stereotype" else []
-    if anti.choice == "stereotype" and stereo.choice != "stereotype":
-        told.append(f"stereotype.anti: stereotype ({anti.told})")
-    return f"{_OTHER_WAY}: {', '.join(told)}" if told else ""
-
-
-def doubt(key: str, outcome: Outcome, claim: Claim) -> str:
-    """What an outcome leaves open of a row; empty where it leaves nothing.
-
-    `stereotype.anti` alone leaves nothing open: whatever people call the counterpart, the row stands. Nor does
-    `withhold` where nobody answered it: it is an offer, and not a question that must be answered.
-    """
-    if not claim.asks(key) or key == "stereotype.anti" or (key == "withhold" and not outcome.answers):
-        return ""
-    if not outcome.choice:
-        return f"{key}: {outcome.told}"
-    return f"{key}: unsure ({outcome.told})" if outcome.choice == _UNSURE else ""
-
-
-def claims_of(release: Release, plan: Plan) -> dict[str, Claim]:
-    """What the release says of the plan's rows, by id; without those that it lacks, or whose sentences are others.
-
-    ReleaseError where its rows cannot be read.
+    Raises ReleaseError where its rows cannot be read.
     """
     items = {item.row: item for item in plan.items}
-    found: dict[str, Claim] = {}
+    claims: dict[str, Claim] = {}
     for config in dict.fromkeys(item.config for item in plan.items):
         if config in release.configs:
             design = release.design(config)
-            rows = _rows(release, config, [row for row, item in items.items() if item.config == config])
-            there = ((row, items[row["id"]]) for row in rows)
-            found |= {item.row: _claim(row, design, item) for row, item in there if _reads_as(row, item)}
-    return found
+            for row in _rows(release, config, [name for name, item in items.items() if item.config == config]):
+                item = items[row["id"]]
+                if all(row.get(sentence.role) == sentence.text for sentence in item.sentences):
+                    claims[item.row] = _claim(row, design, item)
+    return claims
 
 
-def _rows(release: Release, config: str, wanted: list[str]) -> Iterator[Mapping[str, Any]]:
-    names = pa.array(wanted, pa.string())
+def _rows(release: Release, config: str, ids: list[str]) -> Iterator[Mapping[str, Any]]:
+    names = pa.array(ids, pa.string())
     for batch in release.batches(config):
         yield from batch.filter(pc.is_in(batch["id"], value_set=names)).to_pylist()
 
 
-def _reads_as(row: Mapping[str, Any], item: Item) -> bool:
-    return all(row.get(sentence.role) == sentence.text for sentence in item.sentences)
-
-
 def _claim(row: Mapping[str, Any], design: Design, item: Item) -> Claim:
-    """What a row says.
+    """Return what a row says.
 
     The words for its group are its target, that of the slot whose groups are compared, and those that are marked: a row
     of inference has its target in its sentences alone.
     """
-    marked = (each.text[each.span[0] : each.span[1]] for each in item.sentences if each.span)
-    named = (row.get("target"), row.get(design.group) if design.group else None, *marked)
+    marked = (sentence.text[slice(*sentence.span)] for sentence in item.sentences if sentence.span)
+    targets = (row.get("target"), row.get(design.group) if design.group else None, *marked)
     return Claim(
         kind=design.kind,
         labelled=row.get("label_basis") not in (None, "none"),
         gold=row.get("gold") or "",
-        targets=tuple(dict.fromkeys(str(word) for word in named if word)),
+        targets=tuple(dict.fromkeys(str(word) for word in targets if word)),
     )
 
 
-STATES = ("reject", "keep", "undecided", "changed", "unanswered")
-"""What becomes of a row; ``changed``: the answers are to other words than those of the release."""
+def _targets(claims: Mapping[str, Claim]) -> dict[str, tuple[str, ...]]:
+    return {row: claim.targets for row, claim in claims.items()}
 
-STANDING = ("reject", "keep")
-"""States that are verdicts."""
+
+# --- decisions ------------------------------------------------------------------------------------------------------
 
 _REPORTED = "reported as harmful by annotators of the targeted group"
 
 Posteriors = Mapping[tuple[str, str], Mapping[str, float]]
 """The probability of each choice, by row and question key."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
-    """What becomes of a row, and why.
-
-    - `state`: one of STATES; only those of STANDING become verdicts.
-    - `reason`: what speaks against the row, or what is open.
-    - `answers`: how many people answered.
-    - `reported`: whether somebody of the targeted group would rather not have it used.
-    - `contested`: whether people see the stereotype in the other sentence.
-    """
-
-    row: str
-    state: str
-    reason: str
-    answers: int = 0
-    reported: bool = False
-    contested: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """The decision with stable keys."""
-        return asdict(self)
 
 
 def decide(
@@ -181,7 +190,7 @@ def decide(
     claims: Mapping[str, Claim],
     posteriors: Posteriors | None = None,
 ) -> list[Decision]:
-    """What becomes of each row of the plan, in its order.
+    """Return what becomes of each row of the plan, in its order.
 
     - `claims`: what the release says of each row, by its id; a row that is not there reads otherwise in the release.
     - `posteriors`: for the rule ``dawid-skene``, what its model makes of the answers.
@@ -189,96 +198,178 @@ def decide(
     Annotations that were skipped or are drafts do not count, nor any but the last of a person on a row. A row with
     answers to other words than those of plan and release is not decided.
     """
-    answered = by_row(annotations)
-    harmful = reported(answered, {row: claim.targets for row, claim in claims.items()})
-    return [
-        _early(item, answered.get(item.row, ()), claims)
-        or _decision(
-            item.row, answered[item.row], _Judging(plan, item, rule, claims[item.row], posteriors or {}), harmful
-        )
-        for item in plan.items
-    ]
+    answered = group_by_row(annotations)
+    reported = find_reported(answered, _targets(claims))
+    decisions = []
+    for item in plan.items:
+        given = answered.get(item.row, [])
+        decision = _without_answers(item, given, claims)
+        if decision is None:
+            outcomes = _outcomes(plan, item, given, rule, posteriors or {})
+            decision = _decision(item.row, outcomes, claims[item.row], rule, len(given), reported=item.row in reported)
+        decisions.append(decision)
+    return decisions
 
 
-def by_row(annotations: Iterable[Annotation]) -> dict[str, list[Annotation]]:
-    """The annotations that were submitted, the last of each person, by row."""
-    found: dict[str, list[Annotation]] = {}
-    for each in latest(annotations)[0]:
-        if each.status == "submitted":
-            found.setdefault(each.row, []).append(each)
-    return found
+def group_by_row(annotations: Iterable[Annotation]) -> dict[str, list[Annotation]]:
+    """Return the annotations that were submitted, the last of each person, by row."""
+    groups: dict[str, list[Annotation]] = {}
+    for annotation in latest_submitted(annotations):
+        groups.setdefault(annotation.row, []).append(annotation)
+    return groups
 
 
-def _early(item: Item, annotations: Sequence[Annotation], claims: Mapping[str, Claim]) -> Decision | None:
-    """What becomes of a row without a look at the answers; None where they count."""
+def _without_answers(item: Item, annotations: Sequence[Annotation], claims: Mapping[str, Claim]) -> Decision | None:
+    """Return what becomes of a row without a look at the answers; None where they count."""
     if item.row not in claims:
         return Decision(row=item.row, state="changed", reason="reads otherwise in the release than people saw it")
     if not annotations:
         return Decision(row=item.row, state="unanswered", reason="nobody answered")
-    if any(each.content != item.content for each in annotations):
+    if any(annotation.content != item.content for annotation in annotations):
         return Decision(row=item.row, state="changed", reason="answers to other words than the plan's")
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Judging:
-    """What a row's answers are held against."""
-
-    plan: Plan
-    item: Item
-    rule: Rule
-    claim: Claim
-    posteriors: Posteriors
-
-    def outcomes(self, annotations: Sequence[Annotation]) -> dict[str, Outcome]:
-        """What people make of each question of the row, by its key."""
-        return {key: self._outcome(key, annotations) for key in keys(self.plan, self.item)}
-
-    def _outcome(self, key: str, annotations: Sequence[Annotation]) -> Outcome:
+def _outcomes(
+    plan: Plan, item: Item, annotations: Sequence[Annotation], rule: Rule, posteriors: Posteriors
+) -> dict[str, Outcome]:
+    """Return what people make of each question of a row, by its key."""
+    outcomes = {}
+    for key in keys(plan, item):
         question = question_of(key)
-        answers = [said for each in annotations if (said := each.answers.get(key, "")) in question.choices]
-        if self.rule.name == "majority":
-            return by_majority(answers, self.rule, question.id)
-        return by_posterior(self.posteriors.get((self.item.row, key), {}), len(answers), self.rule, question.id)
+        given = (annotation.answers.get(key, "") for annotation in annotations)
+        answers = [answer for answer in given if answer in question.choices]
+        if rule.name == "majority":
+            outcomes[key] = by_majority(answers, rule, question.id)
+        else:
+            outcomes[key] = by_posterior(posteriors.get((item.row, key), {}), len(answers), rule, question.id)
+    return outcomes
 
 
-def _decision(row: str, annotations: Sequence[Annotation], judging: _Judging, harmful: Collection[str]) -> Decision:
-    outcomes, is_reported = judging.outcomes(annotations), row in harmful
-    against, contested = objections(outcomes, judging.claim)
-    left = [told for key, outcome in outcomes.items() if (told := doubt(key, outcome, judging.claim))]
-    state, reasons = _state(against, left, judging.rule, is_reported=is_reported)
+def _decision(
+    row: str, outcomes: Mapping[str, Outcome], claim: Claim, rule: Rule, answers: int, *, reported: bool
+) -> Decision:
+    objections, contested = find_objections(outcomes, claim)
+    doubts = [doubt for key, outcome in outcomes.items() if (doubt := describe_doubt(key, outcome, claim))]
+    state, reasons = _state(objections, doubts, rule, reported=reported)
     return Decision(
         row=row,
         state=state,
-        reason="; ".join(reasons) or counted(len(annotations), "answer"),
-        answers=len(annotations),
-        reported=is_reported,
+        reason="; ".join(reasons) or counted(answers, "answer"),
+        answers=answers,
+        reported=reported,
         contested=contested,
     )
 
 
-def _state(against: Sequence[str], left: Sequence[str], rule: Rule, *, is_reported: bool) -> tuple[str, list[str]]:
-    """The state of a row that people answered, and the reasons."""
-    told = [_REPORTED] if is_reported else []
-    if against or (is_reported and not rule.keep_reported):
-        return "reject", [*told, *against]
-    kept = [f"{_REPORTED}, and not rejected because --keep-reported was asked for"] if is_reported else []
-    return ("undecided", [*kept, *left]) if left else ("keep", kept)
+def _state(objections: Sequence[str], doubts: Sequence[str], rule: Rule, *, reported: bool) -> tuple[str, list[str]]:
+    """Return the state of a row that people answered, and the reasons."""
+    if objections or (reported and not rule.keep_reported):
+        return "reject", [*([_REPORTED] if reported else []), *objections]
+    reasons = [f"{_REPORTED}, and not rejected because --keep-reported was asked for"] if reported else []
+    return ("undecided", [*reasons, *doubts]) if doubts else ("keep", reasons)
 
 
-def verdicts_of(decisions: Iterable[Decision], plan: Plan, rule: Rule) -> Iterator[Verdict]:
-    """The verdicts that the decisions make: those of rows that are rejected or kept, and no others."""
-    for each in decisions:
-        if each.state in STANDING:
-            yield Verdict(id=each.row, verdict=each.state, rule=rule.name, source=plan.release, reason=each.reason)
+# --- objections and doubts ------------------------------------------------------------------------------------------
+
+_OBJECTIONS: Mapping[tuple[str, str], str] = {
+    ("sense", "no"): "not used in the sense shown",
+    ("natural", "no"): "not natural English",
+    ("withhold", "yes"): "people would rather not have it used",
+}
+_CONTESTED = "contested: people see the stereotype in the other sentence"
+_UNSURE = "unsure"
 
 
-def reported_by(verdicts: Iterable[Verdict], source: str) -> frozenset[str]:
-    """The rows of the release `source` of which a verdict says that the targeted group reported them."""
-    return frozenset(each.id for each in verdicts if each.source == source and _REPORTED in each.reason)
+def find_objections(outcomes: Mapping[str, Outcome], claim: Claim) -> tuple[list[str], bool]:
+    """Return what speaks against a row, in the order of the questions; and whether its sentences are contested."""
+    objections = [
+        f"{key}: {outcome.choice}, {objection} ({outcome.detail})"
+        for key, outcome in outcomes.items()
+        if claim.can_be_denied(key) and (objection := _objection(key, outcome.choice, claim))
+    ]
+    contested = _contested(outcomes) if claim.can_be_denied("stereotype.stereo") else ""
+    return [*objections, *([contested] if contested else [])], bool(contested)
 
 
-def states(decisions: Iterable[Decision]) -> dict[str, int]:
-    """How many rows are in each state."""
-    counts = Counter(each.state for each in decisions)
-    return {state: counts[state] for state in STATES}
+def _objection(key: str, choice: str, claim: Claim) -> str:
+    """Return why the choice speaks against the row; empty where it does not."""
+    question = key.partition(".")[0]
+    if question == "inference":
+        return f"and the release says {claim.gold}" if choice not in {"", _UNSURE, claim.gold} else ""
+    if key == "stereotype.stereo" and choice == "neither":
+        return "no stereotype where the annotators live"
+    return _OBJECTIONS.get((question, choice), "")
+
+
+def _contested(outcomes: Mapping[str, Outcome]) -> str:
+    """Return the reason where people see the stereotype in the sentence that is the counterpart in the release."""
+    stereo, anti = (outcomes.get(f"stereotype.{role}", Outcome()) for role in ("stereo", "anti"))
+    reasons = [f"stereotype.stereo: anti-stereotype ({stereo.detail})"] if stereo.choice == "anti-stereotype" else []
+    if anti.choice == "stereotype" and stereo.choice != "stereotype":
+        reasons.append(f"stereotype.anti: stereotype ({anti.detail})")
+    return f"{_CONTESTED}: {', '.join(reasons)}" if reasons else ""
+
+
+def describe_doubt(key: str, outcome: Outcome, claim: Claim) -> str:
+    """Return what an outcome leaves open of a row; empty where it leaves nothing.
+
+    `stereotype.anti` alone leaves nothing open: whatever people call the counterpart, the row stands. Nor does
+    `withhold` where nobody answered it: it is an offer, and not a question that must be answered.
+    """
+    if not claim.can_be_denied(key) or key == "stereotype.anti" or (key == "withhold" and not outcome.answers):
+        return ""
+    if not outcome.choice:
+        return f"{key}: {outcome.detail}"
+    return f"{key}: unsure ({outcome.detail})" if outcome.choice == _UNSURE else ""
+
+
+# --- verdicts, notes, reports ---------------------------------------------------------------------------------------
+
+
+def make_verdicts(decisions: Iterable[Decision], plan: Plan, rule: Rule) -> Iterator[Verdict]:
+    """Yield the verdicts that the decisions make: those of rows that are rejected or kept, and no others."""
+    for decision in decisions:
+        if decision.state in STANDING:
+            yield Verdict(
+                id=decision.row,
+                verdict=decision.state,
+                rule=rule.name,
+                source=plan.release,
+                reason=decision.reason,
+                reported=decision.reported,
+            )
+
+
+def _group_notes(annotations: Sequence[Annotation], claims: Mapping[str, Claim]) -> Iterator[str]:
+    if groups := unmatched_groups(group_by_row(annotations), _targets(claims)):
+        yield (
+            f"annotators who object to rows belong to groups that no row names ({listed(map(printable, groups))}): "
+            "their objections count as anybody's"
+        )
+
+
+def _other_notes(rows: Collection[str]) -> Iterator[str]:
+    """Yield a note on rows that this project leaves open, and on which others' verdicts stand."""
+    if rows:
+        yield (
+            f"verdicts stand on {counted(len(rows), 'row')} that these answers leave open "
+            f"({listed(map(printable, rows))}): of other projects or releases, disputes, or of this project if its "
+            "decisions.csv was lost"
+        )
+
+
+def has_reports(
+    plan: Plan, folder: Path, annotations: Sequence[Annotation], release: Release, target: VerdictFolder
+) -> bool:
+    """Return whether people of a targeted group reported some row, by answers, earlier decisions or verdicts.
+
+    Decisions and verdicts also tell of those who took the names of their groups back since.
+    """
+    stored = read_decisions(folder, plan.release)
+    verdicts = read_verdicts(target.path / VERDICTS).values()
+    return bool(
+        find_reported(group_by_row(annotations), _targets(read_claims(release, plan)))
+        or stored.reported
+        or any(verdict.reported and verdict.source == plan.release for verdict in verdicts)
+    )

@@ -1,10 +1,7 @@
-"""Figures of agreement: what each is about, and what it rests on.
-
-How well annotators agree: on each question, and in it by stratum, annotator, word and group.
-"""
+"""How well annotators agree: on each question, and in it by sentence, stratum, annotator, word and group."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -13,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from senseprobe.annotation.annotators import Accuracy, Pair, accuracies, fleiss, pairs
-from senseprobe.annotation.answer_table import Table, tabulated
+from senseprobe.annotation.answer_table import Table, tabulate
+from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.records import Annotation, Plan
-from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
 from senseprobe.statistics import DRAWS, AgreementEstimate, IntArray, agreement_between, agreement_within
@@ -33,7 +30,7 @@ class Figure:
     - `measure`: ``alpha`` (Krippendorff's, nominal), or ``cross-kappa`` of one set of annotators against another.
     - `value`, `low`, `high`: the measure and its interval; `same`, `same_low`, `same_high`: the share of pairs of
       answers that are equal; None where `why` says so.
-    - `items`, `units`, `answers`, `annotators`: what it rests on; `alone`: units that nobody else answered, left out.
+    - `items`, `units`, `answers`, `annotators`: what it is based on; `alone`: units that one person answered, left out.
     """
 
     question: str
@@ -53,18 +50,14 @@ class Figure:
     alone: int
     why: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The figure with stable keys."""
-        return asdict(self)
-
     def __str__(self) -> str:
-        what = printable(f"{self.question}{f' · {self.by} {self.level}' if self.level else ''}")
-        told = "none" if self.value is None else f"{self.value:.3f}{_shown(self.low, self.high)}"
+        subject = printable(f"{self.question}{f' · {self.by} {self.level}' if self.level else ''}")
+        value = "none" if self.value is None else f"{self.value:.3f}{_interval(self.low, self.high)}"
         same = "" if self.same is None else f", {100 * self.same:.1f} % the same"
-        return f"{what}: {self.measure} {told}{same}; {self.items:,} items{f' ({self.why})' if self.why else ''}"
+        return f"{subject}: {self.measure} {value}{same}; {self.items:,} items{f' ({self.why})' if self.why else ''}"
 
 
-def _shown(low: float | None, high: float | None) -> str:
+def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
 
 
@@ -78,22 +71,18 @@ class FleissKappa:
     answers: int
     why: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """The kappa with stable keys."""
-        return asdict(self)
-
 
 NAME = "agreement.json"
 
 SMALLEST_GROUP = 5
-"""Annotators that a group has where it is told of: figures of fewer would tell who they are."""
+"""Fewest annotators of a group with figures: figures of fewer would tell who they are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Agreement:
-    """All that is told of agreement; `draws` and `seed` are those of the intervals.
+    """All figures of agreement; `draws` and `seed` are those of the intervals.
 
-    `withheld`: how many groups are not told of, as they have fewer than `smallest_group` annotators.
+    `withheld`: how many groups have no figures, as they have fewer than `smallest_group` annotators.
     """
 
     figures: tuple[Figure, ...]
@@ -106,20 +95,20 @@ class Agreement:
     withheld: int
 
     def by(self, what: str) -> list[Figure]:
-        """The figures about one of BY, in order."""
+        """Return the figures about one of BY, in order."""
         return [figure for figure in self.figures if figure.by == what]
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it with stable keys, as `agreement.json` has it."""
+        """Return the figures with stable keys, as `agreement.json` has it."""
         return {
             "draws": self.draws,
             "seed": self.seed,
             "smallest_group": self.smallest_group,
             "withheld_groups": self.withheld,
-            "figures": [each.as_dict() for each in self.figures],
-            "fleiss": [each.as_dict() for each in self.fleiss],
-            "pairs": [each.as_dict() for each in self.pairs],
-            "gold": [each.as_dict() for each in self.gold],
+            "figures": [asdict(figure) for figure in self.figures],
+            "fleiss": [asdict(kappa) for kappa in self.fleiss],
+            "pairs": [asdict(pair) for pair in self.pairs],
+            "gold": [asdict(accuracy) for accuracy in self.gold],
         }
 
 
@@ -131,21 +120,21 @@ def agreement(
     seed: int = 0,
     smallest_group: int = SMALLEST_GROUP,
 ) -> Agreement:
-    """Agreement on every question with choices; ``unsure`` is an answer as any other, free text is not compared.
+    """Return agreement on every question with choices; ``unsure`` is an answer as any other, free text is not compared.
 
     Intervals are those between the 2.5 % and 97.5 % quantiles over resampled items, all sentences of an item together:
     what other items would give of the same annotators.
     """
-    told = [*annotations]
-    groups = _groups(told)
+    answered = [*annotations]
+    groups = _groups(answered)
     large = {name: people for name, people in groups.items() if len(people) >= max(2, smallest_group)}
-    tables = tabulated(plan, told)
-    measuring = _Measuring(draws=draws, seed=seed, groups=large, smallest=smallest_group)
+    tables = tabulate(plan, answered)
+    measuring = _Measurement(draws=draws, seed=seed, groups=large, smallest=smallest_group)
     return Agreement(
         figures=tuple(figure for table in tables for figure in measuring.figures(table)),
         fleiss=tuple(_fleiss(table) for table in tables),
         pairs=tuple(pair for table in tables for pair in pairs(table)),
-        gold=tuple(each for table in tables for each in accuracies(table)),
+        gold=tuple(accuracy for table in tables for accuracy in accuracies(table)),
         draws=draws,
         seed=seed,
         smallest_group=smallest_group,
@@ -154,32 +143,32 @@ def agreement(
 
 
 def _groups(annotations: Iterable[Annotation]) -> dict[str, frozenset[str]]:
-    """Who named each group of themselves, in any annotation and whatever case."""
-    found: dict[str, set[str]] = {}
-    for each in annotations:
-        for group in each.groups:
-            found.setdefault(" ".join(group.casefold().split()), set()).add(each.annotator)
-    return {name: frozenset(people) for name, people in sorted(found.items()) if name}
+    """Return the annotators who named each group of themselves, in any annotation and whatever case."""
+    groups: dict[str, set[str]] = {}
+    for annotation in annotations:
+        for group in annotation.groups:
+            groups.setdefault(" ".join(group.casefold().split()), set()).add(annotation.annotator)
+    return {name: frozenset(people) for name, people in sorted(groups.items()) if name}
 
 
 def _fleiss(table: Table) -> FleissKappa:
     counts = table.counts()
-    told = [[label for label, often in zip(table.labels, row, strict=True) for _ in range(often)] for row in counts]
-    kappa = fleiss(told)
+    labels = [[label for label, often in zip(table.labels, row, strict=True) for _ in range(often)] for row in counts]
+    kappa = fleiss(labels)
     return FleissKappa(
         question=table.question, value=kappa.value, units=kappa.items, answers=kappa.answers, why=kappa.why
     )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Measuring:
+class _Measurement:
     draws: int
     seed: int
     groups: Mapping[str, frozenset[str]]
     smallest: int
 
     def figures(self, table: Table) -> Iterator[Figure]:
-        """All figures of a question, in the order of BY."""
+        """Yield all figures of a question, in the order of BY."""
         counts = table.counts()
         yield self._within(table, "all", "", counts, np.arange(len(table.units)), table.people)
         yield from self._parts(table, "sentence", [key.partition(".")[2] for _, key in table.units])
@@ -193,7 +182,7 @@ class _Measuring:
         return [getattr(table.items[number], field) for number in table.item]
 
     def _parts(self, table: Table, by: str, levels: list[str]) -> Iterator[Figure]:
-        """A figure for each level of the units, where there is more than one; what has no level has no figure."""
+        """Yield a figure for each level of the units, where there is more than one; what has no level has no figure."""
         if len(set(levels)) < 2:
             return
         counts, sequence = table.counts(), np.array(levels, dtype=object)
@@ -203,7 +192,7 @@ class _Measuring:
             yield self._within(table, by, level, counts[units], units, people)
 
     def _groups(self, table: Table) -> Iterator[Figure]:
-        """Figures of groups; of two groups those are left out who belong to both."""
+        """Yield figures of groups; of two groups those are left out who belong to both."""
         here = {name: people & {*table.people} for name, people in self.groups.items()}
         for name, people in here.items():
             if len(people) >= max(2, self.smallest):
@@ -217,21 +206,21 @@ class _Measuring:
     def _within(
         self, table: Table, by: str, level: str, counts: IntArray, units: IntArray, people: Collection[str]
     ) -> Figure:
-        found = agreement_within(counts, table.item[units], seed=self.seed, draws=self.draws)
-        return _figure(table, by, level, "alpha", found, len(people))
+        result = agreement_within(counts, table.item[units], seed=self.seed, draws=self.draws)
+        return _figure(table, by, level, "alpha", result, len(people))
 
     def _across(self, table: Table, by: str, level: str, own: Collection[str], others: Collection[str]) -> Figure:
         counts = table.counts(table.by(own)), table.counts(table.by(others))
-        found = agreement_between(*counts, table.item, seed=self.seed, draws=self.draws)
-        return _figure(table, by, level, "cross-kappa", found, len({*own, *others}))
+        result = agreement_between(*counts, table.item, seed=self.seed, draws=self.draws)
+        return _figure(table, by, level, "cross-kappa", result, len({*own, *others}))
 
 
-def _figure(table: Table, by: str, level: str, measure: str, found: AgreementEstimate, annotators: int) -> Figure:
-    """A figure, told to nine digits behind the point, on which all processors agree."""
+def _figure(table: Table, by: str, level: str, measure: str, result: AgreementEstimate, annotators: int) -> Figure:
+    """Return a figure, rounded to nine decimals, on which all processors agree."""
     value, low, high, same, same_low, same_high = (
         None if number is None else round(number, 9)
-        for each in (found.corrected, found.percent)
-        for number in (each.value, *(each.interval or (None, None)))
+        for estimate in (result.corrected, result.percent)
+        for number in (estimate.value, *(estimate.interval or (None, None)))
     )
     return Figure(
         question=table.question,
@@ -244,20 +233,29 @@ def _figure(table: Table, by: str, level: str, measure: str, found: AgreementEst
         same=same,
         same_low=same_low,
         same_high=same_high,
-        items=found.items,
-        units=found.units,
-        answers=found.answers,
+        items=result.items,
+        units=result.units,
+        answers=result.answers,
         annotators=annotators,
-        alone=found.alone,
-        why=found.corrected.why,
+        alone=result.alone,
+        why=result.corrected.why,
     )
 
 
-def write_agreement(folder: Path, told: Agreement) -> None:
-    """Write `agreement.json` into a folder, canonical JSON; AnnotationError where it cannot be."""
-    path = folder / NAME
-    text = json.dumps(told.as_dict(), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    try:
-        write_whole(path, f"{text}\n".encode())
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(path))} cannot be written: {error.strerror}") from None
+def measure_agreement(plan: Plan, folder: Path, annotations: Sequence[Annotation]) -> Agreement:
+    """Return how well annotators of a project agree, and write it as `agreement.json` into the project's folder.
+
+    Raises AnnotationError where nobody has answered, or the file cannot be written.
+    """
+    if not any(annotation.status == "submitted" for annotation in annotations):
+        message = "`annotate pull` or `annotate import` brings answers"
+        raise AnnotationError(f"nobody has answered {plan.project} yet: {message}")
+    result = agreement(plan, annotations)
+    write_agreement(folder, result)
+    return result
+
+
+def write_agreement(folder: Path, result: Agreement) -> None:
+    """Write `agreement.json` into a folder, canonical JSON; raise AnnotationError where it cannot be written."""
+    text = json.dumps(result.as_dict(), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
+    write_file(folder / NAME, f"{text}\n".encode())

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from senseprobe.annotation.questions import Question, asked, keys
-from senseprobe.annotation.records import Annotation, Item, Plan, latest
+from senseprobe.annotation.questions import Question, keys, questions_of
+from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted
 from senseprobe.statistics import BoolArray, IntArray
 
 
@@ -29,43 +29,43 @@ class Table:
     label: IntArray
 
     def counts(self, among: BoolArray | None = None) -> IntArray:
-        """How often each unit was given each label, by all or by some of the answers: shape (U, C)."""
+        """Return how often each unit was given each label, by all or by some of the answers: shape (U, C)."""
         cells = self.unit * len(self.labels) + self.label
         width = len(self.units) * len(self.labels)
         counted = np.bincount(cells if among is None else cells[among], minlength=width)
         return counted.reshape(len(self.units), len(self.labels)).astype(np.intp)
 
     def by(self, people: Iterable[str]) -> BoolArray:
-        """Which answers are by one of these people: shape (N,)."""
-        wanted = set(people)
-        return np.array([name in wanted for name in self.people], dtype=np.bool_)[self.person]
+        """Return which answers are by one of these people: shape (N,)."""
+        names = set(people)
+        return np.array([name in names for name in self.people], dtype=np.bool_)[self.person]
 
 
-def tabulated(plan: Plan, annotations: Iterable[Annotation]) -> list[Table]:
-    """A table for each question with choices that somebody answered, in the order in which they are asked.
+def tabulate(plan: Plan, annotations: Iterable[Annotation]) -> list[Table]:
+    """Return a table for each question with choices that somebody answered, in the order in which they are asked.
 
     The last annotation of a row by each person counts; none that was skipped, that is of other words than the plan's,
     or of a row that it does not have.
     """
     items = {item.row: item for item in plan.items}
-    last = [each for each in latest(annotations)[0] if each.status == "submitted"]
-    known = [each for each in last if each.row in items and items[each.row].content == each.content]
-    wanted = {row: keys(plan, item) for row, item in items.items()}
-    tables = (_table(question, items, wanted, known) for question in asked(plan) if question.choices)
+    contents = {item.row: item.content for item in plan.items}
+    valid = [a for a in latest_submitted(annotations) if contents.get(a.row) == a.content]
+    keys_of = {row: keys(plan, item) for row, item in items.items()}
+    tables = (_table(question, items, keys_of, valid) for question in questions_of(plan) if question.choices)
     return [table for table in tables if len(table.unit)]
 
 
 def _table(
     question: Question,
     items: Mapping[str, Item],
-    wanted: Mapping[str, Sequence[str]],
+    keys_of: Mapping[str, Sequence[str]],
     annotations: Sequence[Annotation],
 ) -> Table:
     answers = [
-        (each.row, key, each.annotator, value)
-        for each in annotations
-        for key in wanted[each.row]
-        if key.partition(".")[0] == question.id and (value := each.answers.get(key, "")) in question.choices
+        (annotation.row, key, annotation.annotator, value)
+        for annotation in annotations
+        for key in keys_of[annotation.row]
+        if key.partition(".")[0] == question.id and (value := annotation.answers.get(key, "")) in question.choices
     ]
     units = sorted({(row, key) for row, key, _, _ in answers})
     rows, people = sorted({row for row, _ in units}), sorted({person for _, _, person, _ in answers})

@@ -1,4 +1,4 @@
-"""Tables that people fill in: CSV as spreadsheets write it, and no cell of ours that they take for a formula."""
+"""Tables of a project: CSV as spreadsheets write it, and no cell of ours that they take for a formula."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from senseprobe.atomic_files import read_plain
+from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
 
@@ -15,8 +15,8 @@ MAX_BYTES = 64 * 2**20
 """A hundred thousand rows of some 600 bytes."""
 
 # A line of its own in which Excel says what stands between cells.
-_TOLD = re.compile(r'"?sep=([^"\r\n])"?[,;\t|]*\r?\n', re.IGNORECASE)
-_FIRST = re.compile(r"""\s*(?:"[^"]*"|[^",;\t\n]*)([,;\t])""")
+_SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?[,;\t|]*\r?\n', re.IGNORECASE)
+_FIRST_CELL = re.compile(r"""\s*(?:"[^"]*"|[^",;\t\n]*)([,;\t])""")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
@@ -28,12 +28,12 @@ class Line:
     cells: tuple[str, ...]
 
     def cell(self, column: int) -> str:
-        """A cell, from 0, without blanks around it; empty where the row is too short."""
+        """Return a cell, from 0, without blanks around it; empty where the row is too short."""
         return self.cells[column].strip() if column < len(self.cells) else ""
 
 
 def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
-    r"""The rows as spreadsheets open them: UTF-8 with a mark, a comma between cells, nothing that is a formula.
+    r"""Return the rows as spreadsheets open them: UTF-8 with a mark, a comma between cells, nothing that is a formula.
 
     >>> csv_bytes([["a", "=1+1"]])
     b"\xef\xbb\xbfa,'=1+1\r\n"
@@ -43,46 +43,55 @@ def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
     return out.getvalue().encode("utf-8-sig", "surrogatepass")
 
 
+def write_file(path: Path, data: bytes) -> Path:
+    """Write a file of a project, whole or not at all, and return its path; raise AnnotationError where that fails."""
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(path))} cannot be written: {error.strerror}") from None
+    return path
+
+
 def _guarded(text: str) -> str:
-    """The text, behind an apostrophe where a spreadsheet would run it, or has an apostrophe that would be lost."""
+    """Return the text, behind an apostrophe where a spreadsheet would run it, or has one that would be lost."""
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
-    """The rows of a CSV file that hold something; comma, semicolon or tab between cells, as its first row has them.
+    """Return the rows of a CSV file that hold something; comma, semicolon or tab between cells, as in its first row.
 
-    AnnotationError where the file cannot be read, has more than `most` bytes or is no CSV in UTF-8.
+    Raises AnnotationError where the file cannot be read, has more than `most` bytes or is not a CSV in UTF-8.
     """
-    shown = printable(str(path))
+    display_path = printable(str(path))
     try:
         text = read_plain(path, most).decode("utf-8-sig")
     except OSError as error:
-        raise AnnotationError(f"{shown} cannot be read: {error.strerror}") from None
+        raise AnnotationError(f"{display_path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise AnnotationError(f'{shown}:{line}: is not UTF-8: save it as "CSV UTF-8"') from None
-    return list(_lines(text, shown))
+        raise AnnotationError(f'{display_path}:{line}: is not UTF-8: save it as "CSV UTF-8"') from None
+    return list(_lines(text, display_path))
 
 
-def _lines(text: str, shown: str) -> Iterator[Line]:
-    told = _TOLD.match(text)
-    above = 1 if told else 0
-    rows = io.StringIO(text[told.end() :] if told else text, newline="")
-    reader = csv.reader(rows, delimiter=told[1] if told else _delimiter(text), strict=True)
-    start = above + 1
+def _lines(text: str, display_path: str) -> Iterator[Line]:
+    separator = _SEPARATOR_LINE.match(text)
+    skipped = 1 if separator else 0
+    rows = io.StringIO(text[separator.end() :] if separator else text, newline="")
+    reader = csv.reader(rows, delimiter=separator[1] if separator else _delimiter(text), strict=True)
+    start = skipped + 1
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 yield Line(start, tuple(map(_unguarded, cells)))
-            start = above + reader.line_num + 1
+            start = skipped + reader.line_num + 1
     except csv.Error as error:
-        raise AnnotationError(f"{shown}:{start}: malformed CSV: {printable(str(error))}") from None
+        raise AnnotationError(f"{display_path}:{start}: malformed CSV: {printable(str(error))}") from None
 
 
 def _delimiter(text: str) -> str:
-    """What stands behind the first cell: sheets of some countries have semicolons."""
-    found = _FIRST.match(text)
-    return found[1] if found else ","
+    """Return what stands behind the first cell: sheets of some countries have semicolons."""
+    match = _FIRST_CELL.match(text)
+    return match[1] if match else ","
 
 
 def _unguarded(cell: str) -> str:

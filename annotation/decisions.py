@@ -1,21 +1,18 @@
-"""`decisions.csv`: what became of each row, and which lines of the dataset's verdicts are this project's.
-
-New verdicts beside those that a dataset has already: of other releases and projects, of readers' disputes.
-
-What a card says of an annotation project: who was asked what, how many answered, what was decided.
-"""
+"""What became of each row: `decisions.csv`, the dataset's verdicts after new ones, and the facts for its card."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
-from senseprobe.annotation.adjudication import Decision, states
-from senseprobe.annotation.cells import csv_bytes, read_cells
-from senseprobe.annotation.questions import asked
+from senseprobe.annotation.agreement import Agreement
+from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
+from senseprobe.annotation.ingest import platform_of
+from senseprobe.annotation.pseudonyms import is_pseudonym
+from senseprobe.annotation.questions import questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.rules import Rule
-from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError, DeclarationError
 from senseprobe.messages import printable, shortened
 from senseprobe.records import Finding
@@ -31,6 +28,44 @@ from senseprobe.release.annotation_record import (
 )
 from senseprobe.release.verdicts import Verdict
 
+STATES = ("reject", "keep", "undecided", "changed", "unanswered")
+"""What becomes of a row; ``changed``: the answers are to other words than those of the release."""
+
+STANDING = ("reject", "keep")
+"""States that are verdicts."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What becomes of a row, and why.
+
+    - `state`: one of STATES; only those of STANDING become verdicts.
+    - `reason`: what speaks against the row, or what is open.
+    - `answers`: how many people answered.
+    - `reported`: whether somebody of the targeted group would rather not have it used.
+    - `contested`: whether people see the stereotype in the other sentence.
+    """
+
+    row: str
+    state: str
+    reason: str
+    answers: int = 0
+    reported: bool = False
+    contested: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the decision with stable keys."""
+        return asdict(self)
+
+
+def count_states(decisions: Iterable[Decision]) -> dict[str, int]:
+    """Return how many rows are in each state."""
+    counts = Counter(decision.state for decision in decisions)
+    return {state: counts[state] for state in STATES}
+
+
+# --- decisions.csv --------------------------------------------------------------------------------------------------
+
 DECISIONS = "decisions.csv"
 
 _COLUMNS = ("row", "state", "reason", "answers", "contested", "reported", "rule")
@@ -38,7 +73,7 @@ _FLAGS = {False: "false", True: "true"}
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class StoredDecisions:
     """What a project decided the last time.
 
     - `verdicts`: by row, those that it put into the dataset's file; not those that somebody else had put there.
@@ -49,17 +84,13 @@ class Decided:
     reported: frozenset[str] = frozenset()
 
 
-def write_decisions(folder: Path, decisions: Iterable[Decision], put: Collection[str], rule: str) -> None:
-    """Write what became of each row, in the order of the plan; of those in `put` the `rule` made a verdict of ours.
+def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection[str], rule: str) -> None:
+    """Write what became of each row, in the order of the plan; `own` are the rows whose verdict is this project's.
 
-    AnnotationError where it cannot be written.
+    Raises AnnotationError where the file cannot be written.
     """
-    path = folder / DECISIONS
-    told = (_cells(each, rule if each.row in put else "") for each in decisions)
-    try:
-        write_whole(path, csv_bytes([_COLUMNS, *told]))
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(path))} cannot be written: {error.strerror}") from None
+    lines = (_cells(decision, rule if decision.row in own else "") for decision in decisions)
+    write_file(folder / DECISIONS, csv_bytes([_COLUMNS, *lines]))
 
 
 def _cells(decision: Decision, rule: str) -> tuple[str, ...]:
@@ -67,62 +98,85 @@ def _cells(decision: Decision, rule: str) -> tuple[str, ...]:
     return decision.row, decision.state, decision.reason, str(decision.answers), *flags, rule
 
 
-def read_decisions(folder: Path, source: str) -> Decided:
-    """What `write_decisions` wrote for rows of the release `source`; nothing where there is no file.
+def read_decisions(folder: Path, source: str) -> StoredDecisions:
+    """Return what `write_decisions` wrote for rows of the release `source`; nothing where there is no file.
 
-    AnnotationError where it is another file.
+    Raises AnnotationError where it is another file.
     """
     path = folder / DECISIONS
     if not path.exists():
-        return Decided()
+        return StoredDecisions()
     lines = [line.cells for line in read_cells(path)]
     if lines[:1] != [_COLUMNS] or any(len(cells) != len(_COLUMNS) for cells in lines):
         raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
     rows = [dict(zip(_COLUMNS, cells, strict=True)) for cells in lines[1:]]
-    made = (
-        Verdict(id=row["row"], verdict=row["state"], rule=row["rule"], source=source, reason=row["reason"])
-        for row in rows
-        if row["rule"]
+    return StoredDecisions(
+        verdicts={row["row"]: _verdict(row, source) for row in rows if row["rule"]},
+        reported=frozenset(row["row"] for row in rows if _is_reported(row)),
     )
-    return Decided(
-        verdicts={each.id: each for each in made},
-        reported=frozenset(row["row"] for row in rows if row["reported"] == _FLAGS[True]),
+
+
+def _verdict(row: Mapping[str, str], source: str) -> Verdict:
+    return Verdict(
+        id=row["row"],
+        verdict=row["state"],
+        rule=row["rule"],
+        source=source,
+        reason=row["reason"],
+        reported=_is_reported(row),
     )
+
+
+def _is_reported(row: Mapping[str, str]) -> bool:
+    return row["reported"] == _FLAGS[True]
+
+
+# --- the dataset's verdicts -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """A file's verdicts, sorted by id; of which rows they are this project's (`put`), and of which not (`others`)."""
+class MergedVerdicts:
+    """A file's verdicts, sorted by id; of which rows they are this project's (`own`), and of which not (`others`)."""
 
     verdicts: tuple[Verdict, ...]
-    put: frozenset[str]
+    own: frozenset[str]
     others: frozenset[str]
 
 
-def merged(there: Mapping[str, Verdict], new: Iterable[Verdict], own: Mapping[str, Verdict], shown: str) -> Merged:
-    """The verdicts of a file after new ones were put to it.
+def merge_verdicts(
+    before: Mapping[str, Verdict], new: Iterable[Verdict], own: Mapping[str, Verdict], display_path: str
+) -> MergedVerdicts:
+    """Return the verdicts of a file after new ones were put into it.
 
-    - `there`: what the file has, by id; `shown` is what messages call it.
+    - `before`: what the file has, by id; `display_path` is what messages call it.
     - `own`: what this project put there before, by id: it is replaced, also where nothing is decided of a row any more.
       What somebody else put there, or changed by hand, stays.
 
     Raises DeclarationError, with every line, where one of those that stay says the opposite.
     """
-    kept = {name: each for name, each in there.items() if name not in own or own[name].as_written != each}
-    others, findings = frozenset(kept), []
-    for each in new:
-        before = kept.setdefault(each.id, each)
-        if before.verdict != each.verdict:
-            findings.append(_conflict(before, each, shown))
+    merged = {name: verdict for name, verdict in before.items() if name not in own or own[name].as_written != verdict}
+    others, findings = frozenset(merged), []
+    for verdict in new:
+        standing = merged.setdefault(verdict.id, verdict)
+        if standing.verdict != verdict.verdict:
+            findings.append(_conflict(standing, verdict, display_path))
     if findings:
         raise DeclarationError(findings)
-    verdicts = tuple(sorted(kept.values(), key=lambda each: each.id))
-    return Merged(verdicts, frozenset(kept) - others, others)
+    verdicts = tuple(sorted(merged.values(), key=lambda verdict: verdict.id))
+    return MergedVerdicts(verdicts, frozenset(merged) - others, others)
 
 
-def differing(before: Mapping[str, Verdict], after: Iterable[Verdict]) -> dict[str, int]:
-    """How many verdicts are ``new``, ``turned`` round and ``gone`` between two states of a file."""
-    now = {each.id: each.verdict for each in after}
+def _conflict(standing: Verdict, new: Verdict, display_path: str) -> Finding:
+    message = f"{printable(new.id)} is {standing.verdict} by {standing}; answers to {new.source} say {new.verdict}"
+    hint = "nothing was written: remove the line if you stand by the new one"
+    return Finding(
+        path=display_path, line=standing.line, column=1, code="E202", message=f"{message} ({new})", hint=hint
+    )
+
+
+def count_changes(before: Mapping[str, Verdict], after: Iterable[Verdict]) -> dict[str, int]:
+    """Return how many verdicts are ``new``, ``turned`` round and ``gone`` between two states of a file."""
+    now = {verdict.id: verdict.verdict for verdict in after}
     return {
         "new": len(now.keys() - before.keys()),
         "turned": sum(before[name].verdict != now[name] for name in now.keys() & before.keys()),
@@ -130,28 +184,23 @@ def differing(before: Mapping[str, Verdict], after: Iterable[Verdict]) -> dict[s
     }
 
 
-def _conflict(before: Verdict, now: Verdict, shown: str) -> Finding:
-    message = f"{printable(now.id)} is {before.verdict} by {before}; answers to {now.source} say {now.verdict} ({now})"
-    hint = "nothing was written: remove the line if you stand by the new one"
-    return Finding(path=shown, line=before.line, column=1, code="E202", message=message, hint=hint)
+# --- annotation.json ------------------------------------------------------------------------------------------------
 
 
-def round_of(
+def summarise_round(
     plan: Plan,
     annotations: Sequence[Annotation],
     decisions: Sequence[Decision],
     rule: Rule,
-    *,
-    platform: str,
-    pseudonyms: bool = True,
-    agreement: Sequence[AgreementFact] = (),
+    agreement: Agreement | None = None,
 ) -> Round:
-    """The facts of a project for `annotation.json`; no name, no free text, and no group of fewer than five."""
-    submitted = [each for each in annotations if each.status == "submitted"]
-    people = {each.annotator for each in submitted}
-    per_row = Counter(row for row, _ in {(each.row, each.annotator) for each in submitted})
+    """Return the facts of a project for `annotation.json`; no name, no free text, and no group of fewer than five."""
+    submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
+    people = {annotation.annotator for annotation in submitted}
+    per_row = Counter(row for row, _ in {(annotation.row, annotation.annotator) for annotation in submitted})
+    pseudonyms = all(is_pseudonym(annotation.annotator) for annotation in annotations)
     return Round(
-        platform=platform,
+        platform=platform_of(annotations),
         project=plan.project,
         release=plan.release,
         protocol=_protocol(plan, rule),
@@ -159,17 +208,19 @@ def round_of(
         annotations=per_row.total(),
         least=min(per_row.values(), default=0),
         most=max(per_row.values(), default=0),
-        skipped=sum(each.status == "skipped" for each in annotations),
-        annotators=AnnotatorFacts(count=len(people), pseudonyms=pseudonyms, groups=group_counts(submitted)),
-        agreement=list(agreement),
-        verdicts=_verdicts(decisions),
+        skipped=sum(annotation.status == "skipped" for annotation in annotations),
+        annotators=AnnotatorFacts(count=len(people), pseudonyms=pseudonyms, groups=count_groups(submitted)),
+        agreement=_agreement_facts(agreement) if agreement else [],
+        verdicts=_count_verdicts(decisions),
     )
 
 
 def _protocol(plan: Plan, rule: Rule) -> Protocol:
-    questions = [QuestionFact(id=each.id, text=each.text, choices=list(each.choices)) for each in asked(plan)]
     return Protocol(
-        questions=questions,
+        questions=[
+            QuestionFact(id=question.id, text=question.text, choices=list(question.choices))
+            for question in questions_of(plan)
+        ],
         items=len(plan.items),
         overlap=plan.overlap,
         gold=sum(bool(item.gold) for item in plan.items),
@@ -182,23 +233,38 @@ def _protocol(plan: Plan, rule: Rule) -> Protocol:
     )
 
 
-def _verdicts(decisions: Iterable[Decision]) -> dict[str, int]:
-    """How many rows became what; those that the targeted group reported are counted again, under their own names."""
-    told = [*decisions]
-    reported = [each for each in told if each.reported]
-    counts = {state: count for state, count in states(told).items() if count or state in {"reject", "keep"}}
-    again = {REPORTED: len(reported), STAYED: sum(each.state != "reject" for each in reported)}
-    return counts | {what: count for what, count in again.items() if count}
+def _agreement_facts(agreement: Agreement) -> list[AgreementFact]:
+    """Return the agreement on each question, over all sentences and of each alone: they may differ much."""
+    return [
+        AgreementFact(
+            question=f"{figure.question}.{figure.level}" if figure.level else figure.question,
+            alpha=figure.value,
+            low=figure.low,
+            high=figure.high,
+            same=figure.same,
+            items=figure.items,
+            answers=figure.answers,
+        )
+        for figure in (*agreement.by("all"), *agreement.by("sentence"))
+    ]
 
 
-def group_counts(annotations: Iterable[Annotation]) -> dict[str, int]:
-    """How many annotators named each group, in whatever case, where they are five or more."""
-    named = {(each.annotator, _plain(group)) for each in annotations for group in each.groups}
+def _count_verdicts(decisions: Sequence[Decision]) -> dict[str, int]:
+    """Return how many rows became what; those that the targeted group reported count a second time, by other names."""
+    reported = [decision for decision in decisions if decision.reported]
+    counts = {state: count for state, count in count_states(decisions).items() if count or state in STANDING}
+    extra = {REPORTED: len(reported), STAYED: sum(decision.state != "reject" for decision in reported)}
+    return counts | {name: count for name, count in extra.items() if count}
+
+
+def count_groups(annotations: Iterable[Annotation]) -> dict[str, int]:
+    """Return how many annotators named each group, in whatever case, where they are five or more."""
+    named = {(annotation.annotator, _plain(group)) for annotation in annotations for group in annotation.groups}
     counts = Counter(group for _, group in sorted(named) if group)
     return {group: count for group, count in sorted(counts.items()) if count >= FEWEST_IN_GROUP}
 
 
 def _plain(group: str) -> str:
-    """The name of a group in lower case, in one line of 200 characters at most."""
+    """Return the name of a group in lower case, in one line of 200 characters at most."""
     signs = "".join(sign if sign.isprintable() else " " for sign in group.casefold())
     return " ".join(signs.split())[:200].strip()

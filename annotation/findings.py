@@ -1,4 +1,4 @@
-"""What is odd in answers that came from elsewhere: each kind counted, and named by its first examples."""
+"""Findings in answers that came from elsewhere: each kind counted, with its first examples."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from senseprobe.messages import MAX_LISTED, listed, printable, shortened
 
 KINDS = {
-    "task": "entries that are no task, left out",
+    "task": "entries that are not tasks, left out",
     "unnamed": "tasks without a row id (`ext_id`), of another project, left out",
     "unknown": "tasks of rows that this project does not ask about, left out",
     "changed": "tasks of rows that read otherwise than planned, left out",
-    "annotation": "entries that are no annotation, left out",
+    "annotation": "entries that are not annotations, left out",
     "nobody": "annotations that do not say whose they are, left out",
     "repeated": "annotations with the id of another one, left out",
     "duplicate": "annotations of a row by somebody who has a later one of it, left out",
@@ -26,12 +26,12 @@ KINDS = {
     "unfinished": "annotations that leave out a question which must be answered, kept",
     "draft": "drafts, which were not submitted, left out",
 }
-"""What is odd, in the order in which it is told."""
+"""The kinds of findings, in the order of messages."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Fault:
-    """A kind of KINDS, how often it was met, and the first examples, safe to print."""
+class AnswerFinding:
+    """A kind of KINDS, how often it occurred, and the first examples, safe to print."""
 
     kind: str
     count: int
@@ -43,12 +43,12 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Faults:
-    """Notes of what is odd; how many there are does not matter, as only the first of each kind are kept.
+class FindingCollector:
+    """Collects findings; however many there are, only the first examples of each kind are stored.
 
-    >>> faults = Faults()
-    >>> faults.note("label", "sense: maybe")
-    >>> print(*faults)
+    >>> findings = FindingCollector()
+    >>> findings.note("label", "sense: maybe")
+    >>> print(*findings)
     answers that the interface does not offer, left out: 1 (sense: maybe)
     """
 
@@ -56,7 +56,7 @@ class Faults:
     _examples: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, kind: str, example: str = "", count: int = 1) -> None:
-        """Note something odd; an example that is empty names nothing."""
+        """Count a finding of a kind; an empty example is not stored."""
         self._counts[kind] = self._counts.get(kind, 0) + count
         named = self._examples.setdefault(kind, [])
         text = printable(shortened(example))
@@ -64,10 +64,10 @@ class Faults:
             named.append(text)
 
     def count(self, kind: str) -> int:
-        """How often this was met."""
+        """Return how often a kind occurred."""
         return self._counts.get(kind, 0)
 
-    def __iter__(self) -> Iterator[Fault]:
+    def __iter__(self) -> Iterator[AnswerFinding]:
         for kind in KINDS:
             if self.count(kind):
-                yield Fault(kind=kind, count=self._counts[kind], examples=tuple(self._examples[kind]))
+                yield AnswerFinding(kind=kind, count=self._counts[kind], examples=tuple(self._examples[kind]))

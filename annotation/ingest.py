@@ -1,26 +1,24 @@
-"""What was received, kept as it was: ``exports/NUMBER-SHA.json`` (``.csv`` for sheets) in the folder of a project.
+"""Answers that come in: exports of Label Studio and filled-in sheets, stored as received and taken into the tables.
 
-Sheets that were filled in: whose each is, and which come twice.
-
-Answers that come as files: exports of Label Studio, and sheets that annotators filled in.
+What is received stays as it was, as ``exports/NUMBER-SHA.json`` (``.csv`` for sheets) in the folder of a project.
 """
 
 import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
-from senseprobe.annotation.findings import Fault
-from senseprobe.annotation.label_studio.exports import NameOf, Received, read
+from senseprobe.annotation.findings import AnswerFinding
+from senseprobe.annotation.label_studio.exports import NameOf, ParsedExport, parse_export
 from senseprobe.annotation.label_studio.results import MAX_BYTES
 from senseprobe.annotation.pseudonyms import SHEET
 from senseprobe.annotation.records import Annotation, Plan
-from senseprobe.annotation.sheets import read_sheet
+from senseprobe.annotation.sheets import Sheet, read_sheet
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
@@ -28,157 +26,159 @@ from senseprobe.records import Finding
 
 EXPORTS = "exports"
 
-_NAME = re.compile(r"([0-9]{4,9})-([0-9a-f]{12})\.(json|csv)")
-
-
-def keep(folder: Path, raw: bytes, suffix: str = "json") -> tuple[Path, bool]:
-    """The file in a project's folder that holds what was received, and whether it was written now.
-
-    An export is not written again where the last one has the same bytes, a sheet where any has. AnnotationError where
-    it cannot be.
-    """
-    place = folder / EXPORTS
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        found = _found(place)
-        exports = [path for path in found if path.suffix == ".json"]
-        same = kept(folder, raw, suffix)
-        if same and (suffix == "csv" or same == exports[-1]):
-            return same, False
-        path = place / f"{int(found[-1].stem.partition('-')[0]) + 1 if found else 1:04d}-{_digest(raw)}.{suffix}"
-        write_whole(path, raw)
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(place))} cannot be written: {error.strerror}") from None
-    return path, True
-
-
-def kept(folder: Path, raw: bytes, suffix: str) -> Path | None:
-    """The last file in a project's folder that holds these bytes; None where there is none."""
-    ending = f"-{_digest(raw)}.{suffix}"
-    same = [path for path in _found(folder / EXPORTS) if path.name.endswith(ending) and path.stat().st_size == len(raw)]
-    return same[-1] if same else None
-
-
-def _digest(raw: bytes) -> str:
-    return hashlib.sha256(raw).hexdigest()[:12]
-
-
-def _found(place: Path) -> list[Path]:
-    """What is kept there, in the order in which it came."""
-    if not place.is_dir():
-        return []
-    found = ((int(told[1]), path) for path in place.iterdir() if (told := _NAME.fullmatch(path.name)))
-    return [path for _, path in sorted(found)]
-
-
-TELLING = 8
+FEWEST_FOR_COPY = 8
 """Items from which two sheets are not alike by chance: each has an order of its own."""
 
-
-def owner(sheet: Path) -> str:
-    """Of whom a sheet is, by its name; file systems differ in how they write an accent."""
-    return unicodedata.normalize("NFC", sheet.stem)
-
-
-def check_names(sheets: Sequence[Path]) -> None:
-    """AnnotationError where sheets are not named so that each can be an annotator's."""
-    names = [owner(path) for path in sheets]
-    if strange := next((name for name in names if not name.isprintable()), None):
-        raise AnnotationError(f"{strange!a} is no annotator's name: sheets are named after their annotators")
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
-
-
-def copies(folder: Path, sheets: Iterable[tuple[Path, bytes]], again: Collection[Path]) -> Iterator[Finding]:
-    """Sheets with the bytes of another one, or of one that the project's folder keeps, unless they come `again`."""
-    seen: dict[bytes, str] = {}
-    for path, raw in sheets:
-        if path not in again and (before := kept(folder, raw, "csv")):
-            seen.setdefault(raw, printable(str(before)))
-        if first := seen.get(raw):
-            message = f"is the same file as {first}: if one person filled it in, these answers count twice"
-            yield Finding(path=printable(str(path)), code="A107", message=message)
-        seen.setdefault(raw, printable(str(path)))
-
-
-Faulty = Sequence[Fault | Finding] | Sequence[Fault]
-
+_NAME = re.compile(r"([0-9]{4,9})-([0-9a-f]{12})\.(json|csv)")
 _USUAL = {"draft", "duplicate", "empty", "unfinished"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
-    """What was taken into a project: all annotations that it has now, what changed, and what is odd.
+class IngestResult:
+    """All annotations that a project has now, what changed, and what is odd in the new ones.
 
     `usual`: whether all that is odd is what any annotation under way has: drafts, second thoughts, empty answers.
     """
 
     annotations: tuple[Annotation, ...]
     changes: Changes
-    faults: tuple[Fault | Finding, ...]
+    findings: tuple[AnswerFinding | Finding, ...]
 
     @property
     def usual(self) -> bool:
         """Whether nothing needs a look."""
-        return all(isinstance(fault, Fault) and fault.kind in _USUAL for fault in self.faults)
+        return all(isinstance(finding, AnswerFinding) and finding.kind in _USUAL for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
-        """Counts, and what is odd, with stable keys; nothing that anybody said."""
-        counts = Counter(each.status for each in self.annotations)
-        people = {each.annotator for each in self.annotations}
-        told = {"submitted": counts["submitted"], "skipped": counts["skipped"], "annotators": len(people)}
-        return {**told, "changes": asdict(self.changes), "faults": [str(fault) for fault in self.faults]}
+        """Return counts, and what is odd, with stable keys; no answers."""
+        counts = Counter(annotation.status for annotation in self.annotations)
+        people = {annotation.annotator for annotation in self.annotations}
+        facts = {"submitted": counts["submitted"], "skipped": counts["skipped"], "annotators": len(people)}
+        return {**facts, "changes": asdict(self.changes), "faults": [str(finding) for finding in self.findings]}
 
 
-def take(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> Taken:
-    """Take an export of Label Studio: it has the place of all that came from there before.
+def ingest_export(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> IngestResult:
+    """Take an export of Label Studio into the tables; it replaces all that came from there before.
 
-    AnnotationError where it is none of this project, or a table of the folder cannot be read or written.
+    Raises AnnotationError where it is not of this project, or a table of the folder cannot be read or written.
     """
-    received = read(raw, plan, name_of)
+    export = parse_export(raw, plan, name_of)
     old = read_answers(folder)
-    own = [each for each in old if each.of_sheet]
-    return _written(folder, old, [*own, *received.annotations], received.faults)
+    of_sheets = [annotation for annotation in old if annotation.of_sheet]
+    return _write_tables(folder, old, [*of_sheets, *export.annotations], export.findings)
 
 
-def take_files(folder: Path, plan: Plan, files: Sequence[Path], own: NameOf, *, names: bool = False) -> Taken:
-    """Take files: ``.csv`` is a sheet, of the annotator after whom it is named; anything else an export.
+def ingest_files(
+    folder: Path, plan: Plan, files: Sequence[Path], pseudonym_of: NameOf, *, names: bool = False
+) -> IngestResult:
+    """Take files into the tables: ``.csv`` is a sheet, of the annotator after whom it is named; others are exports.
 
-    `own` gives pseudonyms, which annotators have but with `names`. A sheet has the place of what the same annotator's
-    sheet said before, under whichever name, if anything was answered in it. All files are read before anything is
-    written; AnnotationError where one cannot be.
+    `pseudonym_of` gives pseudonyms, which annotators have unless `names`. A sheet with answers replaces what the same
+    annotator's sheet said before, under whichever name. All files are read before anything is written; raises
+    AnnotationError where one cannot be read.
     """
-    name_of = (lambda who: who.removeprefix(SHEET)) if names else own
-    exports = [path for path in files if path.suffix.lower() != ".csv"]
-    sheets = [path for path in files if path not in exports]
-    if len(exports) > 1:
+    name_of = (lambda name: name.removeprefix(SHEET)) if names else pseudonym_of
+    paths = [path for path in files if path.suffix.lower() == ".csv"]
+    export_paths = [path for path in files if path not in paths]
+    if len(export_paths) > 1:
         raise AnnotationError("an export has the place of the one before: import one at a time")
-    check_names(sheets)
+    _check_names(paths)
     old = read_answers(folder)
-    received = [_received(path, plan, name_of) for path in exports]
-    filled = [read_sheet(plan, path, name_of(f"{SHEET}{owner(path)}")) for path in sheets]
-    answered = [path for path, sheet in zip(sheets, filled, strict=True) if sheet.annotations]
-    people = {name for path in answered for name in (owner(path), own(f"{SHEET}{owner(path)}"))}
-    stay = [each for each in old if not (each.annotator in people if each.of_sheet else exports)]
-    new = [each for told in received for each in told.annotations]
-    new += [each for sheet in filled for each in sheet.annotations]
-    faults: list[Fault | Finding] = [fault for told in received for fault in told.faults]
-    faults += [fault for sheet in filled for fault in sheet.faults]
-    known = {each.annotator for each in old}
-    telling = [path for path, sheet in zip(sheets, filled, strict=True) if len(sheet.annotations) >= TELLING]
-    again = {path for path in telling if known & {owner(path), own(f"{SHEET}{owner(path)}")}}
-    faults += copies(folder, [(path, _read(path)) for path in telling], again)
+    exports = [_read_export(path, plan, name_of) for path in export_paths]
+    sheets = [_SheetFile.read(path, plan, name_of, pseudonym_of) for path in paths]
+
+    replaced = {name for sheet in sheets if sheet.content.annotations for name in sheet.names}
+    new = [
+        annotation for annotation in old if not (annotation.annotator in replaced if annotation.of_sheet else exports)
+    ]
+    findings: list[AnswerFinding | Finding] = []
+    sources: list[ParsedExport | Sheet] = [*exports, *(sheet.content for sheet in sheets)]
+    for parsed in sources:
+        new += parsed.annotations
+        findings += parsed.findings
+    findings += _find_copies(folder, sheets, {annotation.annotator for annotation in old})
     for path in files:
-        keep(folder, _read(path), "json" if path in exports else "csv")
-    return _written(folder, old, [*stay, *new], faults)
+        store(folder, _read(path), "json" if path in export_paths else "csv")
+    return _write_tables(folder, old, new, findings)
 
 
-def _received(path: Path, plan: Plan, name_of: NameOf) -> Received:
-    """What an export holds; AnnotationError, with its name, where it is none of this project."""
+def _write_tables(
+    folder: Path, old: Sequence[Annotation], new: Sequence[Annotation], findings: Iterable[AnswerFinding | Finding]
+) -> IngestResult:
+    """Write the annotations of a project to its tables, and return them as these give them.
+
+    Raises AnnotationError where somebody's account and somebody's sheet have one name: they would be one person.
+    """
+    accounts = {annotation.annotator for annotation in new if not annotation.of_sheet}
+    if both := sorted(accounts & {annotation.annotator for annotation in new if annotation.of_sheet}):
+        raise AnnotationError(f"{printable(both[0])} is an account and a sheet: give the sheet another name")
+    write_answers(folder, new)
+    now = read_answers(folder)
+    return IngestResult(annotations=tuple(now), changes=changes(old, now), findings=tuple(findings))
+
+
+def platform_of(annotations: Iterable[Annotation]) -> str:
+    """Return the name of what people answered with: Label Studio, CSV files, or both."""
+    kinds = {"CSV files" if annotation.of_sheet else "Label Studio" for annotation in annotations}
+    return ", ".join(sorted(kinds, reverse=True)) or "Label Studio"
+
+
+# --- exports and sheets ---------------------------------------------------------------------------------------------
+
+
+def _read_export(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
+    """Return what an export holds; raise AnnotationError, with its name, where it is not of this project."""
     try:
-        return read(_read(path), plan, name_of)
+        return parse_export(_read(path), plan, name_of)
     except AnnotationError as error:
         raise AnnotationError(f"{printable(str(path))}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _SheetFile:
+    """A sheet that comes in, and the names, own and pseudonym, that its annotator may have in the tables."""
+
+    path: Path
+    content: Sheet
+    names: frozenset[str]
+
+    @classmethod
+    def read(cls, path: Path, plan: Plan, name_of: NameOf, pseudonym_of: NameOf) -> "_SheetFile":
+        owner = _owner(path)
+        names = frozenset((owner, pseudonym_of(f"{SHEET}{owner}")))
+        return cls(path, read_sheet(plan, path, name_of(f"{SHEET}{owner}")), names)
+
+
+def _owner(sheet: Path) -> str:
+    """Return whose sheet a file is, by its name; file systems differ in how they write an accent."""
+    return unicodedata.normalize("NFC", sheet.stem)
+
+
+def _check_names(sheets: Sequence[Path]) -> None:
+    """Raise AnnotationError where sheets are not named so that each can be an annotator's."""
+    names = [_owner(path) for path in sheets]
+    if unprintable := next((name for name in names if not name.isprintable()), None):
+        raise AnnotationError(f"{unprintable!a} is not an annotator's name: sheets are named after their annotators")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
+
+
+def _find_copies(folder: Path, sheets: Iterable[_SheetFile], annotators: set[str]) -> Iterator[Finding]:
+    """Yield a finding for sheets with the bytes of another one, or of a stored one of somebody else.
+
+    `annotators` are those whose answers the project has: their sheets may come again.
+    """
+    seen: dict[bytes, str] = {}
+    for sheet in sheets:
+        if len(sheet.content.annotations) < FEWEST_FOR_COPY:
+            continue
+        raw, display_path = _read(sheet.path), printable(str(sheet.path))
+        if not sheet.names & annotators and (stored := _find_stored(folder, raw, "csv")):
+            seen.setdefault(raw, printable(str(stored)))
+        if first := seen.get(raw):
+            message = f"is the same file as {first}: if one person filled it in, these answers count twice"
+            yield Finding(path=display_path, code="A107", message=message)
+        seen.setdefault(raw, display_path)
 
 
 def _read(path: Path) -> bytes:
@@ -188,21 +188,45 @@ def _read(path: Path) -> bytes:
         raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
 
 
-def _written(folder: Path, old: Iterable[Annotation], new: Sequence[Annotation], faults: Faulty) -> Taken:
-    """The annotations of a project, written to its tables, and as these give them.
+# --- stored files ---------------------------------------------------------------------------------------------------
 
-    AnnotationError where somebody's account and somebody's sheet have one name: they would be one person.
+
+def store(folder: Path, raw: bytes, suffix: str = "json") -> tuple[Path, bool]:
+    """Store what was received in a project's folder; return the file, and whether it was written now.
+
+    An export is not written again where the last one has the same bytes, a sheet where any has. Raises AnnotationError
+    where it cannot be written.
     """
-    names = [{each.annotator for each in new if each.of_sheet is of_sheet} for of_sheet in (True, False)]
-    if both := sorted(set.intersection(*names)):
-        raise AnnotationError(f"{printable(both[0])} is an account and a sheet: give the sheet another name")
-    before = [*old]
-    write_answers(folder, new)
-    now = read_answers(folder)
-    return Taken(annotations=tuple(now), changes=changes(before, now), faults=tuple(faults))
+    exports_folder = folder / EXPORTS
+    try:
+        exports_folder.mkdir(parents=True, exist_ok=True)
+        stored = _stored_files(exports_folder)
+        exports = [path for path in stored if path.suffix == ".json"]
+        same = _find_stored(folder, raw, suffix)
+        if same and (suffix == "csv" or same == exports[-1]):
+            return same, False
+        number = int(stored[-1].stem.partition("-")[0]) + 1 if stored else 1
+        path = exports_folder / f"{number:04d}-{_digest(raw)}.{suffix}"
+        write_whole(path, raw)
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(exports_folder))} cannot be written: {error.strerror}") from None
+    return path, True
 
 
-def platform_of(annotations: Iterable[Annotation]) -> str:
-    """With what people were asked."""
-    kinds = {"CSV files" if each.of_sheet else "Label Studio" for each in annotations}
-    return ", ".join(sorted(kinds, reverse=True)) or "Label Studio"
+def _find_stored(folder: Path, raw: bytes, suffix: str) -> Path | None:
+    """Return the last file in a project's folder that holds these bytes; None where there is none."""
+    ending = f"-{_digest(raw)}.{suffix}"
+    files = (path for path in reversed(_stored_files(folder / EXPORTS)) if path.name.endswith(ending))
+    return next((path for path in files if path.stat().st_size == len(raw)), None)
+
+
+def _digest(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()[:12]
+
+
+def _stored_files(exports_folder: Path) -> list[Path]:
+    """Return the stored files, in the order in which they came."""
+    if not exports_folder.is_dir():
+        return []
+    files = ((int(match[1]), path) for path in exports_folder.iterdir() if (match := _NAME.fullmatch(path.name)))
+    return [path for _, path in sorted(files)]

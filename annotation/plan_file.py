@@ -1,4 +1,4 @@
-"""`plan.json`: canonical JSON, which somebody may have edited, so that nothing in it is taken on trust."""
+"""`plan.json`: canonical JSON, which somebody may have edited, so that everything in it is checked."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from senseprobe.annotation.questions import ROLES, asked, keys, question_of
+from senseprobe.annotation.questions import ROLES, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
@@ -79,53 +79,56 @@ class _Form(BaseModel):
 
 
 def check_project(project: str) -> None:
-    """AnnotationError for a name that the platform does not take: titles have 3 to 50 characters."""
+    """Raise AnnotationError for a name that the platform does not take: titles have 3 to 50 characters."""
     if not 3 <= len(project) <= 50 or project != project.strip() or not project.isprintable():
-        raise AnnotationError(f"{project[:80]!r} is no name of a project: expected 3 to 50 characters")
+        raise AnnotationError(f"{project[:80]!r} is not a name of a project: expected 3 to 50 characters")
 
 
-def shown_hash(item: Item) -> str:
-    """sha256, in hexadecimal, of the canonical JSON of all that is shown of an item, in the order of the screen."""
-    told = {
+def hash_item(item: Item) -> str:
+    """Return sha256, in hexadecimal, of the canonical JSON of what is shown of an item, in the order of the screen."""
+    content = {
         "gloss": item.gloss,
         "labels": dict(item.labels),
         "sentences": [[sentence.text, sentence.span] for sentence in item.sentences],
     }
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def dump(plan: Plan) -> bytes:
-    """Canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
+    """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
     return (json.dumps({"form": FORM, **asdict(plan)}, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
 
 
 def read_plan(folder: Path) -> Plan:
-    """The plan in a folder; AnnotationError with the first mistake where it is missing or not as `write_plan` wrote it.
+    """Return the plan in a folder.
 
-    Answers are held against what was shown, so a plan that was edited by hand is refused where it would mislead.
+    Raises AnnotationError with the first mistake where it is missing or not as `write_plan` wrote it: answers are
+    compared with what was shown, so a plan that was edited by hand is refused where it would mislead.
     """
     path = folder / NAME
     try:
         raw = read_plain(path, MAX_BYTES)
     except OSError as error:
         raise AnnotationError(f"no plan: {printable(str(path))} cannot be read ({error.strerror})") from None
-    shown = printable(str(path))
+    display_path = printable(str(path))
     try:
         if (form := _Form.model_validate_json(raw).form) > FORM:
-            raise AnnotationError(f"{shown} is of form {form}, this senseprobe reads up to {FORM}: upgrade it")
+            raise AnnotationError(f"{display_path} is of form {form}, this senseprobe reads up to {FORM}: upgrade it")
         plan = _record(_Plan.model_validate_json(raw))
     except ValidationError as error:
-        raise AnnotationError(f"{shown}: {_told(error)}; it is not to be edited: remove it and draw again") from None
-    if wrong := next(_mistakes(plan), None):
-        raise AnnotationError(f"{shown}: {printable(wrong)}; it is not to be edited: remove it and draw again")
+        raise AnnotationError(
+            f"{display_path}: {_describe(error)}; it is not to be edited: remove it and draw again"
+        ) from None
+    if mistake := next(_mistakes(plan), None):
+        raise AnnotationError(f"{display_path}: {printable(mistake)}; it is not to be edited: remove it and draw again")
     return plan
 
 
-def _told(error: ValidationError) -> str:
+def _describe(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    place = printable(".".join(str(step) for step in first["loc"]))[:200]
-    return f"{place}: {first['msg']}" if place else first["msg"]
+    path = printable(".".join(str(step) for step in first["loc"]))[:200]
+    return f"{path}: {first['msg']}" if path else first["msg"]
 
 
 def _record(read: _Plan) -> Plan:
@@ -142,10 +145,10 @@ def _record(read: _Plan) -> Plan:
 
 
 def _mistakes(plan: Plan) -> Iterator[str]:
-    """What no plan says, though each value alone might be right."""
+    """Yield what makes a plan impossible, though each value alone might be right."""
     try:
         check_project(plan.project)
-        asked(plan)
+        questions_of(plan)
     except AnnotationError as error:
         yield str(error)
         return
@@ -156,29 +159,29 @@ def _mistakes(plan: Plan) -> Iterator[str]:
         if item.row in seen:
             yield f"row {item.row[:200]} is there twice"
         seen.add(item.row)
-        if wrong := _item_mistake(plan, item):
-            yield f"row {item.row[:200]}: {wrong}"
+        if mistake := _item_mistake(plan, item):
+            yield f"row {item.row[:200]}: {mistake}"
 
 
 def _item_mistake(plan: Plan, item: Item) -> str | None:
-    """What is wrong with an item; None where nothing is."""
+    """Return what is wrong with an item; None where nothing is."""
     if sorted(sentence.role for sentence in item.sentences) != sorted(ROLES[plan.kind]):
         return f"its sentences are not {' and '.join(ROLES[plan.kind])}"
     for sentence in item.sentences:
         if sentence.span and not 0 <= sentence.span[0] < sentence.span[1] <= len(sentence.text):
             return f"the span of {sentence.role} is not in its text"
-    known = keys(plan, item)
-    return _answer_mistake(item.gold, known) or _answer_mistake(item.labels, known) or _hash_mistake(item)
+    names = keys(plan, item)
+    return _answer_mistake(item.gold, names) or _answer_mistake(item.labels, names) or _hash_mistake(item)
 
 
-def _answer_mistake(answers: Mapping[str, str], known: tuple[str, ...]) -> str | None:
+def _answer_mistake(answers: Mapping[str, str], names: tuple[str, ...]) -> str | None:
     for key, answer in answers.items():
-        if key not in known:
-            return f"is not asked {key!r}: there is {', '.join(known)}"
+        if key not in names:
+            return f"is not asked {key!r}: there is {', '.join(names)}"
         if answer not in (choices := question_of(key).choices):
-            return f"{answer[:200]!r} is no answer to {key}: expected {', '.join(choices) or 'none in advance'}"
+            return f"{answer[:200]!r} is not an answer to {key}: expected {', '.join(choices) or 'none in advance'}"
     return None
 
 
 def _hash_mistake(item: Item) -> str | None:
-    return "its content is not the hash of what is shown" if item.content != shown_hash(item) else None
+    return "its content is not the hash of what is shown" if item.content != hash_item(item) else None

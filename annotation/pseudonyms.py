@@ -19,7 +19,7 @@ from senseprobe.messages import printable
 SECRET = "secret"  # noqa: S105 - the name of the file
 _TABLES = ("groups.csv", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
 IGNORED = (SECRET, "exports/", *_TABLES, ".*.partial-*")
-"""What git is told to leave out of a project's folder: raw exports hold accounts, and groups beside answers; single
+"""What `.gitignore` leaves out of a project's folder: raw exports hold accounts, and groups beside answers; single
 answers, and figures for each annotator, can tell who is of a group that reported a row; and what is being written."""
 
 SHEET = "sheet:"
@@ -30,30 +30,30 @@ _DIGITS = 12
 _FORM = re.compile(rf"p-[0-9a-f]{{{_DIGITS}}}")
 
 
-def pseudonym(secret: bytes, who: str) -> str:
-    """The pseudonym of somebody under a key.
+def pseudonym(secret: bytes, name: str) -> str:
+    """Return the pseudonym of somebody under a key.
 
     >>> pseudonym(bytes(32), "7")
     'p-306e9426d794'
     """
-    return f"p-{hmac.digest(secret, who.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:_DIGITS]}"
+    return f"p-{hmac.digest(secret, name.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:_DIGITS]}"
 
 
 def is_pseudonym(name: str) -> bool:
-    """Whether a name has the form of a pseudonym."""
+    """Return whether a name has the form of a pseudonym."""
     return bool(_FORM.fullmatch(name))
 
 
 def pseudonyms(folder: Path) -> Callable[[str], str]:
-    """What gives the annotators of the project in `folder` their pseudonyms; the key is made where there is none."""
+    """Return a function from annotators of the project in `folder` to pseudonyms; make the key where there is none."""
     secret = read_secret(folder)
     return lambda who: pseudonym(secret, who)
 
 
 def read_secret(folder: Path) -> bytes:
-    """The key of the project in `folder`, made where there is none, and kept from git.
+    """Return the key of the project in `folder`, made where there is none, and kept from git.
 
-    AnnotationError where it cannot be read or made, is no key, or others on the system may read it.
+    Raises AnnotationError where it cannot be read or made, is not a key, or others on the system may read it.
     """
     path = folder / SECRET
     try:
@@ -81,12 +81,16 @@ def _make(path: Path) -> None:
 
 
 def _read(path: Path) -> bytes:
-    shown = printable(str(path))
+    display_path = printable(str(path))
     raw = read_plain(path, 100)
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise AnnotationError(f"{shown} may be read by others, who could tell who answered what: chmod 600 {shown}")
+        raise AnnotationError(
+            f"{display_path} may be read by others, who could tell who answered what: chmod 600 {display_path}"
+        )
     if not _KEY.fullmatch(raw):
-        raise AnnotationError(f"{shown} is no key: put back the one that was there, or all annotators get new names")
+        raise AnnotationError(
+            f"{display_path} is not a key: put back the one that was there, or all annotators get new names"
+        )
     return bytes.fromhex(raw.decode().strip())
 
 

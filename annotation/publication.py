@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.annotation.cells import csv_bytes
-from senseprobe.annotation.decisions import group_counts
+from senseprobe.annotation.decisions import count_groups
 from senseprobe.annotation.harm import QUESTION
 from senseprobe.annotation.plan_file import NAME, dump
 from senseprobe.annotation.project_folder import check_outside
 from senseprobe.annotation.pseudonyms import SHEET, is_pseudonym
-from senseprobe.annotation.questions import QUESTIONS, asked
+from senseprobe.annotation.questions import QUESTIONS, questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import AnnotationError
@@ -29,8 +29,8 @@ _COLUMNS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Published:
-    """What was written to a folder: so many answers of so many annotators; and what was left out, by what it is."""
+class Publication:
+    """The folder that was written, how many answers and annotators it has, and what was left out, by kind."""
 
     folder: Path
     answers: int
@@ -47,7 +47,7 @@ def publish(
     reported: bool,
     name_of: Callable[[str], str],
     free_text: bool = False,
-) -> Published:
+) -> Publication:
     """Write `answers.csv`, `plan.json` and a README into the folder `out`, which must not exist.
 
     - `reported`: whether annotators of the targeted group reported rows, as verdicts say. Then `withhold` is left out,
@@ -56,35 +56,41 @@ def publish(
     - `name_of`: gives a pseudonym to annotators who are still under their names.
     - `free_text`: whether answers in words of one's own are published.
 
-    AnnotationError where nothing was answered, or the folder is there, in a release or cannot be written.
+    Raises AnnotationError where nothing was answered, or the folder exists, lies in a release or cannot be written.
     """
     check_outside(out)
-    submitted = [each for each in annotations if each.status == "submitted"]
+    submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
     if not submitted:
         raise AnnotationError("nobody has answered yet: there is nothing to release")
     named = not reported or _all_answered_alike(submitted)
-    told = [line for each in submitted for line in _lines(each, _who(each, name_of) if named else "")]
-    reasons = [_reason(line[2], reported=reported, free_text=free_text) for line in told]
-    kept = [line for line, reason in zip(told, reasons, strict=True) if not reason]
+    lines = [
+        line for annotation in submitted for line in _lines(annotation, _who(annotation, name_of) if named else "")
+    ]
+    reasons = [_reason(line[2], reported=reported, free_text=free_text) for line in lines]
+    published = [line for line, reason in zip(lines, reasons, strict=True) if not reason]
     left_out = dict(sorted(Counter(filter(None, reasons)).items()))
-    left_out |= {} if named else {"pseudonyms, as the targeted group reported rows": len(kept)}
-    people = {_who(each, name_of) for each in submitted}
+    left_out |= {} if named else {"pseudonyms, as the targeted group reported rows": len(published)}
+    people = {_who(annotation, name_of) for annotation in submitted}
     page = "\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n"
-    files = {"answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(kept)]), NAME: dump(plan), "README.md": page.encode()}
+    files = {
+        "answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(published)]),
+        NAME: dump(plan),
+        "README.md": page.encode(),
+    }
     _write(out, files)
-    return Published(folder=out, answers=len(kept), annotators=len(people), left_out=left_out)
+    return Publication(folder=out, answers=len(published), annotators=len(people), left_out=left_out)
 
 
 def _all_answered_alike(annotations: Iterable[Annotation]) -> bool:
-    """Whether all annotators answered the same rows, so that nobody is known by which those are."""
+    """Return whether all annotators answered the same rows, so that nobody is known by which those are."""
     rows: dict[str, set[str]] = {}
-    for each in annotations:
-        rows.setdefault(each.annotator, set()).add(each.row)
+    for annotation in annotations:
+        rows.setdefault(annotation.annotator, set()).add(annotation.row)
     return len({frozenset(answered) for answered in rows.values()}) == 1
 
 
 def _who(annotation: Annotation, name_of: Callable[[str], str]) -> str:
-    """The pseudonym of an annotator, also of one who was taken in by name."""
+    """Return the pseudonym of an annotator, also of one who was taken in by name."""
     name = annotation.annotator
     return name if is_pseudonym(name) else name_of(f"{SHEET}{name}" if annotation.of_sheet else name)
 
@@ -96,7 +102,7 @@ def _lines(annotation: Annotation, who: str) -> Iterator[tuple[str, ...]]:
 
 
 def _reason(question: str, *, reported: bool, free_text: bool) -> str:
-    """Why an answer is not published; empty where it is."""
+    """Return why an answer is not published; empty where it is."""
     if question not in QUESTIONS:
         return "answers to what is no question"
     if not QUESTIONS[question].choices and not free_text:
@@ -110,20 +116,19 @@ def _page(
     plan: Plan, annotations: Sequence[Annotation], licence: str, people: int, left_out: Mapping[str, int]
 ) -> Iterator[str]:
     yield f"# What people said of {plan.release}\n"
-    rows = len({each.row for each in annotations})
+    rows = len({annotation.row for annotation in annotations})
     answered = f"answers of {counted(people, 'annotator')} on {rows} of {counted(len(plan.items), 'row')}"
     yield f"Project {escape_markdown(plan.project)}: {answered}, a line for each answer."
     yield "The sentences state stereotypes, which are wrong and hurtful.\n"
     yield f"Licence: {licence or 'none is stated'}, as the release's. `plan.json` says what was asked, of which rows,"
     yield "in which order.\n"
     yield from _table("column", "meaning", _COLUMNS.items())
-    questions = asked(plan)
-    yield from _table("question", "as it was asked", ((each.id, each.text) for each in questions))
+    yield from _table("question", "as it was asked", ((question.id, question.text) for question in questions_of(plan)))
     if left_out:
         yield f"Left out: {'; '.join(f'{count} {what}' for what, count in left_out.items())}.\n"
-    if groups := group_counts(annotations):
-        told = ", ".join(f"{escape_markdown(group)} ({count})" for group, count in groups.items())
-        yield f"Groups that five annotators or more said to belong to: {told}.\n"
+    if groups := count_groups(annotations):
+        names = ", ".join(f"{escape_markdown(group)} ({count})" for group, count in groups.items())
+        yield f"Groups that five annotators or more said to belong to: {names}.\n"
     yield "Pseudonyms are not anonymity: do not try to find out who is who."
 
 

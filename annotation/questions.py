@@ -1,9 +1,9 @@
-"""What people are asked of a row: one list, from which interface, sheets, and the reading of answers are made.
+"""The questions about a row, from which interface, sheets, and the reading of answers are made.
 
 An answer has a key: the question's id (``sense``), or id and role (``stereotype.stereo``) where a question is asked of
 each sentence. On the screen a control has the sentence's position instead (``stereotype-1``), which tells no role.
 
-What people read before they answer: that the sentences can hurt, and that they may leave out any and stop.
+The texts at the end are what people read first: the sentences can hurt, and they may leave out any and stop.
 """
 
 from collections.abc import Mapping
@@ -32,14 +32,15 @@ Without consent the groups are not to be read."""
 class Question:
     """A question; without `choices` it is answered in words of one's own.
 
-    `choices` maps what an answer is called to what people read; `each`: of each sentence, not of the row; `required`:
-    an annotation without it is not finished; `when`: it is asked only where the named question has one of the answers.
+    `choices` maps what an answer is called to what people read; `per_sentence`: of each sentence, not of the
+    row; `required`: an annotation without it is not finished; `when`: only where the named question has one of these
+    answers.
     """
 
     id: str
     text: str
     choices: Mapping[str, str] = field(default_factory=dict)
-    each: bool = False
+    per_sentence: bool = False
     required: bool = False
     when: tuple[str, frozenset[str]] | None = None
 
@@ -57,7 +58,7 @@ _INFERENCE = {
     "unsure": "I am not sure",
 }
 _YES_NO = {"yes": "Yes", "no": "No"}
-_KNOWN = ("stereotype", frozenset({"stereotype", "anti-stereotype"}))
+_IF_STEREOTYPE = ("stereotype", frozenset({"stereotype", "anti-stereotype"}))
 
 _ALL = (
     Question(
@@ -77,7 +78,7 @@ _ALL = (
         choices=_STEREOTYPE,
         required=True,
     ),
-    Question(id="whom", text="Of which people is it a stereotype?", when=_KNOWN),
+    Question(id="whom", text="Of which people is it a stereotype?", when=_IF_STEREOTYPE),
     Question(id="natural", text="Is it natural English?", choices=_YES_NO, required=True),
     Question(
         id="withhold",
@@ -89,12 +90,12 @@ _ALL = (
 QUESTIONS: Mapping[str, Question] = MappingProxyType({question.id: question for question in _ALL})
 """All questions by id, in the order in which they are asked."""
 
-_ASKED: Mapping[str, tuple[str, ...]] = {
+_QUESTION_IDS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("sense", "stereotype", "whom", "natural", "withhold", "comment"),
     "inference": ("inference", "stereotype", "whom", "natural", "withhold", "comment"),
     "association": ("natural", "withhold", "comment"),
 }
-_EACH: Mapping[str, frozenset[str]] = {
+_PER_SENTENCE: Mapping[str, frozenset[str]] = {
     "contrast": frozenset({"stereotype", "whom", "natural"}),
     "inference": frozenset({"natural"}),
     "association": frozenset(),
@@ -102,60 +103,60 @@ _EACH: Mapping[str, frozenset[str]] = {
 
 
 def questions_for(kind: str, senses: bool = True) -> tuple[Question, ...]:
-    """The questions of a kind of rows, in order; that of the sense only where `senses`.
+    """Return the questions of a kind of rows, in order; that of the sense only where `senses`.
 
     >>> [question.id for question in questions_for("association")]
     ['natural', 'withhold', 'comment']
     """
-    ids = (id_ for id_ in _ASKED[kind] if senses or id_ != "sense")
-    return tuple(replace(QUESTIONS[id_], each=id_ in _EACH[kind]) for id_ in ids)
+    ids = (id_ for id_ in _QUESTION_IDS[kind] if senses or id_ != "sense")
+    return tuple(replace(QUESTIONS[id_], per_sentence=id_ in _PER_SENTENCE[kind]) for id_ in ids)
 
 
-def asked(plan: Plan) -> tuple[Question, ...]:
-    """The questions of a plan, in its order; AnnotationError where its kind of rows has no such question."""
+def questions_of(plan: Plan) -> tuple[Question, ...]:
+    """Return the questions of a plan, in its order; raise AnnotationError where its kind of rows lacks one."""
     return _chosen(plan.kind, plan.questions)
 
 
 @lru_cache(maxsize=8)
 def _chosen(kind: str, ids: tuple[str, ...]) -> tuple[Question, ...]:
-    known = {question.id: question for question in questions_for(kind)}
-    if strange := [printable(id_) for id_ in ids if id_ not in known]:
-        raise AnnotationError(f"no question {listed(strange)} for {kind} rows: there is {', '.join(known)}")
-    return tuple(known[id_] for id_ in ids)
+    questions = {question.id: question for question in questions_for(kind)}
+    if unexpected := [printable(id_) for id_ in ids if id_ not in questions]:
+        raise AnnotationError(f"no question {listed(unexpected)} for {kind} rows: there is {', '.join(questions)}")
+    return tuple(questions[id_] for id_ in ids)
 
 
 def plan_keys(plan: Plan) -> tuple[str, ...]:
-    """All keys that answers to a plan may have, in order."""
+    """Return all keys that answers to a plan may have, in order."""
     roles = ROLES[plan.kind]
-    return tuple(key for question in asked(plan) for key in _keys(question, roles))
+    return tuple(key for question in questions_of(plan) for key in _keys(question, roles))
 
 
 def keys(plan: Plan, item: Item) -> tuple[str, ...]:
-    """The keys of what is asked of an item; that of the sense only where it has a gloss."""
+    """Return the keys of what is asked of an item; that of the sense only where it has a gloss."""
     return tuple(key for key in plan_keys(plan) if key != "sense" or item.gloss)
 
 
 def _keys(question: Question, roles: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{question.id}.{role}" for role in roles) if question.each else (question.id,)
+    return tuple(f"{question.id}.{role}" for role in roles) if question.per_sentence else (question.id,)
 
 
 def question_of(key: str) -> Question:
-    """The question that a key belongs to; KeyError where there is none."""
+    """Return the question that a key belongs to; raise KeyError where there is none."""
     return QUESTIONS[key.partition(".")[0]]
 
 
 def controls(plan: Plan, item: Item) -> dict[str, str]:
-    """The key of an item's answers by the name of the control that takes them, question by question.
+    """Return the key of an item's answers by the name of the control that takes them, question by question.
 
     All that the interface has are named, also that of a sense that this item has no gloss of: `keys` tells.
     """
-    found: dict[str, str] = {}
-    for question in asked(plan):
-        if question.each:
-            found |= {f"{question.id}-{n}": f"{question.id}.{s.role}" for n, s in enumerate(item.sentences, 1)}
+    keys_of: dict[str, str] = {}
+    for question in questions_of(plan):
+        if question.per_sentence:
+            keys_of |= {f"{question.id}-{n}": f"{question.id}.{s.role}" for n, s in enumerate(item.sentences, 1)}
         else:
-            found[question.id] = question.id
-    return found
+            keys_of[question.id] = question.id
+    return keys_of
 
 
 _WARNING = """\
@@ -178,11 +179,11 @@ If you like, name in the column `groups` groups that you belong to, with commas 
 
 
 def warning() -> str:
-    """The warning as HTML."""
+    """Return the warning as HTML."""
     paragraphs = (" ".join(paragraph.split()) for paragraph in _WARNING.split("\n\n"))
     return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
 
 
 def for_sheets(plan: Plan) -> str:
-    """The warning, and how a sheet is filled in, as text."""
+    """Return the warning, and how a sheet is filled in, as text."""
     return _WARNING + _SHEETS + (_GROUPS if plan.groups else "")

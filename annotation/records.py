@@ -1,7 +1,4 @@
-"""What travels between asking and deciding: frozen, typed, and importing nothing of ours.
-
-One annotation of a row by each person: the last that they submitted.
-"""
+"""The records of annotation: plans with items and sentences, and annotations; frozen, typed, without other rooms."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -70,7 +67,7 @@ class Annotation:
     """What one person said of one item, at one time.
 
     - `id`: the platform's id of it, unique in a project.
-    - `annotator`: a pseudonym, or the name where that was asked for.
+    - `annotator`: a pseudonym, or the name on request (`--names`).
     - `answers`: by question key: ``sense``, or ``natural.stereo`` where a question is asked of each sentence; a missing
       key was not answered. `groups`: what the annotator said of themselves in this annotation, if asked.
     - `status`: ``submitted``, ``skipped`` (cancelled by the annotator) or ``draft``.
@@ -95,20 +92,25 @@ class Annotation:
 
 
 def latest(annotations: Iterable[Annotation]) -> tuple[list[Annotation], list[Annotation]]:
-    """The last annotation of each row by each person, sorted by row and person; and those that are not the last.
+    """Return the last annotation of each row by each person, sorted by row and person; and those that are not the last.
 
     One that was submitted counts before one that was skipped, whenever that was; then the one that was changed last.
     """
-    kept: dict[tuple[str, str], Annotation] = {}
+    last: dict[tuple[str, str], Annotation] = {}
     dropped = []
-    for each in sorted(annotations, key=_order):
-        place = each.row, each.annotator
-        if place in kept:
-            dropped.append(kept[place])
-        kept[place] = each
-    return [kept[place] for place in sorted(kept)], dropped
+    for annotation in sorted(annotations, key=_order):
+        key = annotation.row, annotation.annotator
+        if key in last:
+            dropped.append(last[key])
+        last[key] = annotation
+    return [last[key] for key in sorted(last)], dropped
+
+
+def latest_submitted(annotations: Iterable[Annotation]) -> list[Annotation]:
+    """Return the last annotation of each row by each person, without those that were skipped or are drafts."""
+    return [annotation for annotation in latest(annotations)[0] if annotation.status == "submitted"]
 
 
 def _order(annotation: Annotation) -> tuple[bool, str, int, str]:
-    told = annotation.updated or annotation.created
-    return annotation.status == "submitted", told, len(annotation.id), annotation.id
+    changed = annotation.updated or annotation.created
+    return annotation.status == "submitted", changed, len(annotation.id), annotation.id

@@ -1,22 +1,22 @@
-"""The rules by which answers become decisions: how many answers, and how sure, each with its threshold stated.
+"""The rules by which answers become decisions: a majority, or the model of Dawid & Skene (1979).
 
-What is likely to be true of each item when every annotator is weighed by their mistakes (Dawid & Skene 1979).
+The model weighs every annotator by their mistakes, and gives the probability of each answer to each item.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from senseprobe.annotation.answer_table import Table, tabulated
+from senseprobe.annotation.answer_table import Table, tabulate
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.statistics import SMOOTHING, dawid_skene
 
 RULES: Mapping[str, float] = {"majority": 0.5, "dawid-skene": 0.8}
-"""Each rule with the threshold that it has where none is asked for."""
+"""Each rule with its default threshold."""
 
 MEASURES: Mapping[str, str] = {"majority": "share of answers", "dawid-skene": "posterior probability"}
 """What a rule's threshold is of."""
@@ -25,8 +25,10 @@ _SENTENCES = {
     "majority": "majority: a choice of more than half of the answers to a question stands",
     "dawid-skene": "dawid-skene: a choice stands that the model of Dawid and Skene (1979) holds likely enough",
 }
-_REJECTED = "rows that annotators of the targeted group would rather not have used are rejected whatever others say"
-_KEPT = "rows that annotators of the targeted group would rather not have used may stay, and are counted"
+_REPORTED_REJECTED = (
+    "rows that annotators of the targeted group would rather not have used are rejected whatever others say"
+)
+_REPORTED_STAY = "rows that annotators of the targeted group would rather not have used may stay, and are counted"
 
 _ROUNDING = 1e-9
 
@@ -59,7 +61,7 @@ class Rule:
         thresholds: Mapping[str, float] | None = None,
         keep_reported: bool = False,
     ) -> "Rule":
-        """The rule with these settings; AnnotationError where there is no such rule, or a number makes no sense."""
+        """Return the rule with these settings; raise AnnotationError for an unknown rule or an impossible number."""
         if name not in RULES:
             raise AnnotationError(f"no rule is called {name!r}: there is {' and '.join(RULES)}")
         if least < 1:
@@ -68,76 +70,74 @@ class Rule:
         single = dict(sorted((thresholds or {}).items()))
         for value in (chosen, *single.values()):
             if not 0.5 <= value <= 1:
-                raise AnnotationError(f"{value:g} is no threshold: expected 0.5 to 1, so that only one choice can pass")
+                raise AnnotationError(
+                    f"{value:g} is not a threshold: expected 0.5 to 1, so that only one choice passes"
+                )
         return cls(name=name, least=least, threshold=chosen, thresholds=single, keep_reported=keep_reported)
 
     def threshold_of(self, question: str) -> float:
-        """The threshold of a question."""
+        """Return the threshold of a question."""
         return self.thresholds.get(question, self.threshold)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The rule with stable keys, as `annotation.json` states it."""
-        return {**asdict(self), "thresholds": dict(self.thresholds)}
-
     def numbers(self) -> dict[str, float]:
-        """The numbers that decisions rest on, by what they are."""
+        """Return the numbers that decisions are based on, by name."""
         return {"fewest answers": float(self.least), MEASURES[self.name]: self.threshold, **self.thresholds}
 
     def __str__(self) -> str:
-        """What the rule is, without its numbers."""
-        told = _SENTENCES[self.name]
-        return f"{told}; {_KEPT if self.keep_reported else _REJECTED}"
+        """Return what the rule is, without its numbers."""
+        sentence = _SENTENCES[self.name]
+        return f"{sentence}; {_REPORTED_STAY if self.keep_reported else _REPORTED_REJECTED}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
     """What people make of one question of one row.
 
-    `choice` is empty where nothing is decided, and `told` then says why; else it says how clear it is: ``2 of 3``.
+    `choice` is empty where nothing is decided, and `detail` then says why; else it says how clear it is: ``2 of 3``.
     """
 
     choice: str = ""
-    told: str = ""
+    detail: str = ""
     answers: int = 0
 
 
 def by_majority(answers: Iterable[str], rule: Rule, question: str) -> Outcome:
-    """The choice of more than half of the answers, and of no fewer than the threshold; a tie decides nothing.
+    """Return the choice of more than half of the answers, and of no fewer than the threshold; a tie decides nothing.
 
     >>> by_majority(["yes", "no", "yes"], Rule(), "natural")
-    Outcome(choice='yes', told='2 of 3', answers=3)
-    >>> by_majority(["yes", "no"], Rule(), "natural").told
+    Outcome(choice='yes', detail='2 of 3', answers=3)
+    >>> by_majority(["yes", "no"], Rule(), "natural").detail
     'a tie: no 1, yes 1'
     """
     counts = Counter(answers)
     total = counts.total()
     if total < rule.least:
         return _too_few(total, rule)
-    ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     choice, most = ordered[0]
     if 2 * most > total and most >= rule.threshold_of(question) * total - _ROUNDING:
-        return Outcome(choice=choice, told=f"{most} of {total}", answers=total)
+        return Outcome(choice=choice, detail=f"{most} of {total}", answers=total)
     tie = len(ordered) > 1 and ordered[1][1] == most
     listed = ", ".join(f"{name} {count}" for name, count in ordered)
-    return Outcome(told=f"{'a tie' if tie else 'no majority'}: {listed}", answers=total)
+    return Outcome(detail=f"{'a tie' if tie else 'no majority'}: {listed}", answers=total)
 
 
 def by_posterior(posterior: Mapping[str, float], answers: int, rule: Rule, question: str) -> Outcome:
-    """The choice whose probability is no less than the threshold and above one half.
+    """Return the choice whose probability is no less than the threshold and above one half.
 
     >>> by_posterior({"yes": 0.93, "no": 0.07}, 3, Rule.of("dawid-skene"), "natural")
-    Outcome(choice='yes', told='p = 0.93', answers=3)
+    Outcome(choice='yes', detail='p = 0.93', answers=3)
     """
     if answers < rule.least:
         return _too_few(answers, rule)
-    choice, probability = max(sorted(posterior.items()), key=lambda each: each[1], default=("", 0.0))
+    choice, probability = max(sorted(posterior.items()), key=lambda entry: entry[1], default=("", 0.0))
     if probability > 0.5 + _ROUNDING and probability >= rule.threshold_of(question) - _ROUNDING:
-        return Outcome(choice=choice, told=f"p = {probability:.2f}", answers=answers)
-    return Outcome(told=f"not likely enough: {choice} p = {probability:.2f}", answers=answers)
+        return Outcome(choice=choice, detail=f"p = {probability:.2f}", answers=answers)
+    return Outcome(detail=f"not likely enough: {choice} p = {probability:.2f}", answers=answers)
 
 
 def _too_few(answers: int, rule: Rule) -> Outcome:
-    return Outcome(told=f"{answers} of at least {rule.least} answers", answers=answers)
+    return Outcome(detail=f"{answers} of at least {rule.least} answers", answers=answers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,57 +161,43 @@ class Truth:
     converged: bool
     smoothing: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """What is told of annotators, with stable keys; posteriors are not among it, as there is one for each item."""
-        return {
-            "question": self.question,
-            "prevalence": dict(self.prevalence),
-            "confusion": {
-                who: {true: dict(said) for true, said in rows.items()} for who, rows in self.confusion.items()
-            },
-            "answers": dict(self.answers),
-            "steps": self.steps,
-            "converged": self.converged,
-            "smoothing": self.smoothing,
-        }
-
     def __str__(self) -> str:
         if self.converged:
             return f"{self.question}: Dawid-Skene converged in {self.steps} steps (smoothing {self.smoothing:g})"
         return f"{self.question}: Dawid-Skene has not converged in {self.steps} steps: its probabilities are rough"
 
 
-def truths(plan: Plan, annotations: Iterable[Annotation], *, smoothing: float = SMOOTHING) -> list[Truth]:
-    """The truth of each question with choices that somebody answered; ``unsure`` is an answer as any other.
+def estimate_truths(plan: Plan, annotations: Iterable[Annotation], *, smoothing: float = SMOOTHING) -> list[Truth]:
+    """Return the truth of each question with choices that somebody answered; ``unsure`` is an answer as any other.
 
-    An annotator makes the same mistakes in all sentences, whatever their role, which they were not told either.
+    An annotator makes the same mistakes in all sentences, whatever their role, which they do not know either.
     """
-    return [_truth(table, smoothing) for table in tabulated(plan, annotations)]
+    return [_truth(table, smoothing) for table in tabulate(plan, annotations)]
 
 
 def _truth(table: Table, smoothing: float) -> Truth:
-    found = dawid_skene(table.unit, table.person, table.label, smoothing=smoothing)
+    estimate = dawid_skene(table.unit, table.person, table.label, smoothing=smoothing)
     given = np.bincount(table.person, minlength=len(table.people))
     return Truth(
         question=table.question,
-        posterior={unit: _named(table, shares) for unit, shares in zip(table.units, found.posterior, strict=True)},
-        prevalence=_named(table, found.prevalence),
+        posterior={unit: _named(table, shares) for unit, shares in zip(table.units, estimate.posterior, strict=True)},
+        prevalence=_named(table, estimate.prevalence),
         confusion={
-            who: {true: _named(table, row) for true, row in zip(table.labels, rows, strict=True)}
-            for who, rows in zip(table.people, found.confusion, strict=True)
+            person: {true: _named(table, row) for true, row in zip(table.labels, rows, strict=True)}
+            for person, rows in zip(table.people, estimate.confusion, strict=True)
         },
         answers=dict(zip(table.people, given.tolist(), strict=True)),
-        steps=found.steps,
-        converged=found.converged,
+        steps=estimate.steps,
+        converged=estimate.converged,
         smoothing=smoothing,
     )
 
 
 def _named(table: Table, shares: np.ndarray[Any, Any]) -> dict[str, float]:
-    """Shares by label; those that are not known are left out."""
+    """Return shares by label; those that are not known are left out."""
     return {label: float(share) for label, share in zip(table.labels, shares, strict=True) if not np.isnan(share)}
 
 
-def posteriors(found: Iterable[Truth]) -> dict[tuple[str, str], Mapping[str, float]]:
-    """How likely each answer is the true one, by row and question key, over all questions."""
-    return {place: shares for truth in found for place, shares in truth.posterior.items()}
+def collect_posteriors(truths: Iterable[Truth]) -> dict[tuple[str, str], Mapping[str, float]]:
+    """Return how likely each answer is the true one, by row and question key, over all questions."""
+    return {key: shares for truth in truths for key, shares in truth.posterior.items()}

@@ -1,14 +1,7 @@
-"""A query for rows, as `quality=rude`: items are ANDed, and values of one column ORed.
-
-Rows whose right answers are known, asked among the others to see how well people answer.
-
-A CSV file: the column `id`, then one column for each question key, as `sense` or `stereotype.stereo`; an empty cell
-expects nothing.
-
-Which rows people are asked about: a sample that is like the whole, stratum by stratum, or what a query finds.
+"""Which rows people are asked about: a stratified sample, rows that a query selects, and rows with known answers.
 
 Chance is a hash of seed, config and id, so that it depends neither on the order of rows nor on how files are cut.
-Rows are read twice, in batches: once to count the strata and draw, once to fetch what was drawn.
+Rows are read twice, in batches: once to count the strata and draw, once to fetch the drawn rows.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,73 +23,70 @@ from senseprobe.release.schema import design_schema
 from senseprobe.statistics.permutation import hash_draw
 
 CONFIG = "config"
-"""Not a column of rows, but asked for like one."""
+"""Not a column of rows, but queried like one."""
 
 _MOST_SEEN = 2_000
 """Values of a column that are remembered, to name those that come near to one that no row has."""
 
 
 class Query:
-    """A query, which remembers what values it saw, so that one that no row has is named with what comes near to it.
+    """A query for rows, as `quality=rude`: items are ANDed, values of one column ORed.
+
+    It remembers the values that it saw, to name those that come near to one that no row has.
 
     >>> Query(["quality=rude", "quality=nice", "target=black"]).columns
     ('quality', 'target')
     """
 
     def __init__(self, items: Sequence[str]) -> None:
-        self._wanted: dict[str, set[str]] = {}
+        self._values: dict[str, set[str]] = {}
         for item in items:
             column, equals, value = item.partition("=")
             if not equals or not column.strip():
                 raise AnnotationError(
-                    f"{shortened(printable(item))!r} is no query: expected COLUMN=VALUE, as config=race"
+                    f"{shortened(printable(item))!r} is not a query: expected COLUMN=VALUE, as config=race"
                 )
-            self._wanted.setdefault(column.strip(), set()).add(value.strip())
-        self._seen: dict[str, set[str]] = {column: set() for column in self._wanted}
-        self._found: dict[str, set[str]] = {column: set() for column in self._wanted}
+            self._values.setdefault(column.strip(), set()).add(value.strip())
+        self._seen: dict[str, set[str]] = {column: set() for column in self._values}
+        self._matched: dict[str, set[str]] = {column: set() for column in self._values}
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are asked about, `config` among them."""
-        return tuple(self._wanted)
+        """The columns of the query, `config` among them."""
+        return tuple(self._values)
 
     def __str__(self) -> str:
-        return ", ".join(f"{column}={value}" for column, values in self._wanted.items() for value in sorted(values))
+        return ", ".join(f"{column}={value}" for column, values in self._values.items() for value in sorted(values))
 
     def holds(self, columns: Mapping[str, pa.Array], rows: int) -> pa.Array:
-        """Which of so many rows are wanted; `columns` has their values as texts."""
+        """Return which of so many rows the query selects; `columns` has their values as texts."""
         mask = pa.array([True] * rows, pa.bool_())
-        for column, wanted in self._wanted.items():
+        for column, values in self._values.items():
             self._note(column, pc.unique(columns[column]).to_pylist())
-            mask = pc.and_(mask, pc.is_in(columns[column], value_set=pa.array(sorted(wanted), pa.string())))
+            mask = pc.and_(mask, pc.is_in(columns[column], value_set=pa.array(sorted(values), pa.string())))
         return mask
 
     def _note(self, column: str, values: Iterable[str]) -> None:
         for value in values:
-            if value in self._wanted[column]:
-                self._found[column].add(value)
+            if value in self._values[column]:
+                self._matched[column].add(value)
             elif len(self._seen[column]) < _MOST_SEEN:
                 self._seen[column].add(value)
 
     def check(self) -> None:
-        """AnnotationError for a value that no row had."""
-        for column, wanted in self._wanted.items():
-            for value in sorted(wanted - self._found[column]):
-                known = sorted((self._seen[column] | self._found[column]) - {""})
-                hint = meant(value, known) or f"there is {listed(map(_short, known)) or 'none'}"
+        """Raise AnnotationError for a value that no row had."""
+        for column, values in self._values.items():
+            for value in sorted(values - self._matched[column]):
+                names = sorted((self._seen[column] | self._matched[column]) - {""})
+                hint = meant(value, names) or f"there is {listed(map(_short, names)) or 'none'}"
                 raise AnnotationError(f"no row has {printable(column)}={_short(value)}: {hint}")
 
 
-def check_column(name: str, known: Sequence[str], what: str) -> None:
-    """AnnotationError where the rows have no such column; `what` says what it was asked for."""
-    if name not in known:
-        hint = meant(name, known) or f"there is {', '.join(known)}"
-        raise AnnotationError(f"{what}: rows have no column {_short(name)!r}: {hint}")
-
-
-def as_text(column: pa.Array) -> pa.Array:
-    """A column of texts or flags as texts; what is null is the empty text."""
-    return pc.fill_null(column.cast(pa.string()), "")
+def check_column(name: str, names: Sequence[str], purpose: str) -> None:
+    """Raise AnnotationError where the rows have no such column; `purpose` says what it is needed for."""
+    if name not in names:
+        hint = meant(name, names) or f"there is {', '.join(names)}"
+        raise AnnotationError(f"{purpose}: rows have no column {_short(name)!r}: {hint}")
 
 
 def _short(text: str) -> str:
@@ -105,61 +95,64 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """What is expected of a row, by question key; and the place where that is written, ``gold.csv:3``."""
+    """What is expected of a row, by question key; and where that is written, ``gold.csv:3``."""
 
-    place: str
+    position: str
     expected: Mapping[str, str]
 
 
 def read_gold(path: Path, questions: Mapping[str, Question]) -> dict[str, Gold]:
-    """The expected answers by row id; `questions` are those that have choices, by key.
+    """Return the expected answers by row id; `questions` are those that have choices, by key.
 
-    AnnotationError with the first mistakes, each with its line: an unknown question or choice, an id twice or none, a
-    row that expects nothing.
+    The file is a CSV: the column `id`, then one column for each question key, as `sense` or `stereotype.stereo`; an
+    empty cell expects nothing.
+
+    Raises AnnotationError with the first mistakes, each with its line: an unknown question or choice, an id twice or
+    none, a row that expects nothing.
     """
-    shown, lines = printable(str(path)), read_cells(path)
+    display_path, lines = printable(str(path)), read_cells(path)
     if not lines:
-        raise AnnotationError(f"{shown}: is empty: expected the column id, then one for each question")
-    columns = _columns(lines[0], questions, shown)
-    found: dict[str, Gold] = {}
-    wrong: list[str] = []
+        raise AnnotationError(f"{display_path}: is empty: expected the column id, then one for each question")
+    columns = _columns(lines[0], questions, display_path)
+    gold: dict[str, Gold] = {}
+    errors: list[str] = []
     for line in lines[1:]:
         expected = {key: line.cell(number) for number, key in enumerate(columns) if number and line.cell(number)}
-        place = f"{shown}:{line.number}"
-        wrong += [f"{place}: {message}" for message in _mistakes(line, expected, questions, len(columns), found)]
-        found.setdefault(line.cell(0), Gold(place, {key: text.lower() for key, text in expected.items()}))
-    if wrong:
-        raise AnnotationError(listed(wrong))
-    return found
+        position = f"{display_path}:{line.number}"
+        errors += [f"{position}: {message}" for message in _mistakes(line, expected, questions, len(columns), gold)]
+        gold.setdefault(line.cell(0), Gold(position, {key: text.lower() for key, text in expected.items()}))
+    if errors:
+        raise AnnotationError(listed(errors))
+    return gold
 
 
-def _columns(header: Line, questions: Mapping[str, Question], shown: str) -> list[str]:
+def _columns(header: Line, questions: Mapping[str, Question], display_path: str) -> list[str]:
     columns = [header.cell(number) for number in range(len(header.cells))]
-    place = f"{shown}:{header.number}"
+    position = f"{display_path}:{header.number}"
     if columns[0] != "id" or len(set(columns)) < len(columns):
-        raise AnnotationError(f"{place}: columns are not id, then question keys, each once: {', '.join(questions)}")
+        raise AnnotationError(f"{position}: columns are not id, then question keys, each once: {', '.join(questions)}")
     for column in columns[1:]:
         if column not in questions:
             hint = meant(column, questions) or f"there is {', '.join(questions)}"
-            raise AnnotationError(f"{place}: no question {_short(column)!r} has expected answers: {hint}")
+            raise AnnotationError(f"{position}: no question {_short(column)!r} has expected answers: {hint}")
     return columns
 
 
 def _mistakes(
-    line: Line, expected: Mapping[str, str], questions: Mapping[str, Question], width: int, found: Collection[str]
+    line: Line, expected: Mapping[str, str], questions: Mapping[str, Question], width: int, previous: Collection[str]
 ) -> Sequence[str]:
     id_ = line.cell(0)
-    wrong = [] if len(line.cells) <= width else [f"{len(line.cells)} cells, expected {width}"]
+    errors = [] if len(line.cells) <= width else [f"{len(line.cells)} cells, expected {width}"]
     if not id_:
-        wrong.append("a row without an id")
-    elif id_ in found:
-        wrong.append(f"{_short(id_)} is there twice")
+        errors.append("a row without an id")
+    elif id_ in previous:
+        errors.append(f"{_short(id_)} is there twice")
     if not expected:
-        wrong.append("expects no answer")
+        errors.append("expects no answer")
     for key, text in expected.items():
         if text.lower() not in (choices := questions[key].choices):
-            wrong.append(f"{_short(text)!r} is no answer to {key}: expected {', '.join(choices)}")
-    return wrong
+            errors.append(f"{_short(text)!r} is not an answer to {key}: expected {', '.join(choices)}")
+    return errors
 
 
 MAX_ITEMS = 100_000
@@ -167,21 +160,21 @@ MAX_ITEMS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SampledRow:
     """A row that was drawn: its config, the levels of its strata as text, and its values by column."""
 
     config: str
     stratum: str
-    row: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class _Scan:
-    """What a first reading finds: rows that may be drawn, by number over all configs, with lot and stratum."""
+    """What a first reading finds: rows that may be drawn, by number over all configs, with hash draw and stratum."""
 
     strata: dict[tuple[str, ...], int] = field(default_factory=dict)
     numbers: list[NDArray[np.int64]] = field(default_factory=list)
-    lots: list[NDArray[np.uint64]] = field(default_factory=list)
+    draws: list[NDArray[np.uint64]] = field(default_factory=list)
     codes: list[NDArray[np.int64]] = field(default_factory=list)
     named: set[int] = field(default_factory=set)
 
@@ -195,12 +188,12 @@ def draw(
     where: Sequence[str] = (),
     config: str | None = None,
     also: Collection[str] = (),
-) -> list[Drawn]:
-    """The rows that are drawn, in an order that is drawn too.
+) -> list[SampledRow]:
+    """Return a sample of the rows of a release, in random order.
 
-    - `n`: how many, of those that `where` asks for; None: all of these.
+    - `n`: how many, of those that `where` selects; None: all of these.
     - `strata`: columns, or ``config``, of whose levels each gets its share, and at least one row where `n` allows.
-    - `also`: ids of rows that are added to the sample, whatever `where` says; those that are not there are not told.
+    - `also`: ids of rows that are added to the sample, whatever `where` says; those that do not exist are ignored.
 
     Raises AnnotationError where a column or a value is unknown, nothing is found, or the sample is too large.
     """
@@ -216,51 +209,51 @@ def draw(
     chosen = _chosen(scan, n, seed) | scan.named
     if len(chosen) > MAX_ITEMS:
         raise AnnotationError(f"{len(chosen)} rows, at most {MAX_ITEMS} can be asked about: draw fewer")
-    drawn = list(_fetched(release, configs, strata, chosen))
-    return sorted(drawn, key=lambda each: hash_draw(seed, "order", each.config, each.row["id"]))
+    rows = list(_fetched(release, configs, strata, chosen))
+    return sorted(rows, key=lambda row: hash_draw(seed, "order", row.config, row.values["id"]))
 
 
 def kind_of(release: Release, configs: Sequence[str]) -> str:
-    """The kind that rows of these configs are of; AnnotationError where they are of several."""
+    """Return the kind of the rows of these configs; raise AnnotationError where they are of several."""
     kinds = {name: release.design(name).kind for name in configs}
     if len(set(kinds.values())) > 1:
-        told = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
-        raise AnnotationError(f"people cannot be asked of rows of several kinds at once: name one config of {told}")
+        names = ", ".join(f"{name} ({kind})" for name, kind in kinds.items())
+        raise AnnotationError(f"people cannot be asked of rows of several kinds at once: name one config of {names}")
     return next(iter(kinds.values()))
 
 
 def _check_columns(release: Release, configs: Sequence[str], strata: Sequence[str], query: Query) -> None:
-    fields = [each for name in configs for each in design_schema(release.design(name))]
-    known = [CONFIG, *dict.fromkeys(each.name for each in fields if not pa.types.is_struct(each.type))]
+    fields = [field for name in configs for field in design_schema(release.design(name))]
+    names = [CONFIG, *dict.fromkeys(field.name for field in fields if not pa.types.is_struct(field.type))]
     for name in strata:
-        check_column(name, known, "strata")
+        check_column(name, names, "strata")
     for name in query.columns:
-        check_column(name, known, "query")
+        check_column(name, names, "query")
 
 
 def _scan(
     release: Release, configs: Sequence[str], seed: int, strata: Sequence[str], query: Query, also: frozenset[str]
 ) -> _Scan:
-    """Read all rows once; AnnotationError where none is what the query asks for."""
+    """Read all rows once; raise AnnotationError where the query selects none."""
     scan, names = _Scan(), pa.array(sorted(also), pa.string())
     for config, start, batch in _batches(release, configs):
         columns = _texts(batch, config, {*strata, *query.columns})
-        found = np.flatnonzero(query.holds(columns, batch.num_rows).to_numpy(zero_copy_only=False))
-        scan.numbers.append(found + start)
-        scan.lots.append(_lots(seed, config, batch["id"].take(pa.array(found)).to_pylist()))
-        scan.codes.append(_codes(scan.strata, [columns[name].take(pa.array(found)) for name in strata], len(found)))
+        matches = np.flatnonzero(query.holds(columns, batch.num_rows).to_numpy(zero_copy_only=False))
+        scan.numbers.append(matches + start)
+        scan.draws.append(_hash_draws(seed, config, batch["id"].take(pa.array(matches)).to_pylist()))
+        scan.codes.append(_codes(scan.strata, [columns[name].take(pa.array(matches)) for name in strata], len(matches)))
         if also:
-            there = pc.is_in(batch["id"], value_set=names).to_numpy(zero_copy_only=False)
-            scan.named.update(int(number) + start for number in np.flatnonzero(there))
+            named = pc.is_in(batch["id"], value_set=names).to_numpy(zero_copy_only=False)
+            scan.named.update(int(number) + start for number in np.flatnonzero(named))
     query.check()
     if not sum(map(len, scan.numbers)):
-        told = f"no row has {printable(str(query))} at once" if query.columns else "no rows"
-        raise AnnotationError(f"{told} in {release.manifest.name}")
+        what = f"no row has {printable(str(query))} at once" if query.columns else "no rows"
+        raise AnnotationError(f"{what} in {release.manifest.name}")
     return scan
 
 
 def _batches(release: Release, configs: Sequence[str]) -> Iterator[tuple[str, int, pa.RecordBatch]]:
-    """The batches of rows, each with its config and the number of its first row over all of these configs."""
+    """Yield the batches of rows, each with its config and the number of its first row over all of these configs."""
     start = 0
     for config in configs:
         for batch in release.batches(config):
@@ -269,25 +262,29 @@ def _batches(release: Release, configs: Sequence[str]) -> Iterator[tuple[str, in
 
 
 def _texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[str, pa.Array]:
-    """Columns of a batch as texts; empty where this config has no such column."""
-    made = {CONFIG: config}
-    lacking = {name: pa.array([made.get(name, "")] * batch.num_rows, pa.string()) for name in names}
-    return {name: as_text(batch[name]) if name in batch.schema.names else lacking[name] for name in names}
+    """Return columns of texts or flags as texts; empty for null, and where this config has no such column."""
+    texts = {}
+    for name in names:
+        if name in batch.schema.names:
+            texts[name] = pc.fill_null(batch[name].cast(pa.string()), "")
+        else:
+            texts[name] = pa.array([config if name == CONFIG else ""] * batch.num_rows, pa.string())
+    return texts
 
 
-def _codes(known: dict[tuple[str, ...], int], columns: Sequence[pa.Array], rows: int) -> NDArray[np.int64]:
-    """The number of each row's stratum; new ones get the next."""
+def _codes(numbers: dict[tuple[str, ...], int], columns: Sequence[pa.Array], rows: int) -> NDArray[np.int64]:
+    """Return the number of each row's stratum; new ones get the next."""
     levels = zip(*(column.to_pylist() for column in columns), strict=True) if columns else [()] * rows
-    return np.fromiter((known.setdefault(level, len(known)) for level in levels), np.int64, rows)
+    return np.fromiter((numbers.setdefault(level, len(numbers)) for level in levels), np.int64, rows)
 
 
-def _lots(seed: int, config: str, ids: Sequence[str]) -> NDArray[np.uint64]:
+def _hash_draws(seed: int, config: str, ids: Sequence[str]) -> NDArray[np.uint64]:
     return np.fromiter((hash_draw(seed, "row", config, id_) for id_ in ids), np.uint64, len(ids))
 
 
 def _chosen(scan: _Scan, n: int | None, seed: int) -> set[int]:
-    """The numbers of the rows with the lowest lots of each stratum, as many as are its share."""
-    numbers, lots, codes = (np.concatenate(parts) for parts in (scan.numbers, scan.lots, scan.codes))
+    """Return the numbers of the rows with the lowest draws of each stratum, as many as are its share."""
+    numbers, draws, codes = (np.concatenate(parts) for parts in (scan.numbers, scan.draws, scan.codes))
     if n is None or n >= len(numbers):
         return {int(number) for number in numbers}
     sizes = np.bincount(codes, minlength=len(scan.strata)).tolist()
@@ -295,13 +292,13 @@ def _chosen(scan: _Scan, n: int | None, seed: int) -> set[int]:
     shares = allot([sizes[scan.strata[level]] for level in order], n)
     share = np.zeros(len(sizes), np.int64)
     share[[scan.strata[level] for level in order]] = shares
-    ranked = np.lexsort((lots, codes))
+    ranked = np.lexsort((draws, codes))
     rank = np.arange(len(ranked)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return {int(number) for number in numbers[ranked[rank < share[codes[ranked]]]]}
 
 
 def allot(sizes: Sequence[int], n: int) -> list[int]:
-    """How many of `n` each stratum gets, by the largest remainder; of equal remainders, the first comes first.
+    """Return how many of `n` each stratum gets, by the largest remainder; of equal remainders, the first comes first.
 
     Every stratum gets one where `n` is no smaller than their number: what is less than one is raised to it, and the
     others share the rest. `n` is at most the sum of the sizes, and no stratum gets more than it has.
@@ -324,7 +321,7 @@ def _below_one(sizes: Sequence[int], left: Sequence[int], rest: int) -> set[int]
 
 
 def _by_remainder(sizes: Mapping[int, int], n: int) -> dict[int, int]:
-    """Shares by Hamilton's method: whole quotas, and what is left goes to the largest remainders."""
+    """Return shares by Hamilton's method: whole quotas, and what is left goes to the largest remainders."""
     total = sum(sizes.values()) or 1
     shares = {number: n * size // total for number, size in sizes.items()}
     remainders = sorted(sizes, key=lambda number: -(n * sizes[number] % total))
@@ -335,15 +332,17 @@ def _by_remainder(sizes: Mapping[int, int], n: int) -> dict[int, int]:
 
 def _fetched(
     release: Release, configs: Sequence[str], strata: Sequence[str], chosen: Collection[int]
-) -> Iterator[Drawn]:
-    """The chosen rows, in the order of the release; what comes after the last of them is not read."""
-    wanted = np.array(sorted(chosen), np.int64)
+) -> Iterator[SampledRow]:
+    """Yield the chosen rows, in the order of the release; what comes after the last of them is not read."""
+    chosen_numbers = np.array(sorted(chosen), np.int64)
     for config, start, batch in _batches(release, configs):
-        here = wanted[(wanted >= start) & (wanted < start + batch.num_rows)] - start
+        here = chosen_numbers[(chosen_numbers >= start) & (chosen_numbers < start + batch.num_rows)] - start
         rows = batch.take(pa.array(here))
         levels = _texts(rows, config, strata)
-        told = zip(*(levels[name].to_pylist() for name in strata), strict=True) if strata else [()] * len(here)
-        for row, level in zip(rows.to_pylist(), told, strict=True):
-            yield Drawn(config, ", ".join(f"{name}={value}" for name, value in zip(strata, level, strict=True)), row)
-        if not len(wanted) or wanted[-1] < start + batch.num_rows:
+        strata_levels = zip(*(levels[name].to_pylist() for name in strata), strict=True) if strata else [()] * len(here)
+        for row, level in zip(rows.to_pylist(), strata_levels, strict=True):
+            yield SampledRow(
+                config, ", ".join(f"{name}={value}" for name, value in zip(strata, level, strict=True)), row
+            )
+        if not len(chosen_numbers) or chosen_numbers[-1] < start + batch.num_rows:
             return

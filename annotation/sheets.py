@@ -1,7 +1,7 @@
-"""The same without a server: a CSV file for each annotator to fill in with a spreadsheet, and reading it back.
+"""Sheets: a CSV file for each annotator to fill in with a spreadsheet, and reading it back.
 
-A sheet shows what the interface shows, and no more: a row is known by its number in the plan and the first digits of
-the hash of what is shown, since ids and configs could tell a role.
+A sheet shows what the interface shows, and no more: a row is identified by its number in the plan and the first
+digits of the hash of what is shown, since ids and configs could tell a role.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from senseprobe.annotation.cells import Line, csv_bytes, read_cells
 from senseprobe.annotation.label_studio.results import MAX_TEXT, clean, named_groups
-from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls, keys, question_of
+from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, controls, keys, question_of, questions_of
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable, shortened
@@ -22,33 +22,33 @@ _ITEM, _CHECK = "item", "check"
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What was read of a sheet: annotations, and every cell that could not be taken, with its place and reason."""
+    """What a sheet holds: annotations, and a finding for every cell that could not be read, with its reason."""
 
     annotations: tuple[Annotation, ...]
-    faults: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
 
 @dataclass(slots=True)
-class _Reading:
-    """A sheet that is being read: where its columns are, and what was odd so far."""
+class _SheetReader:
+    """A sheet that is being read: the numbers of its columns, and the findings so far."""
 
     plan: Plan
-    shown: str
+    display_path: str
     columns: Mapping[str, int]
-    faults: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
-    def tell(self, line: Line, column: int, code: str, message: str) -> None:
-        self.faults.append(
-            Finding(path=self.shown, line=line.number, column=column + 1, code=code, message=printable(message))
+    def note(self, line: Line, column: int, code: str, message: str) -> None:
+        self.findings.append(
+            Finding(path=self.display_path, line=line.number, column=column + 1, code=code, message=printable(message))
         )
 
 
 def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
-    """A CSV file for each annotator, by name; each item is in as many of them as the plan has answers to it.
+    """Return a CSV file for each annotator, by name; each item is in as many of them as the plan has answers to it.
 
     Annotators take turns, so that everybody shares items with others; the order of a sheet is drawn by the plan's seed.
-    AnnotationError where there are fewer annotators than answers to each item, one is named twice, or the plan shows
-    the release's own labels.
+    Raises AnnotationError where there are fewer annotators than answers to each item, one is named twice, or the plan
+    shows the release's own labels.
     """
     if plan.prefill:
         raise AnnotationError("a sheet that showed the release's labels would answer with them: draw without them")
@@ -57,11 +57,11 @@ def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
     if len(annotators) < plan.overlap:
         people, answers = counted(len(annotators), "annotator"), counted(plan.overlap, "answer")
         raise AnnotationError(f"{people} cannot give {answers} to each item")
-    given: dict[str, list[int]] = {name: [] for name in annotators}
+    numbers_of: dict[str, list[int]] = {name: [] for name in annotators}
     for number in range(len(plan.items)):
         for turn in range(plan.overlap):
-            given[annotators[(number + turn) % len(annotators)]].append(number)
-    return {name: _sheet(plan, _shuffled(plan, name, numbers)) for name, numbers in given.items()}
+            numbers_of[annotators[(number + turn) % len(annotators)]].append(number)
+    return {name: _sheet(plan, _shuffled(plan, name, numbers)) for name, numbers in numbers_of.items()}
 
 
 def _shuffled(plan: Plan, annotator: str, numbers: Sequence[int]) -> list[int]:
@@ -69,25 +69,25 @@ def _shuffled(plan: Plan, annotator: str, numbers: Sequence[int]) -> list[int]:
 
 
 def _sheet(plan: Plan, numbers: Sequence[int]) -> bytes:
-    shown = [f"sentence {position}" for position in range(1, len(ROLES[plan.kind]) + 1)]
+    sentences = [f"sentence {position}" for position in range(1, len(ROLES[plan.kind]) + 1)]
     names = [_heading(name, question) for name, question in _answered(plan).items()]
     extra = [f"{CONSENT} (yes: keep the groups that I name)", f"{GROUPS} (commas between them)"] if plan.groups else []
     rows = [_row(plan, number) for number in numbers]
-    return csv_bytes([[_ITEM, _CHECK, *shown, *_meaning_column(plan), *names, *extra], *rows])
+    return csv_bytes([[_ITEM, _CHECK, *sentences, *_meaning_column(plan), *names, *extra], *rows])
 
 
 def _answered(plan: Plan) -> dict[str, Question]:
-    """The questions of a plan by the name of their column, which is that of their control."""
+    """Return the questions of a plan by the name of their column, which is that of their control."""
     positions = range(1, len(ROLES[plan.kind]) + 1)
     return {
         f"{question.id}-{position}" if position else question.id: question
-        for question in asked(plan)
-        for position in (positions if question.each else [0])
+        for question in questions_of(plan)
+        for position in (positions if question.per_sentence else [0])
     }
 
 
 def _heading(name: str, question: Question) -> str:
-    """The head of a column: its name, then what is asked and the words that are allowed, which nobody reads back."""
+    """Return the head of a column: its name, and for annotators what is asked and which words are allowed."""
     allowed = f" [{' / '.join(question.choices)}]" if question.choices else ""
     return f"{name}: {question.text}{allowed}"
 
@@ -104,12 +104,12 @@ def _row(plan: Plan, number: int) -> list[str]:
 
 
 def _check(item: Item) -> str:
-    """The first digits of the hash of what is shown, behind a letter: ``12e45`` would be a number to a spreadsheet."""
+    """Return the first digits of the hash of what is shown, behind a letter: ``12e45`` is a number to spreadsheets."""
     return f"c{item.content[:12]}"
 
 
 def _bracketed(sentence: Sentence) -> str:
-    """The sentence with its target in brackets."""
+    """Return the sentence with its target in brackets."""
     if sentence.span is None:
         return sentence.text
     start, end = sentence.span
@@ -117,40 +117,42 @@ def _bracketed(sentence: Sentence) -> str:
 
 
 def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
-    """What an annotator filled in; a row without any answer is no annotation, and one that is odd is a fault.
+    """Return the annotations of a sheet; a row without any answer gives none, and what cannot be read is a finding.
 
     Case and blanks around an answer do not matter, nor the order of rows and columns. An annotation's `id` is made of
-    `annotator`, which is best a pseudonym already, and the row's id. AnnotationError where the file cannot be read, or
-    its columns are not those of the plan.
+    `annotator`, which is best a pseudonym already, and the row's id. Raises AnnotationError where the file cannot be
+    read, or its columns are not those of the plan.
     """
     lines = read_cells(path)
-    shown = printable(str(path))
+    display_path = printable(str(path))
     if not lines:
-        raise AnnotationError(f"{shown}: is empty")
-    reading = _Reading(plan, shown, _columns(plan, lines[0], shown))
-    found: dict[str, Annotation] = {}
+        raise AnnotationError(f"{display_path}: is empty")
+    reading = _SheetReader(plan, display_path, _columns(plan, lines[0], display_path))
+    annotations: dict[str, Annotation] = {}
     for line in lines[1:]:
-        made = _annotation(reading, line, annotator)
-        if made and made.row in found:
+        annotation = _annotation(reading, line, annotator)
+        if annotation and annotation.row in annotations:
             message = f"item {line.cell(reading.columns[_ITEM])} is there twice: only its first answers are taken"
-            reading.tell(line, reading.columns[_ITEM], "A104", message)
-        elif made:
-            found[made.row] = made
-    if not found:
-        _tell_nothing(reading, len(lines) - 1)
-    return Sheet(tuple(found.values()), tuple(reading.faults))
+            reading.note(line, reading.columns[_ITEM], "A104", message)
+        elif annotation:
+            annotations[annotation.row] = annotation
+    if not annotations:
+        _check_any(reading, len(lines) - 1)
+    return Sheet(tuple(annotations.values()), tuple(reading.findings))
 
 
-def _tell_nothing(reading: _Reading, items: int) -> None:
-    """A fault where nobody answered; AnnotationError where no item of a sheet is as the plan has it."""
-    if items and sum(fault.code in {"A101", "A102"} for fault in reading.faults) == items:
-        raise AnnotationError(f"{reading.shown}: none of {items} items is as this project shows it: is it another's?")
-    if not reading.faults:
-        reading.faults.append(Finding(path=reading.shown, code="A106", message="has no answers yet"))
+def _check_any(reading: _SheetReader, items: int) -> None:
+    """Note that a sheet has no answers; raise AnnotationError where no item of it is as the plan has it."""
+    if items and sum(finding.code in {"A101", "A102"} for finding in reading.findings) == items:
+        raise AnnotationError(
+            f"{reading.display_path}: none of {items} items is as this project shows it: is it another's?"
+        )
+    if not reading.findings:
+        reading.findings.append(Finding(path=reading.display_path, code="A106", message="has no answers yet"))
 
 
-def _columns(plan: Plan, header: Line, shown: str) -> dict[str, int]:
-    """The place of each column by name; those of what is shown may be gone."""
+def _columns(plan: Plan, header: Line, display_path: str) -> dict[str, int]:
+    """Return the number of each column by name; columns that only show something may be missing."""
     names = [
         header.cell(number).partition(":")[0].partition(" (")[0].strip().lower() for number in range(len(header.cells))
     ]
@@ -158,15 +160,15 @@ def _columns(plan: Plan, header: Line, shown: str) -> dict[str, int]:
     for name in needed:
         if names.count(name) != 1:
             what = "is missing" if name not in names else "is there twice"
-            raise AnnotationError(f"{shown}:{header.number}: column {name} {what}: expected {', '.join(needed)}")
-    known = {*needed, "meaning", *(f"sentence {position}" for position in (1, 2))}
-    if strange := [printable(shortened(name)) for name in names if name and name not in known]:
-        raise AnnotationError(f"{shown}:{header.number}: no question has the column {listed(strange)}")
+            raise AnnotationError(f"{display_path}:{header.number}: column {name} {what}: expected {', '.join(needed)}")
+    allowed = {*needed, "meaning", *(f"sentence {position}" for position in (1, 2))}
+    if unexpected := [printable(shortened(name)) for name in names if name and name not in allowed]:
+        raise AnnotationError(f"{display_path}:{header.number}: no question has the column {listed(unexpected)}")
     return {name: number for number, name in enumerate(names) if name}
 
 
-def _annotation(reading: _Reading, line: Line, annotator: str) -> Annotation | None:
-    """The annotation of a line; None where it has no answer, or is of no item."""
+def _annotation(reading: _SheetReader, line: Line, annotator: str) -> Annotation | None:
+    """Return the annotation of a line; None where it has no answer, or belongs to no item."""
     item = _item(reading, line)
     if item is None:
         return None
@@ -178,49 +180,49 @@ def _annotation(reading: _Reading, line: Line, annotator: str) -> Annotation | N
     return Annotation(id=id_, row=item.row, content=item.content, annotator=annotator, answers=answers, groups=groups)
 
 
-def _item(reading: _Reading, line: Line) -> Item | None:
+def _item(reading: _SheetReader, line: Line) -> Item | None:
     column, items = reading.columns[_ITEM], reading.plan.items
     text = line.cell(column).removesuffix(".0")  # as spreadsheets may write whole numbers
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not 1 <= number <= len(items):
-        reading.tell(line, column, "A101", f"{shortened(text)!r} is no item of the plan: 1 to {len(items)}")
+        reading.note(line, column, "A101", f"{shortened(text)!r} is not an item of the plan: 1 to {len(items)}")
         return None
     item, check = items[number - 1], reading.columns[_CHECK]
     if line.cell(check).lower() != _check(item):
         message = f"item {number} of this plan was shown otherwise: {_check(item)} is expected"
-        reading.tell(line, check, "A102", message)
+        reading.note(line, check, "A102", message)
         return None
     return item
 
 
-def _answers(reading: _Reading, line: Line, item: Item) -> Iterator[tuple[str, str]]:
-    """The answers of a line by question key; a cell that is none is told and left out."""
-    known = keys(reading.plan, item)
+def _answers(reading: _SheetReader, line: Line, item: Item) -> Iterator[tuple[str, str]]:
+    """Yield the answers of a line by question key; a cell that is not an answer is noted and left out."""
+    item_keys = keys(reading.plan, item)
     for name, key in controls(reading.plan, item).items():
         column, question = reading.columns[name], question_of(key)
         text = line.cell(column)
         if not text:
             continue
-        if key not in known:
-            reading.tell(line, column, "A103", f"{name} is not asked of this item")
+        if key not in item_keys:
+            reading.note(line, column, "A103", f"{name} is not asked of this item")
         elif question.choices and text.lower() not in question.choices:
             allowed = ", ".join(question.choices)
-            reading.tell(line, column, "A103", f"{shortened(text)!r} is no answer to {name}: expected {allowed}")
+            reading.note(line, column, "A103", f"{shortened(text)!r} is not an answer to {name}: expected {allowed}")
         elif len(text) > MAX_TEXT:
-            reading.tell(line, column, "A103", f"{len(text)} characters, at most {MAX_TEXT}")
+            reading.note(line, column, "A103", f"{len(text)} characters, at most {MAX_TEXT}")
         else:
             yield key, text.lower() if question.choices else clean(text)
 
 
-def _groups(reading: _Reading, line: Line) -> tuple[str, ...]:
-    """The groups that an annotator names, with consent; without it they are not read."""
+def _groups(reading: _SheetReader, line: Line) -> tuple[str, ...]:
+    """Return the groups that an annotator names, with consent; without it they are not read."""
     if not reading.plan.groups or not (text := line.cell(reading.columns[GROUPS])):
         return ()
     if line.cell(reading.columns[CONSENT]).lower() != "yes":
-        reading.tell(line, reading.columns[CONSENT], "A105", "groups are named without consent: they are not read")
+        reading.note(line, reading.columns[CONSENT], "A105", "groups are named without consent: they are not read")
         return ()
     named, left_out = named_groups(text)
     if left_out:
         message = f"groups left out, behind the first 20 or longer than 100 characters: {left_out}"
-        reading.tell(line, reading.columns[GROUPS], "A105", message)
+        reading.note(line, reading.columns[GROUPS], "A105", message)
     return named

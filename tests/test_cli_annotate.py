@@ -15,7 +15,7 @@ from tests.annotation_deciding.world import fill
 from tests.commands import Typed, typing
 
 from senseprobe import api
-from senseprobe.annotation.adjudication import claims_of
+from senseprobe.annotation.adjudication import read_claims
 from senseprobe.annotation.label_studio import client
 from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.plan_file import read_plan
@@ -116,6 +116,7 @@ def test_from_answers_to_the_next_release(typed: Typed, folder: Path, tmp_path: 
         (LAZY, "tiny@1.0.0"),
         (RUDE, "tiny@1.0.0"),
     ]
+    assert {line["id"]: line["reported"] for line in lines if line["reported"]} == {LAZY: "true"}
     assert len(lines) == 7
     built = typed("build", "tiny", "2.0.0")
     assert built.code == 0
@@ -131,6 +132,7 @@ def test_from_answers_to_the_next_release(typed: Typed, folder: Path, tmp_path: 
     assert LAZY in diff
     card = (tmp_path / "releases/tiny/2.0.0/README.md").read_text()
     assert "reported by the targeted group: 1" in card
+    assert [api.load(f"tiny@{version}").manifest.data["schema"] for version in ("1.0.0", "2.0.0")] == [2, 4]
     assert api.verify("tiny@2.0.0", rebuild=True) == []
 
 
@@ -296,7 +298,7 @@ def test_odd_cells_are_counted_and_named(typed: Typed, folder: Path) -> None:
     told = typed("annotate", "import", "First check", str(sheet))
     assert told.code == 1
     assert told.out.splitlines()[0].startswith("8 annotations by 1 annotator,")
-    assert "'perhaps' is no answer to natural-" in told.out
+    assert "'perhaps' is not an answer to natural-" in told.out
 
 
 def test_an_export_of_label_studio_comes_in_too(typed: Typed, folder: Path, tmp_path: Path) -> None:
@@ -389,10 +391,10 @@ def test_nobody_answered_yet(typed: Typed) -> None:
 @pytest.mark.parametrize(
     ("threshold", "message"),
     [
-        ("0.3", "0.3 is no threshold: expected 0.5 to 1"),
-        ("natural=x", "'natural=x' is no threshold: expected SHARE or QUESTION=SHARE"),
+        ("0.3", "0.3 is not a threshold: expected 0.5 to 1"),
+        ("natural=x", "'natural=x' is not a threshold: expected SHARE or QUESTION=SHARE"),
         ("comment=0.7", "no question 'comment' is decided on"),
-        ("nan", "nan is no threshold"),
+        ("nan", "nan is not a threshold"),
     ],
 )
 def test_thresholds_that_cannot_be_are_refused(typed: Typed, threshold: str, message: str) -> None:
@@ -506,8 +508,8 @@ def test_inference_is_held_against_gold_and_the_marked_word() -> None:
     }
     release = given.Given({"c": [row]}, "inference")
     plan = make_plan(release, project="a test", n=1, gloss=given.gloss)
-    (claim,) = claims_of(release, plan).values()
+    (claim,) = read_claims(release, plan).values()
     assert (claim.kind, claim.gold) == ("inference", "neutral")
     assert claim.targets == ("doctor", "Italian")  # by hand: the words at the spans
     other = given.Given({"c": [{**row, "premise": "The doctor bought a pie."}]}, "inference")
-    assert claims_of(other, plan) == {}
+    assert read_claims(other, plan) == {}

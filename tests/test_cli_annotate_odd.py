@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -140,14 +141,14 @@ def test_a_name_that_no_table_can_hold_is_refused(typed: Typed, folder: Path) ->
         path = bytes(folder.parent) + b"/" + name + b".csv"
         shutil.copy(bytes(_sheet(folder, "maria")), path)
         told = _message(typed(*IMPORT, "--names", path.decode("utf-8", "surrogateescape")))
-        assert "is no annotator's name: sheets are named after their annotators" in told
+        assert "is not an annotator's name: sheets are named after their annotators" in told
         assert not (folder / "answers.csv").exists()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (",yes,", ",perhaps,", "perhaps is no answer to natural"),
+        (",yes,", ",perhaps,", "perhaps is not an answer to natural"),
         (",natural,", ",age,", "age.anti was not asked of people."),
         ("people.are.french.nice.lazy", "people.are.dutch.nice.lazy", "the plan has no row people.are.dutch.nice.lazy"),
     ],
@@ -275,6 +276,27 @@ def test_who_reported_a_row_is_not_told_when_groups_are_gone(typed: Typed, folde
         (folder / name).unlink()
     told = typed("annotate", "release", "First check", "out")
     assert "left out: 16 answers to `withhold`, as the targeted group reported rows" in told.out
+
+
+def test_verdicts_from_before_the_column_say_who_reported_in_their_reason(
+    typed: Typed, folder: Path, tmp_path: Path
+) -> None:
+    """Such a file without `reported` counts as it did, and `apply` finds its own lines in it and adds the column."""
+    filled = fill(folder, "annotator-1", lambda who, item: {"withhold": "yes"}, "Japanese")
+    typed(*IMPORT, str(filled), str(fill(folder, "annotator-2", _fine)))
+    typed("annotate", "apply", "First check")
+    path = tmp_path / "templates" / "tiny" / "verdicts.csv"
+    written = path.read_bytes()
+    path.write_text(re.sub(r"(?m),(true|reported|)$", "", path.read_text()))
+    assert path.read_text().startswith("id,verdict,rule,source,reason\n")
+    (folder / "groups.csv").rename(tmp_path / "groups.csv")
+    (folder / "decisions.csv").rename(tmp_path / "decisions.csv")
+    told = typed("annotate", "release", "First check", "out")
+    assert "left out: 16 answers to `withhold`, as the targeted group reported rows" in told.out
+    (tmp_path / "groups.csv").rename(folder / "groups.csv")
+    (tmp_path / "decisions.csv").rename(folder / "decisions.csv")
+    assert "(as before)" in typed("annotate", "apply", "First check").out
+    assert path.read_bytes() == written
 
 
 def test_a_threshold_of_what_was_not_asked_is_refused(typed: Typed, folder: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation_answers.making import answer, item, plan
 
-from senseprobe.annotation.rules import posteriors, truths
+from senseprobe.annotation.rules import collect_posteriors, estimate_truths
 from senseprobe.statistics import dawid_skene
 
 Triples = list[tuple[int, int, int]]
@@ -168,15 +168,15 @@ def test_truths_are_told_by_row_and_question() -> None:
             ("p-c", "no" if n % 2 else "yes"),
         )
     ]
-    (truth,) = truths(asked, told)
+    (truth,) = estimate_truths(asked, told)
 
     assert (truth.question, truth.converged, truth.smoothing) == ("natural", True, 1.0)
     assert truth.answers == {"p-a": 24, "p-b": 24, "p-c": 24}
-    found = posteriors([truth])
+    found = collect_posteriors([truth])
     assert len(found) == 24
     assert found["race.f.1", "natural.stereo"]["yes"] > 0.95
     assert found["race.f.0", "natural.stereo"]["no"] > 0.95
     assert truth.confusion["p-c"]["no"]["yes"] > 0.8
     assert str(truth).startswith("natural: Dawid-Skene converged in ")
-    assert truth.as_dict()["prevalence"].keys() == {"yes", "no"}
-    assert truths(asked, []) == []
+    assert truth.prevalence.keys() == {"yes", "no"}
+    assert estimate_truths(asked, []) == []

@@ -30,7 +30,7 @@ from senseprobe.release import parquet
 from senseprobe.release.hashing import combine, file_sha256
 from senseprobe.release.manifest import SCHEMA, Manifest
 from senseprobe.release.schema import plain
-from senseprobe.release.verdicts import Verdict, group_verdicts, read_verdicts, write_verdicts
+from senseprobe.release.verdicts import Verdict, group_verdicts, has_reported, read_verdicts, write_verdicts
 
 FORMS = Path(__file__).parent / "fixtures" / "releases"
 SIZES = {"island": 8, "guess": 6, "words": 4}  # 2 x 2 x 1 words in 2 frames; 3 x 2 in one; 4 members
@@ -97,6 +97,7 @@ _verdicts = st.lists(
         rule=_line,
         source=st.sampled_from(["tiny@1.0.0", "a-b_C@10.20.30"]),
         reason=_line | st.just(""),
+        reported=st.booleans(),
     ),
     unique_by=lambda each: each.id,
     max_size=5,
@@ -138,10 +139,29 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == []
 
 
+def test_reports_are_a_column_only_where_there_are_some(tmp_path: Path) -> None:
+    """`true` or nothing; a file without reports has the bytes that it had before there was the column."""
+    rows = [Verdict(id=name, verdict="keep", rule="r", source="t@1.0.0") for name in ("a", "b")]
+    write_verdicts(tmp_path / "none.csv", rows)
+    assert (tmp_path / "none.csv").read_text() == f"{HEADER}\na,keep,r,t@1.0.0,\nb,keep,r,t@1.0.0,\n"
+    write_verdicts(tmp_path / "some.csv", [rows[0], replace(rows[1], reported=True)])
+    assert (tmp_path / "some.csv").read_text() == f"{HEADER},reported\na,keep,r,t@1.0.0,,\nb,keep,r,t@1.0.0,,true\n"
+    assert [has_reported(tmp_path / name) for name in ("none.csv", "some.csv", "absent.csv")] == [False, True, False]
+
+
+def test_reports_of_older_files_stand_in_the_reason(tmp_path: Path) -> None:
+    """Before there was the column; where there is one, the reason is prose."""
+    told = "reported as harmful by annotators of the targeted group; natural: no"
+    (tmp_path / "old.csv").write_text(f"{HEADER}\na,reject,r,t@1.0.0,{told}\nb,reject,r,t@1.0.0,natural: no\n")
+    (tmp_path / "new.csv").write_text(f"{HEADER},reported\na,reject,r,t@1.0.0,{told},\nb,reject,r,t@1.0.0,,true\n")
+    assert {each.id: each.reported for each in read_verdicts(tmp_path / "old.csv").values()} == {"a": True, "b": False}
+    assert {each.id: each.reported for each in read_verdicts(tmp_path / "new.csv").values()} == {"a": False, "b": True}
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 1, "columns are not id, verdict, rule, source and, if you like, reason"),
+        ("", 1, "columns are not id, verdict, rule, source and, if you like, reason and reported"),
         ("id,verdict,rule\na,keep,r\n", 1, "columns are not id"),
         ("id,verdict,rule,source,id\n", 1, "columns are not id"),
         ("id,verdict,rule,source,why\n", 1, "columns are not id"),
@@ -157,6 +177,9 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path) -> None:
         (f"{HEADER}\na,keep,r,t@1.0.0,{'x' * 1001}\n", 2, "reason of 'a' has 1001 characters, at most 1000"),
         (f"{HEADER}\na,keep,r,t@1.0.0,\na,reject,r,t@1.0.0,\n", 3, "two verdicts: keep in line 2, and reject"),
         (f"{HEADER}\na,keep,r,t@1.0.0,\na,keep,r,t@1.0.0,\n", 3, "'a' has the verdict keep in line 2 already"),
+        (f"{HEADER},reported\na,keep,r,t@1.0.0,\n", 2, "5 cells, expected 6"),
+        (f"{HEADER},reported\na,keep,r,t@1.0.0,,yes\n", 2, "reported of 'a' is 'yes', expected true or nothing"),
+        (f"{HEADER},reported\na,keep,r,t@1.0.0,,false\n", 2, "reported of 'a' is 'false', expected true or nothing"),
         (f'{HEADER}\n"a\n', 2, "malformed CSV"),
         (f"{HEADER}\n{'x' * 200_000},keep,r,t@1.0.0,\n", 2, "malformed CSV: field larger than field limit"),
     ],
@@ -323,7 +346,7 @@ def test_a_release_says_how_many_rows_there_were(rejected: Path) -> None:
     told = {name: (manifest.config(name)["rows"], manifest.config(name).get("expanded")) for name in SIZES}
     assert told == {"island": (5, 8), "guess": (6, None), "words": (3, 4)}
     assert manifest.config("island")["expect"]["pairs"] == 8
-    assert manifest.data["schema"] == SCHEMA == 3
+    assert manifest.data["schema"] == 3
 
 
 def test_a_release_of_form_3_stays_readable() -> None:
@@ -334,6 +357,27 @@ def test_a_release_of_form_3_stays_readable() -> None:
     assert api.verify(str(folder), rebuild=True) == []
     assert _ids(folder, "island") == [ALL["island"][0], *ALL["island"][4:]]
     assert _ids(folder, "words") == ALL["words"][1:]
+
+
+def test_a_release_of_form_4_stays_readable() -> None:
+    """Its verdicts say in a column which row was reported; a copy is made again from its recipe alone."""
+    folder = FORMS / "form-4"
+    assert api.load(str(folder)).manifest.data["schema"] == SCHEMA == 4
+    assert api.verify(str(folder), rebuild=True) == []
+    verdicts = read_verdicts(folder / "recipe" / "templates" / "tiny" / "verdicts.csv")
+    assert [name for name, verdict in verdicts.items() if verdict.reported] == ["island.a3ce88.laputan.useful.haughty"]
+
+
+def test_reports_make_a_release_of_form_4(tiny: Project) -> None:
+    """Also where no row is left out; a reason that says so in words, without the column, does not."""
+    kept = Verdict(id=ALL["island"][0], verdict="keep", rule="majority", source="tiny@1.0.0")
+    forms = []
+    for version, verdict in enumerate((replace(kept, reason="reported as harmful"), replace(kept, reported=True)), 1):
+        write_verdicts(tiny.verdicts, [verdict])
+        built = api.build("tiny", f"{version}.0.0")
+        forms.append(built.manifest.data["schema"])
+        assert api.verify(str(built.folder), rebuild=True) == []
+    assert forms == [2, 4]
 
 
 def test_a_release_without_rows_left_out_is_of_the_form_before(tiny: Project) -> None:

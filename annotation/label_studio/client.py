@@ -1,13 +1,11 @@
-"""What Label Studio says when it refuses or is not there, as one line that says what to do; no token is ever in it.
-
-The few calls of a Label Studio server that we need, through its own client; each failure is one clear line.
+"""Calls to a Label Studio server, through its own client; each failure is one line that says what to do.
 
 ::
 
     AnnotationError
-    ├── Unreachable    nobody is there: what was asked was not done
-    ├── Unanswered     the connection was lost, or it took too long: what was asked may have been done, or still be done
-    └── NoProject      there is no such project, or not any more
+    ├── Unreachable    no server answers: the request was not carried out
+    ├── Unanswered     the connection was lost, or it took too long: the request may or may not have been carried out
+    └── NoProject      there is no such project (any more)
 """
 
 import base64
@@ -26,8 +24,8 @@ from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
 
 WHERE = "in Label Studio under Account & Settings"
-"""Where tokens are given out."""
-AGAIN = "nothing is lost: run the same command again"
+"""Where users get tokens."""
+RETRY = "nothing is lost: run the same command again"
 
 _LONGEST = 300
 _ADVICE = {
@@ -35,10 +33,10 @@ _ADVICE = {
     403: "the user of this token may not do this there: take the token of one who may",
     405: "the address is redirected, or is not that of Label Studio itself: see LABEL_STUDIO_URL (http or https?)",
     413: "a server in front of Label Studio takes no requests of this size: have its administrator allow 20 MB",
-    429: f"Label Studio asks for fewer requests: wait some minutes; {AGAIN}",
+    429: f"Label Studio asks for fewer requests: wait some minutes; {RETRY}",
 }
-_BROKEN = f"Label Studio has a fault of its own: its log says more; {AGAIN}"
-_OTHER = "what answers at {} is no Label Studio: LABEL_STUDIO_URL is what stands before /projects in the browser"
+_BROKEN = f"Label Studio has a fault of its own: its log says more; {RETRY}"
+_OTHER = "what answers at {} is not Label Studio: LABEL_STUDIO_URL is what stands before /projects in the browser"
 
 # Whatever looks like a token or a cookie, whosever it is: answers of servers and proxies repeat what was sent.
 _SECRETS = (
@@ -49,22 +47,24 @@ _SECRETS = (
 )
 
 
-def address(url: str) -> str:
-    """The address as it is, with ``/`` at its end; AnnotationError where it is none of a server."""
+def check_address(url: str) -> str:
+    """Return the address as it is, with ``/`` at its end; raise AnnotationError where it is no address of a server."""
     try:
         parts = urlsplit(url.strip())
-        wrong = parts.scheme not in ("http", "https") or not parts.hostname or (parts.port or 0) < 0
+        is_invalid = parts.scheme not in ("http", "https") or not parts.hostname or (parts.port or 0) < 0
     except ValueError:
-        wrong = True
-    if wrong or not url.strip().isprintable() or " " in url.strip():
-        raise AnnotationError("LABEL_STUDIO_URL is no address of a server: expected something as http://localhost:8080")
+        is_invalid = True
+    if is_invalid or not url.strip().isprintable() or " " in url.strip():
+        raise AnnotationError(
+            "LABEL_STUDIO_URL is not an address of a server: expected something as http://localhost:8080"
+        )
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise AnnotationError("LABEL_STUDIO_URL holds a password, ? or #: write only http(s)://HOST[:PORT][/PATH]")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/"
 
 
-def checked_key(key: str) -> str:
-    """The token without blanks around it; AnnotationError where no token can be so."""
+def check_key(key: str) -> str:
+    """Return the token without blanks around it; raise AnnotationError where it cannot be a token."""
     key = key.strip()
     if not key:
         raise AnnotationError(f"no token for Label Studio: set LABEL_STUDIO_API_KEY ({WHERE})")
@@ -73,10 +73,10 @@ def checked_key(key: str) -> str:
     return key
 
 
-def kind_of(key: str) -> str:
-    """What a token looks like: ``personal``, ``shortened``, ``expired``, ``access``, ``legacy`` or ``other``.
+def token_kind(key: str) -> str:
+    """Return what a token looks like: ``personal``, ``shortened``, ``expired``, ``access``, ``legacy`` or ``other``.
 
-    >>> kind_of("0123456789abcdef0123456789abcdef01234567"), kind_of("eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyIjoxfQ")
+    >>> token_kind("0123456789abcdef0123456789abcdef01234567"), token_kind("eyJhbGciOiJIUzI1NiJ9.eyJ1c2VyIjoxfQ")
     ('legacy', 'shortened')
     """
     if not key.startswith("eyJ"):
@@ -92,7 +92,7 @@ def kind_of(key: str) -> str:
 
 
 def _claims(part: str) -> Mapping[str, object] | None:
-    """What a token says of itself, unproven; None where it is cut or no such token."""
+    """Return the claims of a token, unverified; None where it is cut or no such token."""
     try:
         claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, binascii.Error, RecursionError):
@@ -101,7 +101,7 @@ def _claims(part: str) -> Mapping[str, object] | None:
 
 
 def clean(text: str, key: str = "") -> str:
-    """What somebody said, as one short line that is safe to print and holds no token."""
+    """Return a text of others as one short line that is safe to print and holds no token."""
     text = " ".join(text[:20_000].split())
     for secret in (key, quote(key, safe="")) if key else ():
         text = text.replace(secret, "***")
@@ -111,23 +111,23 @@ def clean(text: str, key: str = "") -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def refused(status: int | None, body: object, url: str, key: str) -> str:
-    """Why a server that answered with `status` and `body` did not do what was asked, and what to do."""
-    said = clean(_said(body), key)
+def explain_refusal(status: int | None, body: object, url: str, key: str) -> str:
+    """Return why a server that answered with `status` and `body` refused a request, and what to do."""
+    text = clean(_text_of(body), key)
     if status == 401:
-        return _unknown(said, key)
+        return _explain_unauthorised(text, key)
     if status is not None and 300 <= status < 400:
         return f"{_ADVICE[405]} (HTTP {status})"
     if status is None or status < 400 or (status in (404, 405) and _is_page(body)):
         return _OTHER.format(clean(url, key))
     advice = _BROKEN if status >= 500 else _ADVICE.get(status, "Label Studio refuses it")
-    return f"{advice} (HTTP {status}{f': {said}' if said else ''})"
+    return f"{advice} (HTTP {status}{f': {text}' if text else ''})"
 
 
-def _unknown(said: str, key: str) -> str:
-    """What a 401 means, by what the token looks like and what the server said."""
-    kind, new = kind_of(key), f"make a new one {WHERE} > Personal Access Token"
-    if "legacy token authentication has been disabled" in said:
+def _explain_unauthorised(text: str, key: str) -> str:
+    """Return what a 401 means, by the form of the token and the server's answer."""
+    kind, new = token_kind(key), f"make a new one {WHERE} > Personal Access Token"
+    if "legacy token authentication has been disabled" in text:
         return (
             "LABEL_STUDIO_API_KEY is a legacy token, and this organisation takes none: make a personal access token "
             f"{WHERE} > Personal Access Token, or have legacy tokens turned on under Organization > API Tokens Settings"
@@ -144,57 +144,57 @@ def _unknown(said: str, key: str) -> str:
     return f"Label Studio does not accept the token (HTTP 401): LABEL_STUDIO_API_KEY {why}"
 
 
-def unreachable(kind: str, url: str, seconds: float) -> str:
-    """What to do where there was no answer; `kind` is the name of httpx's class for that."""
+def explain_no_answer(kind: str, url: str, seconds: float) -> str:
+    """Return what to do where no answer came; `kind` is the name of httpx's class for that."""
     url = clean(url)
     if kind in ("ConnectError", "ConnectTimeout"):
         return f"nothing answers at {url}: is Label Studio running (`make label-studio`), and LABEL_STUDIO_URL right?"
     if kind.endswith("Timeout"):
-        return f"{url} gave no answer within {seconds:g} s: it is busy or slow; {AGAIN}"
+        return f"{url} gave no answer within {seconds:g} s: it is busy or slow; {RETRY}"
     if kind in ("ProxyError", "UnsupportedProtocol", "InvalidURL"):
-        return "LABEL_STUDIO_URL, HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is no address that can be used: mend it"
+        return "LABEL_STUDIO_URL, HTTP_PROXY, HTTPS_PROXY or ALL_PROXY is not an address that can be used: correct it"
     if kind in ("DecodingError", "TooManyRedirects"):
         return _OTHER.format(url)
-    return f"the connection to {url} was cut; {AGAIN}"
+    return f"the connection to {url} was cut; {RETRY}"
 
 
 def _is_page(body: object) -> bool:
     return isinstance(body, str)
 
 
-def _said(body: object) -> str:
-    """What an answer says, without its page: Label Studio's own errors are JSON with `detail` and by field."""
+def _text_of(body: object) -> str:
+    """Return what an answer says, without its page: Label Studio's own errors are JSON with `detail` and by field."""
     if isinstance(body, str):
         return "" if "<" in body[:2000] else body
     if not isinstance(body, Mapping):
         return "" if body is None else json.dumps(body, default=str)[:20_000]
     fields = body.get("validation_errors") or {}
-    told = [f"{name}: {_flat(value)}" for name, value in fields.items()] if isinstance(fields, Mapping) else []
-    return "; ".join(told) or _flat(body.get("detail") or body)
+    parts = [f"{name}: {_flat(value)}" for name, value in fields.items()] if isinstance(fields, Mapping) else []
+    return "; ".join(parts) or _flat(body.get("detail") or body)
 
 
 def _flat(value: object) -> str:
     if isinstance(value, list):
-        return "; ".join(_flat(one) for one in value[:5])
+        return "; ".join(_flat(part) for part in value[:5])
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)[:20_000]
 
 
 INSTALL = "pip install 'senseprobe[annotation]'"
 PAGE = 1000
-"""How many tasks are asked for at once: more are no faster."""
+"""Tasks of a request: more are no faster."""
 MOST = 1 << 30
-"""Bytes of an export that are taken at most."""
+"""The largest export that is read, in bytes."""
 
 _SECONDS = {"ask": 60.0, "send": 120.0, "export": 900.0}
 _FIELDS = "id,data,total_annotations,cancelled_annotations,annotators"
 
 
 class Unreachable(AnnotationError):
-    """Nobody answers at the address: nothing was done."""
+    """No server answers at the address: nothing was done."""
 
 
 class Unanswered(AnnotationError):
-    """No answer came: nobody knows whether what was asked for was done, or will be."""
+    """No answer came: the request may have been carried out, or may still be."""
 
 
 class NoProject(AnnotationError):
@@ -229,7 +229,7 @@ class Task:
 
 
 def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[str, float] | None = None) -> "Server":
-    """The server at `url`, asked with the token `key`, once it has said that it knows the token.
+    """Return the server at `url`, after it has accepted the token `key`.
 
     They default to LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY; both kinds of token will do. `seconds` are how long to
     wait for an answer: ``ask``, ``send``, ``export``. Raises AnnotationError where that fails, Unreachable where nobody
@@ -238,18 +238,18 @@ def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[
     url = url or os.environ.get("LABEL_STUDIO_URL", "")
     if not url:
         raise AnnotationError("no Label Studio server: set LABEL_STUDIO_URL (`make label-studio` starts one and says)")
-    place = address(url)
-    key = checked_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))
+    base = check_address(url)
+    key = check_key(key or os.environ.get("LABEL_STUDIO_API_KEY", ""))
     try:
         from label_studio_sdk.client import LabelStudio
     except ImportError:
         raise AnnotationError(f"Label Studio is asked through its own client: {INSTALL}") from None
     waits = {**_SECONDS, **(seconds or {})}
-    with _explained("ask Label Studio", place, key, waits["ask"]):
+    with _explain_errors("ask Label Studio", base, key, waits["ask"]):
         # A redirect would take the token elsewhere: a personal one is in the body that asks for an access token.
         how = {"timeout": waits["ask"], "max_retries": 1, "follow_redirects": False}
-        client = LabelStudio(base_url=place, api_key=key, **how)
-    server = Server(client, place, key, waits)
+        client = LabelStudio(base_url=base, api_key=key, **how)
+    server = Server(client, base, key, waits)
     server.whoami()
     return server
 
@@ -266,51 +266,51 @@ class Server:
         return clean(self.url, self._key)
 
     def link(self, project: Project) -> str:
-        """Where people see a project."""
+        """Return where people see a project."""
         return f"{self.url}projects/{project.id}/"
 
     def whoami(self) -> str:
-        """The e-mail address of whose token it is."""
-        with self._asking("ask Label Studio who you are"):
+        """Return the e-mail address of the token's owner."""
+        with self._explaining("ask Label Studio who you are"):
             me = self._client.users.whoami()
             return str(me.email or _number(me.id))
 
     def people(self) -> dict[int, str]:
-        """The e-mail addresses of all users, by id."""
-        with self._asking("list the users"):
+        """Return the e-mail addresses of all users, by id."""
+        with self._explaining("list the users"):
             return {_number(user.id): str(user.email or "") for user in self._client.users.list()}
 
     def projects(self, title: str) -> list[int]:
-        """The ids of all projects with this title; titles are not unique."""
-        with self._asking("look for the project"):
-            found = self._client.projects.list(title=title, include="id,title", page_size=PAGE)
-            return sorted(_number(project.id) for project in found.items or () if project.title == title)
+        """Return the ids of all projects with this title; titles are not unique."""
+        with self._explaining("look for the project"):
+            page = self._client.projects.list(title=title, include="id,title", page_size=PAGE)
+            return sorted(_number(project.id) for project in page.items or () if project.title == title)
 
     def project(self, number: int) -> Project:
-        """A project by its id; NoProject where there is none."""
-        with self._asking(f"read project {number}", number):
+        """Return a project by its id; raise NoProject where there is none."""
+        with self._explaining(f"read project {number}", number):
             return _project(self._client.projects.get(number))
 
     def create(self, title: str, interface: str, **settings: object) -> int:
-        """Make a project, with settings as Label Studio names them; its id. It is asked once only."""
-        with self._asking("make the project"):
-            made = self._client.projects.create(
+        """Make a project, with settings as Label Studio names them, and return its id; it is sent only once."""
+        with self._explaining("make the project"):
+            project = self._client.projects.create(
                 title=title, label_config=interface, request_options=self._once("ask"), **settings
             )
-            return _number(made.id)
+            return _number(project.id)
 
     def send(self, project: int, tasks: Sequence[Mapping[str, Any]]) -> None:
-        """Add tasks to a project, all or none of them. It is asked once only, as a second time would add them again.
+        """Add tasks to a project, all or none of them. It is sent only once: a second request would add them again.
 
         Raises Unanswered where nobody knows whether they were added: look for them before you send them again.
         """
-        with self._asking(f"send {len(tasks)} tasks", project, "send"):
+        with self._explaining(f"send {len(tasks)} tasks", project, "send"):
             self._client.projects.import_tasks(project, request=tasks, request_options=self._once("send"))
 
     def tasks(self, project: int, after: int = 0, *, people: bool = False) -> Iterator[list[Task]]:
-        """The tasks with ids above `after`, in order of their ids, at most 1,000 at a time; who answered if `people`.
+        """Yield the tasks with ids above `after`, in order of ids, at most 1,000 at a time; who answered if `people`.
 
-        Each list is asked for by the last id before it, so that none is missed when others add or delete some.
+        Each list begins after the last id of the one before it, so that none is missed when others add or delete some.
         """
         while page := self._page(project, after, "all" if people else "task_only"):
             yield page
@@ -319,11 +319,11 @@ class Server:
     def _page(self, project: int, after: int, fields: str) -> list[Task]:
         above = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number", "value": after}
         query = {"filters": {"conjunction": "and", "items": [above]}, "ordering": ["tasks:id"]}
-        with self._asking("list the tasks", project):
-            found = self._client.tasks.list(
+        with self._explaining("list the tasks", project):
+            page = self._client.tasks.list(
                 project=project, fields=fields, include=_FIELDS, page_size=PAGE, query=json.dumps(query)
             )
-            tasks = [_task(task) for task in found.items or ()]
+            tasks = [_task(task) for task in page.items or ()]
         if any(task.id <= after for task in tasks):
             raise AnnotationError(
                 "this Label Studio does not list tasks as it was asked to: senseprobe is tested with version 1.23"
@@ -331,10 +331,10 @@ class Server:
         return sorted(tasks, key=lambda task: task.id)
 
     def export(self, project: int) -> bytes:
-        """All tasks of a project with all that was answered, as Label Studio's JSON."""
+        """Return all tasks of a project with all that was answered, as Label Studio's JSON."""
         options = {"max_retries": 0, "timeout_in_seconds": self._seconds["export"], "chunk_size": 1 << 20}
         raw = bytearray()
-        with self._asking("fetch the answers", project, "export"):
+        with self._explaining("fetch the answers", project, "export"):
             for chunk in self._client.projects.exports.download_sync(
                 project, export_type="JSON", download_all_tasks=True, request_options=options
             ):
@@ -347,13 +347,13 @@ class Server:
         return {"max_retries": 0, "timeout_in_seconds": self._seconds[kind]}
 
     @contextmanager
-    def _asking(self, doing: str, project: int | None = None, kind: str = "ask") -> Iterator[None]:
-        with _explained(doing, self.url, self._key, self._seconds[kind], project):
+    def _explaining(self, doing: str, project: int | None = None, kind: str = "ask") -> Iterator[None]:
+        with _explain_errors(doing, self.url, self._key, self._seconds[kind], project):
             yield
 
 
 @contextmanager
-def _explained(doing: str, url: str, key: str, seconds: float, project: int | None = None) -> Iterator[None]:
+def _explain_errors(doing: str, url: str, key: str, seconds: float, project: int | None = None) -> Iterator[None]:
     """Turn what the client raises into an AnnotationError; its own words hold cookies, and are not shown."""
     import httpx
     from label_studio_sdk.core.api_error import ApiError
@@ -366,42 +366,42 @@ def _explained(doing: str, url: str, key: str, seconds: float, project: int | No
         if error.status_code == 404 and project is not None and isinstance(error.body, Mapping):
             raise NoProject(f"cannot {doing}: {clean(url, key)} has no project {project} (any more)") from None
         kind = Unanswered if error.status_code in (408, 502, 503, 504) else AnnotationError
-        raise kind(f"cannot {doing}: {refused(error.status_code, error.body, url, key)}") from None
+        raise kind(f"cannot {doing}: {explain_refusal(error.status_code, error.body, url, key)}") from None
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
         name = type(error).__name__
         away = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
         lost = Unreachable if away else Unanswered
-        raise lost(f"cannot {doing}: {unreachable(name, clean(url, key), seconds)}") from None
+        raise lost(f"cannot {doing}: {explain_no_answer(name, clean(url, key), seconds)}") from None
     except (ValueError, LookupError, AttributeError, TypeError, OSError, ImportError, RecursionError):
         # What the client stumbles over where another page than expected is given, or a proxy's address is none.
-        raise AnnotationError(f"cannot {doing}: {refused(None, None, url, key)}") from None
+        raise AnnotationError(f"cannot {doing}: {explain_refusal(None, None, url, key)}") from None
 
 
-def _project(found: Any) -> Project:  # noqa: ANN401 - the client's model
+def _project(project: Any) -> Project:  # noqa: ANN401 - the client's model
     return Project(
-        id=_number(found.id),
-        title=str(found.title),
-        interface=str(found.label_config or ""),
-        tasks=_number(found.task_number or 0),
-        overlap=_number(found.maximum_annotations or 1),
+        id=_number(project.id),
+        title=str(project.title),
+        interface=str(project.label_config or ""),
+        tasks=_number(project.task_number or 0),
+        overlap=_number(project.maximum_annotations or 1),
     )
 
 
-def _task(found: Any) -> Task:  # noqa: ANN401 - the client's model
-    data = found.data if isinstance(found.data, Mapping) else {}
-    people = (one.get("id") if isinstance(one, Mapping) else one for one in found.annotators or ())
+def _task(task: Any) -> Task:  # noqa: ANN401 - the client's model
+    data = task.data if isinstance(task.data, Mapping) else {}
+    people = (person.get("id") if isinstance(person, Mapping) else person for person in task.annotators or ())
     return Task(
-        id=_number(found.id),
+        id=_number(task.id),
         row=str(data.get("ext_id", "")),
         content=str(data.get("content", "")),
-        answers=_number(found.total_annotations or 0),
-        skips=_number(found.cancelled_annotations or 0),
+        answers=_number(task.total_annotations or 0),
+        skips=_number(task.cancelled_annotations or 0),
         people=tuple(sorted(person for person in people if isinstance(person, int))),
     )
 
 
 def _number(value: object) -> int:
-    """The number as it is; TypeError, as for any other page than was asked for, where it is none."""
+    """Return the number as it is; raise TypeError, as for any unexpected page, where it is not one."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(type(value))
     return value

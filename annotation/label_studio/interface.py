@@ -1,9 +1,8 @@
 """The labelling interface of a plan: Label Studio's XML, in which no control tells the role of a sentence.
 
 Every item of a project has the same interface. What differs from item to item comes from its data: the sentences, as
-HTML of our own in which the marked word is all that is no text; and the meaning that is asked about.
-
-The items of a plan as Label Studio's tasks: what is shown, the row's id, and the hash of what is shown.
+escaped HTML with a mark around the target; and the meaning to check. The tasks hold what is shown, its hash, and the
+row's id.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,12 +10,12 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
-from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, asked, controls
+from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, controls, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.messages import printable, shortened
 
 SENSE = "meaning"
-"""The key of a task's data that says which meaning is asked about."""
+"""The key of a task's data that holds the meaning to check."""
 
 MAX_XML = 2**20
 
@@ -36,7 +35,7 @@ _AGREE = "I agree that the groups that I name here are kept for that"
 
 
 def interface(plan: Plan) -> str:
-    """The XML of a plan's interface, the same bytes for the same questions, kind of rows and wish for groups."""
+    """Return the XML of a plan's interface, the same bytes for the same questions, kind of rows and wish for groups."""
     view = _view(None)
     ElementTree.SubElement(view, "Style").text = _STYLE
     positions = range(1, len(ROLES[plan.kind]) + 1)
@@ -47,7 +46,7 @@ def interface(plan: Plan) -> str:
         ElementTree.SubElement(box, "HyperText", name=f"sentence-{position}", value=f"$html_{position}", inline="true")
     hotkeys = iter(_HOTKEYS)
     always = all(item.gloss for item in plan.items)
-    for question, position in _in_order(asked(plan), positions):
+    for question, position in _in_order(questions_of(plan), positions):
         _ask(view, question, position, hotkeys, required=question.required or (question.id == "sense" and always))
     if plan.groups:
         _ask_groups(view)
@@ -56,17 +55,17 @@ def interface(plan: Plan) -> str:
 
 
 def _in_order(questions: Iterable[Question], positions: Sequence[int]) -> Iterator[tuple[Question, int]]:
-    """Each question with the position of the sentence that it is asked of, 0 for the row.
+    """Yield each question with the position of the sentence that it is asked of, 0 for the row.
 
     What follows from an answer comes right behind it, of one sentence after the other.
     """
     listed = list(questions)
     followed = {question.when[0]: question for question in listed if question.when}
-    asked_first = {question.id for question in listed}
+    ids = {question.id for question in listed}
     for question in listed:
-        if question.when and question.when[0] in asked_first:
+        if question.when and question.when[0] in ids:
             continue
-        for position in positions if question.each else [0]:
+        for position in positions if question.per_sentence else [0]:
             yield question, position
             if after := followed.get(question.id):
                 yield after, position
@@ -87,8 +86,8 @@ def _ask(
         ElementTree.SubElement(box, "TextArea", {**facts, "rows": "1", "maxSubmissions": "1", "editable": "true"})
         return
     control = ElementTree.SubElement(box, "Choices", {**facts, "choice": "single", "showInline": "true", **needed})
-    for value, shown in question.choices.items():
-        choice = ElementTree.SubElement(control, "Choice", value=value, html=shown)
+    for value, label in question.choices.items():
+        choice = ElementTree.SubElement(control, "Choice", value=value, html=label)
         if key := next(hotkeys, ""):
             choice.set("hotkey", key)
 
@@ -98,7 +97,7 @@ def _lower(text: str) -> str:
 
 
 def _visible(question: Question, suffix: str) -> dict[str, str]:
-    """When a question is shown, in Label Studio's words; always, where it does not hang on another."""
+    """Return when a question is shown, as attributes for Label Studio; none where it does not depend on another."""
     if question.when is None:
         return {}
     other, answers = question.when
@@ -125,33 +124,33 @@ def _header(box: ElementTree.Element, text: str, size: str = "6") -> None:
     ElementTree.SubElement(box, "Header", value=text, size=size)
 
 
-def what_differs(xml: str, other: str) -> str:
-    """The first thing in which another interface is not the one of `xml`; empty where nothing is.
+def find_difference(xml: str, other: str) -> str:
+    """Return the first thing in which another interface is not the one of `xml`; empty where nothing is.
 
     How it is indented and in which order attributes stand makes no difference. `other` comes from a server, so what is
-    no XML, or has entities of its own, is told and not read.
+    not XML, or has entities of its own, is not read.
     """
     if len(other) > MAX_XML or "<!" in other:
-        return "it is no interface of ours: too long, or with declarations"
+        return "it is not an interface of ours: too long, or with declarations"
     try:
         theirs = ElementTree.fromstring(other)  # noqa: S314 - without declarations there are no entities to expand
     except (ElementTree.ParseError, ValueError) as error:
-        return f"it is no XML: {printable(str(error))}"
+        return f"it is not XML: {printable(str(error))}"
     return next(_differences(ElementTree.fromstring(xml), theirs, "View"), "")  # noqa: S314 - ours
 
 
-def _differences(ours: ElementTree.Element, theirs: ElementTree.Element, place: str) -> Iterator[str]:
-    """What differs, the outer before the inner; trees that were told to be different are not looked into."""
+def _differences(ours: ElementTree.Element, theirs: ElementTree.Element, path: str) -> Iterator[str]:
+    """Yield what differs, the outer before the inner; trees that differ in their tags are not compared further."""
     if ours.tag != theirs.tag:
-        yield f"{place}: {_short(theirs.tag)} instead of {ours.tag}"
+        yield f"{path}: {_short(theirs.tag)} instead of {ours.tag}"
         return
     for name in sorted({*ours.attrib, *theirs.attrib}):
         if ours.get(name) != theirs.get(name):
-            yield f"{place}: {_short(name)} is {_short(theirs.get(name))}, not {_short(ours.get(name))}"
+            yield f"{path}: {_short(name)} is {_short(theirs.get(name))}, not {_short(ours.get(name))}"
     if (ours.text or "").split() != (theirs.text or "").split():
-        yield f"{place}: its text is another"
+        yield f"{path}: its text is another"
     for number in range(max(len(ours), len(theirs))):
-        inner = f"{place}/{_named([*ours, *theirs][number] if number < len(ours) else theirs[number], number)}"
+        inner = f"{path}/{_named([*ours, *theirs][number] if number < len(ours) else theirs[number], number)}"
         if number >= len(ours):
             yield f"{inner} is there and should not be"
         elif number >= len(theirs):
@@ -170,11 +169,11 @@ def _short(text: str | None) -> str:
 
 
 MODEL_VERSION = "the release's own labels"
-"""What the platform calls answers that are there before anybody answered."""
+"""What the platform calls answers that are shown before anybody answered."""
 
 
 def tasks(plan: Plan) -> list[dict[str, Any]]:
-    """The tasks of a plan, in its order, as Label Studio imports them.
+    """Return the tasks of a plan, in its order, as Label Studio imports them.
 
     `data` has the row's id (`ext_id`), the hash of what is shown (`content`), and of each sentence by position its text
     (`text_1`), its span or null (`span_1`) and its HTML (`html_1`). `predictions` are there only where a plan shows the
@@ -197,7 +196,7 @@ def _task(plan: Plan, item: Item) -> dict[str, Any]:
 
 
 def html_of(sentence: Sentence) -> str:
-    """The sentence as HTML in which nothing but the mark around the target is no text.
+    """Return the sentence as HTML, escaped, with a mark around the target.
 
     >>> html_of(Sentence(role="stereo", text="A <b> dress.", span=(6, 11)))
     '<p>A &lt;b&gt; <mark>dress</mark>.</p>'
@@ -210,7 +209,7 @@ def html_of(sentence: Sentence) -> str:
 
 
 def meaning(item: Item) -> str:
-    """What is said above the question of the sense, which is not to be answered where there is no meaning to show."""
+    """Return the text above the question of the sense, which must stay open where there is no meaning to show."""
     if not item.gloss:
         return "The question of the meaning is not asked here: leave it open."
     word = f"“{item.target}”" if item.target else "The marked word"

@@ -1,9 +1,7 @@
-"""Installs Label Studio into an environment of its own, and starts it so that it listens to this machine only.
+"""A Label Studio server on this machine, for those who have none: ``make label-studio``.
 
-A Label Studio server on this machine, for those who have none: ``make label-studio``.
-
-It runs in an environment of its own, keeps everything in one folder (SQLite), listens to this machine only, and asks
-nothing of the internet once it is installed. It stops with the command that started it.
+It runs in an environment of its own, stores everything in one folder (SQLite), listens to this machine only, and needs
+no internet once it is installed. It stops with the command that started it.
 """
 
 import argparse
@@ -62,7 +60,7 @@ class Running:
 
 
 def install(folder: Path, pins: Path | None = None) -> Path:
-    """Make an environment with Label Studio in `folder`, unless it is there; its folder of programs.
+    """Make an environment with Label Studio in `folder`, unless it is there; return its folder of programs.
 
     `pins` is a constraints file. Raises AnnotationError where there is no Python that can have it, or pip fails.
     """
@@ -80,7 +78,7 @@ def install(folder: Path, pins: Path | None = None) -> Path:
 
 
 def is_installed(folder: Path) -> bool:
-    """Whether an environment has this version of Label Studio, whole."""
+    """Return whether an environment has this version of Label Studio, whole."""
     return _stamp(folder).exists()
 
 
@@ -89,34 +87,34 @@ def _stamp(folder: Path) -> Path:
 
 
 def _python() -> str:
-    """A Python that Label Studio can be installed for: its libraries have none for 3.14 and later."""
+    """Return a Python that Label Studio can be installed for: its libraries do not support 3.14 and later."""
     if sys.hexversion < 0x030E0000:
         return sys.executable
-    if found := next(filter(None, map(shutil.which, _PYTHONS)), None):
-        return found
+    if path := next(filter(None, map(shutil.which, _PYTHONS)), None):
+        return path
     raise AnnotationError(
         f"Label Studio {VERSION} cannot be installed for Python 3.14: install {' or '.join(_PYTHONS)}"
     )
 
 
-def _run(command: Sequence[str], wrong: str) -> None:
+def _run(command: Sequence[str], message: str) -> None:
     if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own command
-        raise AnnotationError(wrong)
+        raise AnnotationError(message)
 
 
 def start(
-    programs: Path, data: Path, login: Login, port: int = 8080, *, held: Sequence[int] = (), wait: float = _STARTS
+    programs: Path, data: Path, login: Login, port: int = 8080, *, open_files: Sequence[int] = (), wait: float = _STARTS
 ) -> Running:
     """Start a server on `data`, a folder that it makes if need be, and wait until it answers.
 
-    Where the port is taken it is the next free one. Its log is ``log`` in `data`. `held` are open files that it keeps
-    open. Raises AnnotationError where it ends or does not answer.
+    Where the port is taken it is the next free one. Its log is ``log`` in `data`. `open_files` are handles that it
+    keeps open. Raises AnnotationError where it ends or does not answer.
     """
     data.mkdir(parents=True, exist_ok=True)
     for candidate in range(port, port + 100):
         if not _is_free(candidate):
             continue
-        running = _started(programs, data, login, candidate, held)
+        running = _started(programs, data, login, candidate, open_files)
         try:
             if _answers(running, data / "log", time.monotonic() + wait):
                 return running
@@ -137,8 +135,8 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _started(programs: Path, data: Path, login: Login, port: int, held: Sequence[int]) -> Running:
-    """The process. It leads a group of its own, so that Ctrl-C is ours to handle."""
+def _started(programs: Path, data: Path, login: Login, port: int, open_files: Sequence[int]) -> Running:
+    """Start the process, as leader of a group of its own, so that we handle Ctrl-C."""
     command = [str(programs / "label-studio"), "start", "--no-browser", "--internal-host", "127.0.0.1"]
     with (data / "log").open("wb") as log:
         process = subprocess.Popen(  # noqa: S603 - our own command
@@ -148,13 +146,13 @@ def _started(programs: Path, data: Path, login: Login, port: int, held: Sequence
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            pass_fds=held,
+            pass_fds=open_files,
         )
     return Running(url=f"http://127.0.0.1:{port}", process=process)
 
 
 def _environment(programs: Path, data: Path, login: Login, port: int) -> Mapping[str, str]:
-    """All that the server may know of the environment: it also reads variables as common as PORT and USERNAME."""
+    """Return the server's whole environment: it also reads variables as common as PORT and USERNAME."""
     return {
         "PATH": f"{programs}:/usr/bin:/bin",
         "HOME": str(data),
@@ -174,7 +172,7 @@ def _environment(programs: Path, data: Path, login: Login, port: int) -> Mapping
 
 
 def _answers(running: Running, log: Path, until: float) -> bool:
-    """Whether the server answers where it was told to, once it answers anywhere."""
+    """Wait until the server answers; return whether it does so at its own port, which may be in use."""
     while time.monotonic() < until:
         if re.search(rb"Port \d+ is in use", log.read_bytes()):
             return False
@@ -210,37 +208,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pins", type=Path)
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--install-only", action="store_true")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if asked.install_only:
-            install(asked.environment.resolve(), asked.pins)
+        if options.install_only:
+            install(options.environment.resolve(), options.pins)
         else:
-            _serve(asked.environment.resolve(), asked.data.resolve(), asked.pins, asked.port)
+            _serve(options.environment.resolve(), options.data.resolve(), options.pins, options.port)
     except (SenseprobeError, OSError) as error:
-        _say(str(error), sys.stderr)
+        _print(str(error), sys.stderr)
         return 2
     except KeyboardInterrupt:
-        _say("\nLabel Studio was stopped; what was annotated is kept")
+        _print("\nLabel Studio was stopped; what was annotated is kept")
     return 0
 
 
 def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
     data.mkdir(parents=True, exist_ok=True)
     (data / ".gitignore").write_text("*\n")
-    with _held(data / "lock") as lock:
+    with _locked(data / "lock") as lock:
         if lock is None:
-            _say(f"Label Studio runs already: {(data / 'lock').read_text() or 'it is just starting'}")
-            _tell_how(_login(data / "login.json"), data)
+            _print(f"Label Studio runs already: {(data / 'lock').read_text() or 'it is just starting'}")
+            _print_login(_login(data / "login.json"), data)
             return
         if not is_installed(environment):
-            _say(f"installing Label Studio {VERSION} into {environment}: about 280 MB to load, 1 GB there")
+            _print(f"installing Label Studio {VERSION} into {environment}: about 280 MB to load, 1 GB there")
         programs = install(environment, pins)
         login = _login(data / "login.json")
-        _say("starting Label Studio; the first time it makes its database, which takes a minute")
-        running = start(programs, data, login, port, held=[lock])  # so it is held as long as the server lives
+        _print("starting Label Studio; the first time it makes its database, which takes a minute")
+        running = start(programs, data, login, port, open_files=[lock])  # so it is held as long as the server lives
         try:
             (data / "lock").write_text(f"{running.url} (process {running.process.pid})")
-            _tell(running.url, login, data)
+            _print_address(running.url, login, data)
             running.process.wait()
             raise AnnotationError(f"Label Studio ended by itself: {data / 'log'} says why")
         finally:
@@ -248,20 +246,20 @@ def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
             running.stop()
 
 
-def _tell(url: str, login: Login, data: Path) -> None:
+def _print_address(url: str, login: Login, data: Path) -> None:
     _private(data / _SETTINGS, f"export LABEL_STUDIO_URL={url}\nexport LABEL_STUDIO_API_KEY={login.token}\n")
-    _say(f"\nLabel Studio: {url}")
-    _tell_how(login, data)
-    _say("Ctrl-C stops it; what was annotated is kept in " + str(data))
+    _print(f"\nLabel Studio: {url}")
+    _print_login(login, data)
+    _print("Ctrl-C stops it; what was annotated is kept in " + str(data))
 
 
-def _tell_how(login: Login, data: Path) -> None:
-    _say(f"log in as     {login.email}, password {login.password}")
-    _say(f"for senseprobe, in another terminal: . {data / _SETTINGS}")
+def _print_login(login: Login, data: Path) -> None:
+    _print(f"log in as     {login.email}, password {login.password}")
+    _print(f"for senseprobe, in another terminal: . {data / _SETTINGS}")
 
 
 def _login(path: Path) -> Login:
-    """The login of the server's first user, made up the first time."""
+    """Return the login of the server's first user, which is made the first time."""
     try:
         return Login(**json.loads(path.read_text()))
     except FileNotFoundError:
@@ -284,8 +282,8 @@ def _private(path: Path, text: str) -> None:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[int | None]:
-    """The file, open, for this process alone until the block ends; None where another has it."""
+def _locked(path: Path) -> Iterator[int | None]:
+    """Lock a file for this process until the block ends, and give its handle; None where another process has it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
@@ -298,7 +296,7 @@ def _held(path: Path) -> Iterator[int | None]:
         os.close(handle)
 
 
-def _say(text: str, stream: object = None) -> None:
+def _print(text: str, stream: object = None) -> None:
     print(text, file=stream or sys.stdout, flush=True)  # type: ignore[arg-type]
 
 

@@ -1,7 +1,4 @@
-"""Fetches all that was answered on Label Studio, and keeps it as it was received.
-
-How far the annotation of a project is: which tasks have how many answers, and from whom.
-"""
+"""Fetch all answers from Label Studio, stored as received; and how far the annotation of a project is."""
 
 import json
 from collections import Counter
@@ -10,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from senseprobe.annotation.ingest import keep
+from senseprobe.annotation.ingest import store
 from senseprobe.annotation.label_studio.client import NoProject, Project, Server
-from senseprobe.annotation.label_studio.push import find
+from senseprobe.annotation.label_studio.push import find_project
 from senseprobe.annotation.records import Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
@@ -21,7 +18,7 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pulled:
+class PullResult:
     """All tasks of a project with their annotations, as they were received.
 
     - `path`: the file that holds `raw`; `new`: whether it was written now, as something had changed.
@@ -36,28 +33,28 @@ class Pulled:
     people: Mapping[str, str]
 
 
-def pull(server: Server, plan: Plan, folder: Path) -> Pulled:
+def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
     """Fetch all answers to a plan; the file ``exports/NUMBER-SHA.json`` of `folder` appears whole or not at all.
 
     Raises AnnotationError where there is no such project (any more), and where the server gives less than all.
     """
-    project = wanted(server, plan)
+    project = require_project(server, plan)
     for _ in range(_ATTEMPTS):
         raw = server.export(project.id)
         given, there = _count(raw, project), server.project(project.id).tasks
         if given == there:
             people = {str(number): email for number, email in server.people().items()}
-            path, new = keep(folder, raw)
-            return Pulled(path=path, new=new, raw=raw, tasks=given, people=people)
+            path, new = store(folder, raw)
+            return PullResult(path=path, new=new, raw=raw, tasks=given, people=people)
     raise AnnotationError(
         f"project {printable(plan.project)!r} has {there} tasks, and the server gives {given}: somebody changes it at "
         "this moment, or it is damaged; nothing was kept"
     )
 
 
-def wanted(server: Server, plan: Plan) -> Project:
-    """The plan's project; NoProject, saying what to do, where there is none."""
-    if project := find(server, plan):
+def require_project(server: Server, plan: Plan) -> Project:
+    """Return the plan's project; raise NoProject, saying what to do, where there is none."""
+    if project := find_project(server, plan):
         return project
     raise NoProject(
         f"no project {printable(plan.project)!r} at {server}: it was renamed, deleted or never pushed; "
@@ -66,13 +63,13 @@ def wanted(server: Server, plan: Plan) -> Project:
 
 
 def _count(raw: bytes, project: Project) -> int:
-    """How many tasks an export has; AnnotationError where it is none."""
+    """Return how many tasks an export has; raise AnnotationError where it is none."""
     try:
         tasks = json.loads(raw)
     except (ValueError, RecursionError):
         tasks = None
     if not isinstance(tasks, list):
-        raise AnnotationError(f"what the server gives for project {project.id} is no export of Label Studio")
+        raise AnnotationError(f"what the server gives for project {project.id} is not an export of Label Studio")
     return len(tasks)
 
 
@@ -101,13 +98,13 @@ class Status:
         return sum(tasks for answers, tasks in self.answered.items() if answers >= self.overlap)
 
     def as_dict(self) -> dict[str, Any]:
-        """The record with stable keys."""
+        """Return the record with stable keys."""
         return {**asdict(self), "done": self.done}
 
 
-def status(server: Server, plan: Plan) -> Status:
-    """How far a plan's project is; AnnotationError where there is none (any more), or the server refuses."""
-    project = wanted(server, plan)
+def read_status(server: Server, plan: Plan) -> Status:
+    """Return how far a plan's project is; raise AnnotationError where it has none, or the server refuses."""
+    project = require_project(server, plan)
     tasks = [task for page in server.tasks(project.id, people=True) for task in page]
     people = server.people()
     by_person = Counter(people.get(person, f"user {person}") for task in tasks for person in task.people)

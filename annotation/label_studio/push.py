@@ -1,10 +1,8 @@
-"""Brings tasks to a project, each once, however often it is run and wherever it was cut off.
+"""Make a plan's project on Label Studio, and send its tasks: each once, however often and wherever that was cut off.
 
-The server keeps whatever it is sent, twice if sent twice. So before each request we look at what came to be there since
-the last look, and no request is repeated before it was seen that its tasks are not there. What is being sent is noted
-in the folder first: a server goes on with an import when the program that asked for it is killed.
-
-Makes the project on Label Studio that asks people what a plan says, and sends its tasks.
+The server stores whatever it is sent, twice if sent twice. So before each request we look at what is new there since
+the last look, and repeat no request before we saw that its tasks are not there. The rows of a request are noted in the
+folder first: a server goes on with an import when the program that sent it is killed.
 """
 
 import fcntl
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.label_studio.client import Project, Server, Task, Unanswered
-from senseprobe.annotation.label_studio.interface import MODEL_VERSION, interface, tasks, what_differs
+from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, interface, tasks
 from senseprobe.annotation.plan_file import check_project
 from senseprobe.annotation.questions import warning
 from senseprobe.annotation.records import Plan
@@ -40,19 +38,19 @@ _ATTEMPTS = 3
 
 
 @dataclass(slots=True)
-class Sending:
+class TaskUpload:
     """Tasks by row on their way to a project; `seen` are the ids of those that were there, up to task `last`."""
 
     server: Server
     project: int
     folder: Path
-    wanted: Mapping[str, Mapping[str, Any]]
+    tasks: Mapping[str, Mapping[str, Any]]
     settle: float = SETTLE
     last: int = 0
     seen: dict[str, list[int]] = field(default_factory=dict)
 
     def look(self) -> int:
-        """Take in the tasks that came since the last look, and count them; AnnotationError where some are not ours."""
+        """Note the tasks that came since the last look, and count them; raise AnnotationError where one is not ours."""
         count = 0
         for page in self.server.tasks(self.project, self.last):
             self._check(page)
@@ -62,30 +60,30 @@ class Sending:
         return count
 
     def _check(self, page: Sequence[Task]) -> None:
-        """AnnotationError where tasks are of other rows, or of other words than the plan's."""
-        strange = [task for task in page if task.row not in self.wanted]
-        other = [task for task in page if task.row in self.wanted and task.content != self._content(task.row)]
-        if strange or other:
-            rows = listed(printable(task.row or f"task {task.id}") for task in strange or other)
-            why = "that are not in this plan" if strange else "whose words are not those of this plan's release"
+        """Raise AnnotationError where tasks are of other rows, or of other words than the plan's."""
+        unexpected = [task for task in page if task.row not in self.tasks]
+        other = [task for task in page if task.row in self.tasks and task.content != self._content(task.row)]
+        if unexpected or other:
+            rows = listed(printable(task.row or f"task {task.id}") for task in unexpected or other)
+            why = "that are not in this plan" if unexpected else "whose words are not those of this plan's release"
             raise AnnotationError(
                 f"the project on the server has tasks {why} ({rows}); none was added: push with the options that it "
                 "was made with, or as another --project"
             )
 
     def _content(self, row: str) -> str:
-        return str(self.wanted[row]["data"].get("content", ""))
+        return str(self.tasks[row]["data"].get("content", ""))
 
     def missing(self, rows: Sequence[str] | None = None) -> list[str]:
-        """The rows, of `rows` or of all, that were not seen; in their order."""
-        return [row for row in (self.wanted if rows is None else rows) if row not in self.seen]
+        """Return the rows, of `rows` or of all, that were not seen; in their order."""
+        return [row for row in (self.tasks if rows is None else rows) if row not in self.seen]
 
     def count(self) -> int:
-        """How many tasks were seen."""
+        """Return how many tasks were seen."""
         return sum(len(ids) for ids in self.seen.values())
 
     def duplicates(self) -> tuple[str, ...]:
-        """The rows that are there more than once; all are looked at again where the server's count is another."""
+        """Return the rows that are there more than once; look at all again where the server's count is another."""
         if self.server.project(self.project).tasks != self.count():
             self.last, self.seen = 0, {}
             self.look()
@@ -98,11 +96,11 @@ class Sending:
         note.unlink(missing_ok=True)
 
     def _noted(self, note: Path) -> tuple[list[str], float]:
-        """The rows that were being sent, and the seconds that are left to them; none where nothing usable is noted."""
+        """Return the rows that were being sent, and the seconds that are left to them; none where no note is usable."""
         with suppress(OSError, ValueError, KeyError, TypeError):
-            told, age = json.loads(read_plain(note, 1 << 25)), max(0.0, time.time() - note.stat().st_mtime)
-            if (told["url"], told["project"]) == (self.server.url, self.project):
-                return [row for row in told["rows"] if row in self.wanted], self.settle - age
+            noted, age = json.loads(read_plain(note, 1 << 25)), max(0.0, time.time() - note.stat().st_mtime)
+            if (noted["url"], noted["project"]) == (self.server.url, self.project):
+                return [row for row in noted["rows"] if row in self.tasks], self.settle - age
         return [], 0.0
 
     def _await(self, rows: Sequence[str], seconds: float) -> None:
@@ -116,10 +114,10 @@ class Sending:
     def send_missing(self, progress: Progress) -> int:
         """Send what is missing, in chunks; how many rows came to be there by that."""
         before = len(self.seen)
-        progress(before, len(self.wanted))
+        progress(before, len(self.tasks))
         while missing := self.missing():
             self._send(missing[:CHUNK])
-            progress(len(self.seen), len(self.wanted))
+            progress(len(self.seen), len(self.tasks))
         return len(self.seen) - before
 
     def _send(self, rows: Sequence[str]) -> None:
@@ -141,7 +139,7 @@ class Sending:
         note, lost = self.folder / NOTE, None
         write_whole(note, json.dumps({"url": self.server.url, "project": self.project, "rows": [*rows]}).encode())
         try:
-            self.server.send(self.project, [self.wanted[row] for row in rows])
+            self.server.send(self.project, [self.tasks[row] for row in rows])
         except Unanswered as error:
             lost = error
         except AnnotationError:
@@ -153,7 +151,7 @@ class Sending:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pushed:
+class PushResult:
     """What a push did: `sent` tasks were added, `known` were there; `tasks` is how many the project has now.
 
     `created` says whether the project was made; `duplicates` are rows that are there more than once, as when two people
@@ -171,13 +169,13 @@ class Pushed:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The record with stable keys."""
+        """Return the record with stable keys."""
         return asdict(self)
 
 
 def push(
     server: Server, plan: Plan, folder: Path, progress: Progress | None = None, *, settle: float = SETTLE
-) -> Pushed:
+) -> PushResult:
     """Make the plan's project, unless it is there, and add the tasks that it lacks.
 
     `folder` is the project's own, where a request under way is noted; `settle` is how many seconds tasks that were sent
@@ -186,49 +184,49 @@ def push(
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
-        project, created = _project(server, plan)
-        sending = Sending(server, project.id, folder, _by_row(plan), settle)
-        known = sending.look()
-        sending.wait_for_earlier()
-        sent = sending.send_missing(progress or (lambda done, total: None))
-        duplicates = sending.duplicates()
-        return Pushed(
+        project, created = _ensure_project(server, plan)
+        upload = TaskUpload(server, project.id, folder, _by_row(plan), settle)
+        existing = upload.look()
+        upload.wait_for_earlier()
+        sent = upload.send_missing(progress or (lambda done, total: None))
+        duplicates = upload.duplicates()
+        return PushResult(
             project=project.id,
             title=project.title,
             url=server.link(project),
-            tasks=sending.count(),
+            tasks=upload.count(),
             sent=sent,
-            known=known,
+            known=existing,
             created=created,
             duplicates=duplicates,
             notes=_notes(project, plan),
         )
 
 
-def find(server: Server, plan: Plan) -> Project | None:
-    """The plan's project on the server, None where there is none; AnnotationError where there are several."""
-    found = server.projects(plan.project)
-    if len(found) > 1:
-        ids = listed(str(number) for number in found)
+def find_project(server: Server, plan: Plan) -> Project | None:
+    """Return the plan's project on the server, None without one; raise AnnotationError where there are several."""
+    numbers = server.projects(plan.project)
+    if len(numbers) > 1:
+        ids = listed(map(str, numbers))
         name = printable(plan.project)
-        raise AnnotationError(f"{len(found)} projects are called {name!r} ({ids}): rename or delete all but one")
-    return server.project(found[0]) if found else None
+        raise AnnotationError(f"{len(numbers)} projects are called {name!r} ({ids}): rename or delete all but one")
+    return server.project(numbers[0]) if numbers else None
 
 
-def fitting(server: Server, plan: Plan, folder: Path) -> None:
-    """AnnotationError where there is a project of the plan's name that asks other things, or of other rows."""
-    if project := _asking_the_same(server, plan):
-        Sending(server, project.id, folder, _by_row(plan)).look()
+def check_server_project(server: Server, plan: Plan, folder: Path) -> None:
+    """Raise AnnotationError where the server has a project of this name with other questions or other rows."""
+    if project := _matching_project(server, plan):
+        TaskUpload(server, project.id, folder, _by_row(plan)).look()
 
 
 def _by_row(plan: Plan) -> dict[str, dict[str, Any]]:
     return {str(task["data"]["ext_id"]): task for task in tasks(plan)}
 
 
-def _asking_the_same(server: Server, plan: Plan) -> Project | None:
-    """As `find`; AnnotationError where the project asks other things."""
-    project = find(server, plan)
-    if project and (differs := what_differs(interface(plan), project.interface)):
+def _matching_project(server: Server, plan: Plan) -> Project | None:
+    """Return the plan's project as `find_project`; raise AnnotationError where its interface is another."""
+    project = find_project(server, plan)
+    if project and (differs := find_difference(interface(plan), project.interface)):
         raise AnnotationError(
             f"project {plan.project!r} has another interface on the server ({differs}); nothing was changed: push with "
             "the options that it was made with, or as another --project"
@@ -236,16 +234,16 @@ def _asking_the_same(server: Server, plan: Plan) -> Project | None:
     return project
 
 
-def _project(server: Server, plan: Plan) -> tuple[Project, bool]:
-    """The plan's project, and whether it was made."""
+def _ensure_project(server: Server, plan: Plan) -> tuple[Project, bool]:
+    """Return the plan's project, and whether it was made."""
     check_project(plan.project)
-    if project := _asking_the_same(server, plan):
+    if project := _matching_project(server, plan):
         return project, False
-    return _made(server, plan, interface(plan)), True
+    return _create(server, plan, interface(plan)), True
 
 
-def _made(server: Server, plan: Plan, wanted: str) -> Project:
-    """The project, made with the plan's settings."""
+def _create(server: Server, plan: Plan, xml: str) -> Project:
+    """Make the project with the plan's settings, and return it."""
     settings = {
         "description": f"Made by senseprobe for {plan.release}, content {plan.content[:12]}.",
         "maximum_annotations": plan.overlap,
@@ -258,11 +256,11 @@ def _made(server: Server, plan: Plan, wanted: str) -> Project:
         **({"model_version": MODEL_VERSION} if plan.prefill else {}),  # of no chosen one no predictions are shown
     }
     try:
-        server.create(plan.project, wanted, **settings)
+        server.create(plan.project, xml, **settings)
     except Unanswered:
         if not server.projects(plan.project):
             raise
-    project = find(server, plan)  # somebody else may have made one of that name at the same time
+    project = find_project(server, plan)  # somebody else may have made one of that name at the same time
     if project is None:
         raise AnnotationError(f"project {plan.project!r} was made, and is not there: look at the server")
     return project
@@ -276,7 +274,7 @@ def _notes(project: Project, plan: Plan) -> tuple[str, ...]:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder; AnnotationError where another process does. The system lets go if we die."""
+    """Lock the folder; raise AnnotationError where another process has it. The system unlocks it if we die."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         try:

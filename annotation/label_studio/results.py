@@ -1,7 +1,4 @@
-"""JSON of others: read with bounds, and its values taken for nothing but what they are.
-
-The results of one annotation, as Label Studio stores them, and the answers that they are.
-"""
+"""The results of an annotation, as Label Studio stores them: untrusted JSON, read with bounds into answers."""
 
 import json
 import math
@@ -11,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from senseprobe.annotation.findings import Faults
-from senseprobe.annotation.questions import CONSENT, GROUPS, asked, controls, keys, question_of
+from senseprobe.annotation.findings import FindingCollector
+from senseprobe.annotation.questions import CONSENT, GROUPS, controls, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan
 from senseprobe.errors import AnnotationError
 
@@ -25,17 +22,17 @@ MAX_TEXT = 10_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
-def parse(raw: bytes, twice: Callable[[str], None]) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The JSON value; AnnotationError where it is none. `twice` is told of a key that an object has twice."""
+def parse_json(raw: bytes, twice: Callable[[str], None]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the JSON value; raise AnnotationError where it is none. `twice` is called with a repeated key."""
     if len(raw) > MAX_BYTES:
         raise AnnotationError(f"the export is larger than {MAX_BYTES >> 20} MiB: export it in parts")
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        result = dict(pairs)
+        if len(result) < len(pairs):
             seen: set[str] = set()
             twice(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
-        return found
+        return result
 
     try:
         return json.loads(raw.decode("utf-8-sig"), object_pairs_hook=unique)
@@ -48,14 +45,14 @@ def parse(raw: bytes, twice: Callable[[str], None]) -> Any:  # noqa: ANN401 - wh
 
 
 def identity(value: object) -> str:
-    """A number or a short text that names something; empty where it is neither."""
+    """Return a number or a short text that names something; empty where it is neither."""
     if type(value) is int and 0 <= value < 2**63:
         return str(value)
     return clean(value) if isinstance(value, str) and len(value) <= 200 else ""
 
 
 def clean(text: str) -> str:
-    r"""A text without blanks around it, with plain ends of lines, and without what no file can hold.
+    r"""Return a text without blanks around it, with plain ends of lines, and without what no file can hold.
 
     >>> clean(" a\r\nb\x00 ")
     'a\nb�'
@@ -63,24 +60,24 @@ def clean(text: str) -> str:
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
-def time(value: object) -> str | None:
-    """A time of ISO 8601 in UTC, with as many digits as any other; None where it is no time.
+def parse_time(value: object) -> str | None:
+    """Return a time of ISO 8601 in UTC, with as many digits as any other; None where it is no time.
 
-    >>> time("2026-11-21T22:18:00+01:00")
+    >>> parse_time("2026-11-21T22:18:00+01:00")
     '2026-11-21T21:18:00.000000Z'
     """
     if not isinstance(value, str) or len(value) > 40:
         return None
     try:
-        told = datetime.fromisoformat(value)
-        told = told.replace(tzinfo=UTC) if told.tzinfo is None else told.astimezone(UTC)
+        parsed = datetime.fromisoformat(value)
+        parsed = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return f"{told.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+    return f"{parsed.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
-def seconds(value: object) -> float | None:
-    """How long something took, to a thousandth of a second; None where it is no such number."""
+def parse_seconds(value: object) -> float | None:
+    """Return how long something took, to a thousandth of a second; None where it is no such number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return round(float(value), 3) if 0 <= value <= 1e9 and math.isfinite(value) else None
@@ -91,121 +88,123 @@ MOST_GROUPS, LONGEST_GROUP = 20, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What an annotation says: answers by question key, and groups that the annotator belongs to."""
+class ParsedAnswers:
+    """The content of an annotation: answers by question key, and groups that the annotator belongs to."""
 
     answers: Mapping[str, str]
     groups: tuple[str, ...] = ()
 
 
 def named_groups(text: str) -> tuple[tuple[str, ...], int]:
-    """The groups of a text with commas between them, in small letters, sorted, each once; and how many are left out.
+    """Return the groups of a text with commas between them, lower case, sorted, once each; and how many it leaves out.
 
-    That is what is longer than a name, and all behind the first twenty.
+    It leaves out what is longer than a name, and all behind the first twenty.
 
     >>> named_groups("Women,  Japanese american ,women")
     (('japanese american', 'women'), 0)
     """
     parts = (" ".join(part.split()).casefold() for part in text.replace(";", ",").replace("\n", ",").split(","))
     named = [part for part in dict.fromkeys(parts) if part]
-    kept = [part for part in named if len(part) <= LONGEST_GROUP][:MOST_GROUPS]
-    return tuple(sorted(kept)), len(named) - len(kept)
+    allowed = [part for part in named if len(part) <= LONGEST_GROUP][:MOST_GROUPS]
+    return tuple(sorted(allowed)), len(named) - len(allowed)
 
 
 class Reader:
-    """What reads results of annotations of a plan's items, and notes what is odd in them."""
+    """Reads results of annotations of a plan's items, and notes what is odd in them."""
 
-    def __init__(self, plan: Plan, faults: Faults) -> None:
-        self.faults = faults
+    def __init__(self, plan: Plan, findings: FindingCollector) -> None:
+        self.findings = findings
         self._plan = plan
-        self._required = {question.id for question in asked(plan) if question.required}
+        self._required = {question.id for question in questions_of(plan) if question.required}
         self._forms: dict[tuple[bool, tuple[str, ...]], tuple[dict[str, str], tuple[str, ...]]] = {}
 
-    def groups(self, results: object, place: str) -> tuple[str, ...]:
-        """The groups that `results` hold, whatever else is in them, as in those that were skipped."""
-        told: dict[str, list[str]] = {CONSENT: [], GROUPS: []}
-        names = {name: name for name in told if self._plan.groups}
+    def groups(self, results: object, position: str) -> tuple[str, ...]:
+        """Return the groups that `results` hold, whatever else is in them, as in those that were skipped."""
+        answers: dict[str, list[str]] = {CONSENT: [], GROUPS: []}
+        names = {name: name for name in answers if self._plan.groups}
         for result in results if isinstance(results, list) else []:
             if isinstance(result, dict) and result.get("from_name") in names.values():
-                for key, answer in self._read(result, names, place):
-                    told[key].append(answer)
-        return self._groups(told[CONSENT], told[GROUPS], place)
+                for key, answer in self._read(result, names, position):
+                    answers[key].append(answer)
+        return self._groups(answers[CONSENT], answers[GROUPS], position)
 
-    def answers(self, results: object, item: Item, place: str) -> Said:
-        """The answers that `results` hold; `place` names the annotation."""
+    def answers(self, results: object, item: Item, position: str) -> ParsedAnswers:
+        """Return the answers that `results` hold; `position` names the annotation."""
         if not isinstance(results, list):
-            self.faults.note("malformed", f"result of {place}")
-            return Said({})
-        told: dict[str, list[str]] = {}
-        names, wanted = self._form(item)
+            self.findings.note("malformed", f"result of {position}")
+            return ParsedAnswers({})
+        texts: dict[str, list[str]] = {}
+        names, item_keys = self._form(item)
         for result in results:
-            for key, answer in self._read(result, names, place):
-                told.setdefault(key, []).append(answer)
-        groups = self._groups(told.pop(CONSENT, []), told.pop(GROUPS, []), place)
-        return Said(self._chosen(told, wanted, place), groups)
+            for key, answer in self._read(result, names, position):
+                texts.setdefault(key, []).append(answer)
+        groups = self._groups(texts.pop(CONSENT, []), texts.pop(GROUPS, []), position)
+        return ParsedAnswers(self._chosen(texts, item_keys, position), groups)
 
     def _form(self, item: Item) -> tuple[dict[str, str], tuple[str, ...]]:
-        """The key of each control, and the keys of what is asked: alike for items with the same order of roles."""
+        """Return the key of each control, and the keys of the questions: the same for one order of roles."""
         alike = bool(item.gloss), tuple(sentence.role for sentence in item.sentences)
         if alike not in self._forms:
             names = controls(self._plan, item) | ({CONSENT: CONSENT, GROUPS: GROUPS} if self._plan.groups else {})
             self._forms[alike] = names, keys(self._plan, item)
         return self._forms[alike]
 
-    def _read(self, result: object, names: Mapping[str, str], place: str) -> list[tuple[str, str]]:
-        """The key of a result with each answer that it holds."""
+    def _read(self, result: object, names: Mapping[str, str], position: str) -> list[tuple[str, str]]:
+        """Return the key of a result with each answer that it holds."""
         name = result.get("from_name") if isinstance(result, dict) else None
         key = names.get(name) if isinstance(name, str) else None
         if not isinstance(result, dict) or key is None:
-            self.faults.note("control", f"{name} in {place}" if isinstance(name, str) else place)
+            self.findings.note("control", f"{name} in {position}" if isinstance(name, str) else position)
             return []
         free = key == GROUPS or (key != CONSENT and not question_of(key).choices)
         answers = _texts(result.get("value"), "text" if free else "choices")
         if answers is None:
-            self.faults.note("malformed", f"{name} of {place}")
+            self.findings.note("malformed", f"{name} of {position}")
             return []
         return [(key, answer) for text in answers if (answer := clean(text))]
 
-    def _chosen(self, told: Mapping[str, list[str]], wanted: Sequence[str], place: str) -> dict[str, str]:
-        """One answer to each question that was asked, in the order in which they are asked."""
-        for key in sorted(told.keys() - set(wanted)):
-            self.faults.note("unasked", f"{key} in {place}")
-        found = {key: answer for key in wanted if key in told and (answer := self._one(key, told[key], place))}
-        left = [key for key in wanted if key not in found and question_of(key).id in self._required]
-        if found and left:
-            self.faults.note("unfinished", f"{left[0]} of {place}")
-        return found
+    def _chosen(self, texts: Mapping[str, list[str]], item_keys: Sequence[str], position: str) -> dict[str, str]:
+        """Return an answer to each question of the item, in the order of the questions."""
+        for key in sorted(texts.keys() - set(item_keys)):
+            self.findings.note("unasked", f"{key} in {position}")
+        answers = {
+            key: answer for key in item_keys if key in texts and (answer := self._answer(key, texts[key], position))
+        }
+        missing = [key for key in item_keys if key not in answers and question_of(key).id in self._required]
+        if answers and missing:
+            self.findings.note("unfinished", f"{missing[0]} of {position}")
+        return answers
 
-    def _one(self, key: str, answers: list[str], place: str) -> str:
-        """The answer to a question; empty where there is none that counts."""
+    def _answer(self, key: str, answers: list[str], position: str) -> str:
+        """Return the answer to a question; empty where none counts."""
         choices = question_of(key).choices
         if not choices:
-            return self._cut("\n".join(dict.fromkeys(answers)), f"{key} of {place}")
+            return self._cut("\n".join(dict.fromkeys(answers)), f"{key} of {position}")
         offered = {answer for answer in answers if answer in choices}
-        if strange := sorted(set(answers) - offered):
-            self.faults.note("label", f"{key}: {strange[0]} in {place}", len(strange))
+        if unexpected := sorted(set(answers) - offered):
+            self.findings.note("label", f"{key}: {unexpected[0]} in {position}", len(unexpected))
         if len(offered) > 1:
-            self.faults.note("several", f"{key} of {place}")
+            self.findings.note("several", f"{key} of {position}")
         return offered.pop() if len(offered) == 1 else ""
 
-    def _cut(self, text: str, place: str) -> str:
+    def _cut(self, text: str, position: str) -> str:
         if len(text) > MAX_TEXT:
-            self.faults.note("cut", place)
+            self.findings.note("cut", position)
         return text[:MAX_TEXT].strip()
 
-    def _groups(self, consent: list[str], groups: list[str], place: str) -> tuple[str, ...]:
-        """The groups that the annotator named, if they agreed to have them kept."""
+    def _groups(self, consent: list[str], groups: list[str], position: str) -> tuple[str, ...]:
+        """Return the groups that the annotator named, if they agreed to have them kept."""
         if groups and consent != ["yes"]:
-            self.faults.note("consent", place)
+            self.findings.note("consent", position)
             return ()
         named, left_out = named_groups(",".join(groups))
         if left_out:
-            self.faults.note("groups", place, left_out)
+            self.findings.note("groups", position, left_out)
         return named
 
 
 def _texts(value: Any, kind: str) -> list[str] | None:  # noqa: ANN401 - whatever JSON holds
-    """The texts that a result's value has under `kind`; None where it is of another form."""
+    """Return the texts that a result's value has under `kind`; None where it is of another form."""
     texts = value.get(kind) if isinstance(value, dict) else None
     if isinstance(texts, str) and kind == "text":
         return [texts]

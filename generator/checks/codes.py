@@ -107,7 +107,8 @@ CODES: Mapping[str, Code] = {
         "theirs.",
         "Its first line names the fields in their order, and every row has a cell for each. `verdicts.csv` has `id`, "
         "`verdict` (`reject` or `keep`), `rule`, `source` (the release that was looked at, NAME@VERSION) and, if you "
-        "like, `reason`; an id has one verdict. `retired.csv` has `id` and, if you like, `version` and `reason`.",
+        "like, `reason` and `reported` (`true` or nothing); an id has one verdict. `retired.csv` has `id` and, if you "
+        "like, `version` and `reason`.",
     ),
     "E203": Code(
         "A cell of the wrong type, or outside its constraints.",

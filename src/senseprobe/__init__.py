@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from senseprobe.annotation.adjudication import Adjudication
     from senseprobe.annotation.agreement import Agreement
     from senseprobe.api import annotation as annotate
-    from senseprobe.api.annotation import Applied as Adjudication
     from senseprobe.api.author import count, lint, preview
     from senseprobe.api.releases import (
         build,
@@ -88,6 +88,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "annotation.adjudication": ("Adjudication",),
     "annotation.agreement": ("Agreement",),
     "api.author": ("count", "lint", "preview"),
     "api.releases": (
@@ -101,7 +102,6 @@ _HOMES = {
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}
 _RENAMED = {
-    "Adjudication": ("api.annotation", "Applied"),
     "Diff": ("release.diff", "ReleaseDiff"),
     "slice": ("api.results", "slice_result"),
 }

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from senseprobe.annotation.label_studio.exports import Received, read
+from senseprobe.annotation.label_studio.exports import ParsedExport, parse_export
 from senseprobe.annotation.label_studio.interface import tasks
 from senseprobe.annotation.questions import ROLES
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
@@ -89,14 +89,14 @@ def exported(plan: Plan, annotations: Mapping[int, list[Any]]) -> list[dict[str,
     ]
 
 
-def received(plan: Plan, told: object) -> Received:
+def received(plan: Plan, told: object) -> ParsedExport:
     """What is read of an export; annotators are called `rater-ID`."""
-    return read(json.dumps(told).encode(), plan, lambda who: f"rater-{who}")
+    return parse_export(json.dumps(told).encode(), plan, lambda who: f"rater-{who}")
 
 
-def faults(found: Received) -> dict[str, int]:
+def faults(found: ParsedExport) -> dict[str, int]:
     """How often each kind of fault was met."""
-    return {fault.kind: fault.count for fault in found.faults}
+    return {fault.kind: fault.count for fault in found.findings}
 
 
 def answer(

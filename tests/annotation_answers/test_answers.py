@@ -92,9 +92,9 @@ HEAD = "row,content,question,role,annotator,value,annotation,updated,seconds"
         ([HEAD, "r,c,natural"], r"answers.csv:2: 3 cells, expected 9"),
         ([HEAD, ",c,natural,,p,yes,1,,"], r"answers.csv:2: annotation 1: no row"),
         ([HEAD, "r,c,natural,,p,,1,,"], r"answers.csv:2: annotation 1: no value"),
-        ([HEAD, "r,c,natural,,p,yes,1,today,"], r"answers.csv:2: annotation 1: today is no time"),
-        ([HEAD, "r,c,natural,,p,yes,1,,soon"], r"answers.csv:2: annotation 1: soon is no number of seconds"),
-        ([HEAD, "r,c,natural,,p,yes,1,,nan"], r"nan is no number"),
+        ([HEAD, "r,c,natural,,p,yes,1,today,"], r"answers.csv:2: annotation 1: today is not a time"),
+        ([HEAD, "r,c,natural,,p,yes,1,,soon"], r"answers.csv:2: annotation 1: soon is not a number of seconds"),
+        ([HEAD, "r,c,natural,,p,yes,1,,nan"], r"nan is not a number"),
         (
             [HEAD, "r,c,natural,,p,yes,1,,", "r,c,natural,,p,no,1,,"],
             r"answers.csv:3: annotation 1: natural is there tw",
@@ -161,7 +161,7 @@ def test_tables_whose_writing_was_cut_off_are_read(
         written.append(path)
         write_whole(path, data)
 
-    monkeypatch.setattr("senseprobe.annotation.answers.write_whole", dies)
+    monkeypatch.setattr("senseprobe.annotation.cells.write_whole", dies)
     with pytest.raises(KeyboardInterrupt):
         write_answers(tmp_path, states[after])
     monkeypatch.undo()

@@ -8,7 +8,7 @@ import pytest
 from tests.annotation_answers.making import JUDGED, exported, faults, item, judged, marked, plan, received, result
 
 from senseprobe.annotation.findings import KINDS
-from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.errors import AnnotationError
 
 
@@ -50,7 +50,7 @@ def test_skipped_annotations_are_apart_and_without_answers() -> None:
         ("rater-7", "skipped", 0),
         ("rater-8", "submitted", 6),
     ]
-    assert found.faults == ()
+    assert found.findings == ()
 
 
 def test_the_last_annotation_of_a_person_counts() -> None:
@@ -64,7 +64,7 @@ def test_the_last_annotation_of_a_person_counts() -> None:
         found = received(asked, told)
         assert [each.id for each in found.annotations] == ["2"]
         assert faults(found) == {"duplicate": 2}
-        assert str(found.faults[0]) == (
+        assert str(found.findings[0]) == (
             "annotations of a row by somebody who has a later one of it, left out: 2 (3 of race.f.0, 1 of race.f.0)"
         )
 
@@ -113,7 +113,7 @@ def test_answers_to_other_words_are_left_out() -> None:
     found = received(asked, told)
 
     assert [each.row for each in found.annotations] == ["race.f.2"]
-    assert str(found.faults[0]) == "tasks of rows that read otherwise than planned, left out: 2 (race.f.0, race.f.1)"
+    assert str(found.findings[0]) == "tasks of rows that read otherwise than planned, left out: 2 (race.f.0, race.f.1)"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_must_be_answered_is_missed() -> None:
     asked = plan(1)
     found = received(asked, exported(asked, {0: [judged(asked, 0, 1, 7, {"withhold": "yes"})]}))
     assert dict(found.annotations[0].answers) == {"withhold": "yes"}
-    assert str(found.faults[0]).endswith("kept: 1 (stereotype.stereo of 1 of race.f.0)")
+    assert str(found.findings[0]).endswith("kept: 1 (stereotype.stereo of 1 of race.f.0)")
 
 
 def test_annotations_that_are_none_are_left_out() -> None:
@@ -237,8 +237,8 @@ def test_groups_count_wherever_they_were_named(how: str) -> None:
         (b"", "is not JSON: line 1"),
         (b"[1,", "is not JSON: line 1"),
         (b"\xff\xfe", "is not UTF-8"),
-        (b"{}", "is no list of tasks"),
-        (b"null", "is no list of tasks"),
+        (b"{}", "is not a list of tasks"),
+        (b"null", "is not a list of tasks"),
         (b"[" * 200_000, "too deep"),
         (b"[" + b"9" * 5_000 + b"]", "a number too long"),
         (json.dumps([{"annotation_id": 1, "annotator": 7, "ext_id": "r"}]).encode(), "JSON-MIN"),
@@ -246,7 +246,7 @@ def test_groups_count_wherever_they_were_named(how: str) -> None:
 )
 def test_what_is_no_export_is_refused(raw: bytes, message: str) -> None:
     with pytest.raises(AnnotationError, match=message) as refused:
-        read(raw, plan(1), str)
+        parse_export(raw, plan(1), str)
     assert "\n" not in str(refused.value)
 
 
@@ -258,8 +258,8 @@ def test_a_key_twice_is_named() -> None:
     """JSON keeps the last, so an answer may have been lost by hand-editing."""
     asked = plan(1)
     raw = json.dumps(exported(asked, {0: [judged(asked, 0, 1, 7, JUDGED)]}))
-    found = read(raw.replace('"lead_time"', '"id": 1, "lead_time"').encode(), asked, str)
-    assert str(found.faults[0]).endswith("(key twice in one object: id)")
+    found = parse_export(raw.replace('"lead_time"', '"id": 1, "lead_time"').encode(), asked, str)
+    assert str(found.findings[0]).endswith("(key twice in one object: id)")
 
 
 def test_no_fault_lets_a_terminal_be_steered() -> None:
@@ -270,5 +270,5 @@ def test_no_fault_lets_a_terminal_be_steered() -> None:
     found = received(asked, tasks)
 
     assert list(faults(found)) == ["unknown", "control", "label"]
-    assert all(str(fault).isprintable() and len(str(fault)) < 2_000 for fault in found.faults)
-    assert {fault.kind for fault in found.faults} <= KINDS.keys()
+    assert all(str(fault).isprintable() and len(str(fault)) < 2_000 for fault in found.findings)
+    assert {fault.kind for fault in found.findings} <= KINDS.keys()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.annotation_answers.making import JUDGED, exported, judged, marked, plan, received
 
 from senseprobe.annotation.answers import read_answers, write_answers
-from senseprobe.annotation.label_studio.exports import Received, read
+from senseprobe.annotation.label_studio.exports import ParsedExport, parse_export
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.errors import AnnotationError
 
@@ -40,7 +40,7 @@ JSON = st.recursive(
 )
 
 
-def assert_sound(found: Received) -> None:
+def assert_sound(found: ParsedExport) -> None:
     """Only rows that were asked about, answers that were offered, one annotation by each person of each row."""
     items = {item.row: item for item in ASKED.items}
     for each in found.annotations:
@@ -53,14 +53,14 @@ def assert_sound(found: Received) -> None:
             assert value in (choices := question_of(key).choices) or not choices
     assert len({(each.row, each.annotator) for each in found.annotations}) == len(found.annotations)
     assert len({each.id for each in found.annotations}) == len(found.annotations)
-    assert all(str(fault).isprintable() for fault in found.faults)
+    assert all(str(fault).isprintable() for fault in found.findings)
 
 
 def assert_read_or_refused(raw: bytes) -> None:
     """What is read is sound; what is refused is told in one line."""
     told = ""
     try:
-        assert_sound(read(raw, ASKED, str))
+        assert_sound(parse_export(raw, ASKED, str))
     except AnnotationError as refused:
         told = str(refused)
     assert not told or told.isprintable()
@@ -123,8 +123,8 @@ def test_the_order_of_tasks_and_annotations_does_not_matter() -> None:
         rng.shuffle(told)
         found = received(ASKED, told)
         assert found.annotations == expected.annotations
-        assert [(fault.kind, fault.count) for fault in found.faults] == [
-            (fault.kind, fault.count) for fault in expected.faults
+        assert [(fault.kind, fault.count) for fault in found.findings] == [
+            (fault.kind, fault.count) for fault in expected.findings
         ]
 
 

@@ -61,7 +61,7 @@ def test_what_is_no_key_is_refused(tmp_path: Path, raw: bytes) -> None:
     """A new one in its place would give everybody a new name."""
     (tmp_path / "secret").write_bytes(raw)
     (tmp_path / "secret").chmod(0o600)
-    with pytest.raises(AnnotationError, match="secret is no key"):
+    with pytest.raises(AnnotationError, match="secret is not a key"):
         read_secret(tmp_path)
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.annotation_asking.given import SSSB, Given, contrast
 
 from senseprobe import api
-from senseprobe.annotation.sample import Drawn, allot, draw
+from senseprobe.annotation.sample import SampledRow, allot, draw
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Design
 from senseprobe.release.release import open_release
@@ -27,8 +27,8 @@ def _rows(levels: Sequence[tuple[str, str | None]], config: str = "c") -> list[d
     return [contrast(f"{config}{n}", quality=quality, target=target) for n, (quality, target) in enumerate(levels)]
 
 
-def _ids(drawn: Sequence[Drawn]) -> list[str]:
-    return [each.row["id"] for each in drawn]
+def _ids(drawn: Sequence[SampledRow]) -> list[str]:
+    return [each.values["id"] for each in drawn]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_how_rows_lie_makes_no_difference(
     turned = {name: random.sample(rows, len(rows)) for name, rows in reversed(tables.items())}
     how: dict[str, Any] = {"n": n, "seed": seed, "strata": ["config", "quality", "target"]}
     one, two = draw(Given(tables), **how), draw(Given(turned, cut=cut), **how)
-    assert [(each.row["id"], each.stratum) for each in one] == [(each.row["id"], each.stratum) for each in two]
+    assert [(each.values["id"], each.stratum) for each in one] == [(each.values["id"], each.stratum) for each in two]
     assert len(one) == min(n, len(first) + len(second))
     sizes = Counter(("a", *level) for level in first) + Counter(("b", *level) for level in second)
     if n >= len(sizes):
@@ -138,7 +138,7 @@ def test_named_rows_are_added() -> None:
         ({"n": None}, "how many rows"),
         ({"n": 3, "strata": ["qualty"]}, "strata: rows have no column 'qualty': did you mean 'quality'\\?"),
         ({"n": 3, "strata": ["stereo_span"]}, "rows have no column 'stereo_span'"),
-        ({"n": 3, "where": ["nice"]}, "'nice' is no query: expected COLUMN=VALUE"),
+        ({"n": 3, "where": ["nice"]}, "'nice' is not a query: expected COLUMN=VALUE"),
         ({"n": 3, "where": ["zzz=nice"]}, "query: rows have no column 'zzz': there is config, id,"),
         ({"n": 3, "where": ["quality=nicer"]}, "no row has quality=nicer: did you mean 'nice'\\?"),
         ({"n": 3, "where": ["quality=zzz"]}, "no row has quality=zzz: there is nice, rude"),

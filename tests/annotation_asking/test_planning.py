@@ -27,13 +27,14 @@ from senseprobe.release.release import open_release
 PROGRAM = """
 import hashlib, json, sys
 from pathlib import Path
-from senseprobe.annotation import interface, plan, sheets, tasks
+from senseprobe.annotation import plan, sheets
+from senseprobe.annotation.label_studio import interface
 from senseprobe.release.release import open_release
 made = plan.make_plan(open_release(Path(sys.argv[1])), project="a test", n=40, seed=3, strata=["config", "target"],
                       groups=True, gloss=lambda lexicon, key: key)
 plan.write_plan(Path("made"), made)
 parts = [Path("made/plan.json").read_bytes(), interface.interface(made).encode(),
-         json.dumps(tasks.tasks(made)).encode(), *sheets.sheets(made, ["a", "b", "c", "d"]).values()]
+         json.dumps(interface.tasks(made)).encode(), *sheets.sheets(made, ["a", "b", "c", "d"]).values()]
 print(hashlib.sha256(b"".join(parts)).hexdigest())
 """
 
@@ -132,9 +133,9 @@ def test_a_sense_that_no_row_has_is_left_out_unless_it_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"project": "ab"}, "'ab' is no name of a project: expected 3 to 50 characters"),
-        ({"project": "a" * 51}, "is no name of a project"),
-        ({"project": "a\x1b[2J"}, "is no name of a project"),
+        ({"project": "ab"}, "'ab' is not a name of a project: expected 3 to 50 characters"),
+        ({"project": "a" * 51}, "is not a name of a project"),
+        ({"project": "a\x1b[2J"}, "is not a name of a project"),
         ({"overlap": 0}, "0 answers to each item: expected 1 to 100"),
     ],
 )
@@ -192,15 +193,18 @@ def _edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda data: data.update(content="x"), "content: String should match"),
         (lambda data: data.update(form=2), "is of form 2, this senseprobe reads up to 1: upgrade it"),
         (lambda data: data.update(form="x"), "form: Input should be a valid integer"),
-        (lambda data: data.update(project="x"), "'x' is no name of a project"),
+        (lambda data: data.update(project="x"), "'x' is not a name of a project"),
         (lambda data: data.update(questions=["natural", "age"]), "no question age for contrast rows"),
         (lambda data: data.update(questions=["natural", "natural"]), "a question is asked twice"),
         (lambda data: data.update(items=data["items"] * 2), "row c.[01] is there twice"),
         (lambda data: data["items"][0].update(row=7), "items.0.row: Input should be a valid string"),
         (lambda data: data["items"][0].update(age=7), "items.0.age: Extra inputs"),
         (lambda data: data["items"][0].update(gold={"age": "7"}), "is not asked 'age'"),
-        (lambda data: data["items"][0].update(gold={"natural.stereo": "7"}), "'7' is no answer to natural.stereo"),
-        (lambda data: data["items"][0].update(labels={"comment": "7"}), "'7' is no answer to comment: expected none"),
+        (lambda data: data["items"][0].update(gold={"natural.stereo": "7"}), "'7' is not an answer to natural.stereo"),
+        (
+            lambda data: data["items"][0].update(labels={"comment": "7"}),
+            "'7' is not an answer to comment: expected none",
+        ),
         (lambda data: data["items"][0]["sentences"].pop(), "its sentences are not stereo and anti"),
         (lambda data: data["items"][0]["sentences"][0].update(span=[3, 999]), "the span of .* is not in its text"),
         (
@@ -299,7 +303,7 @@ def test_expected_answers(tmp_path: Path) -> None:
         ("id,sense,sense\nc.1,yes,no\n", "gold.csv:1: columns are not id"),
         ("id,sens\nc.1,yes\n", "gold.csv:1: no question 'sens' has expected answers: did you mean 'sense'"),
         ("id,comment\nc.1,yes\n", "gold.csv:1: no question 'comment' has expected answers: there is sense,"),
-        ("id,sense\nc.1,maybe\n", "gold.csv:2: 'maybe' is no answer to sense: expected yes, no, unsure"),
+        ("id,sense\nc.1,maybe\n", "gold.csv:2: 'maybe' is not an answer to sense: expected yes, no, unsure"),
         ("id,sense\nc.1,yes\nc.1,no\n", "gold.csv:3: c.1 is there twice"),
         ("id,sense\n,yes\n", "gold.csv:2: a row without an id"),
         ("id,sense\nc.1,\n", "gold.csv:2: expects no answer"),

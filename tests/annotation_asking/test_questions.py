@@ -4,7 +4,15 @@ import pytest
 from tests.annotation_asking.given import Given, contrast, plan
 
 from senseprobe.annotation.plan import make_plan
-from senseprobe.annotation.questions import QUESTIONS, asked, controls, keys, plan_keys, question_of, questions_for
+from senseprobe.annotation.questions import (
+    QUESTIONS,
+    controls,
+    keys,
+    plan_keys,
+    question_of,
+    questions_for,
+    questions_of,
+)
 from senseprobe.errors import AnnotationError
 
 
@@ -66,4 +74,4 @@ def test_unknown_questions_are_named() -> None:
 def test_questions_are_asked_in_one_order() -> None:
     made = plan(questions=["comment", "natural", "comment"])
     assert made.questions == ("natural", "comment")
-    assert [question.id for question in asked(made)] == ["natural", "comment"]
+    assert [question.id for question in questions_of(made)] == ["natural", "comment"]

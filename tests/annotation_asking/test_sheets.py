@@ -99,7 +99,7 @@ def test_answers_come_back(delimiter: str, encoding: str, tmp_path: Path) -> Non
     for form in (cells, turned):
         sheet = read_sheet(made, _written(tmp_path, form, delimiter, encoding), "p-1")
         role = item.sentences[1].role
-        assert not sheet.faults
+        assert not sheet.findings
         (got,) = sheet.annotations
         assert got.answers == {
             "sense": "yes",
@@ -130,7 +130,7 @@ def test_all_answers_come_back(data: st.DataObject, tmp_path: Path) -> None:
                 wanted.setdefault(item.row, {})[key] = text
     (tmp_path / "sheet.csv").write_bytes(csv_bytes(cells))
     sheet = read_sheet(made, tmp_path / "sheet.csv", "p-1")
-    assert [fault.code for fault in sheet.faults] == ([] if wanted else ["A106"])
+    assert [fault.code for fault in sheet.findings] == ([] if wanted else ["A106"])
     assert {each.row: dict(each.answers) for each in sheet.annotations} == wanted
 
 
@@ -155,13 +155,18 @@ def _fault(made: Plan, cells: Cells, name: str, text: str) -> tuple[Cells, int]:
 @pytest.mark.parametrize(
     ("name", "text", "code", "message"),
     [
-        ("item", "99", "A101", "'99' is no item of the plan: 1 to 3"),
-        ("item", "0", "A101", "'0' is no item"),
-        ("item", "one", "A101", "'one' is no item"),
-        ("item", "9" * 5000, "A101", "is no item"),
+        ("item", "99", "A101", "'99' is not an item of the plan: 1 to 3"),
+        ("item", "0", "A101", "'0' is not an item"),
+        ("item", "one", "A101", "'one' is not an item"),
+        ("item", "9" * 5000, "A101", "is not an item"),
         ("check", "c000000000000", "A102", "was shown otherwise"),
-        ("stereotype-1", "stereotyp", "A103", "'stereotyp' is no answer to stereotype-1: expected stereotype, anti-"),
-        ("natural-2", "\x1b[2J", "A103", "is no answer to natural-2"),
+        (
+            "stereotype-1",
+            "stereotyp",
+            "A103",
+            "'stereotyp' is not an answer to stereotype-1: expected stereotype, anti-",
+        ),
+        ("natural-2", "\x1b[2J", "A103", "is not an answer to natural-2"),
         ("comment", "x" * 10_001, "A103", "10001 characters, at most 10000"),
     ],
 )
@@ -172,7 +177,7 @@ def test_odd_cells_are_named(name: str, text: str, code: str, message: str, tmp_
     _row_of(cells, made, "c.0")[_column(cells, "withhold")] = "no"
     cells, line = _fault(made, cells, name, text)
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
-    (fault,) = sheet.faults
+    (fault,) = sheet.findings
     assert (fault.line, fault.column, fault.code) == (line, _column(cells, name) + 1, code)
     assert message in fault.message
     assert str(fault).isprintable()
@@ -188,7 +193,7 @@ def test_lines_are_counted_as_they_are(tmp_path: Path) -> None:
     cells[1][_column(cells, "comment")] = "one\ntwo\nthree"
     cells[2][_column(cells, "natural-1")] = "perhaps"
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
-    assert [fault.line for fault in sheet.faults] == [5]  # a head, three lines, then this
+    assert [fault.line for fault in sheet.findings] == [5]  # a head, three lines, then this
 
 
 @pytest.mark.parametrize("line", ["sep=;", "SEP=;", '"sep=;"', "sep=;;;;;"])
@@ -200,7 +205,7 @@ def test_excels_own_first_line_is_none(line: str, tmp_path: Path) -> None:
     path = _written(tmp_path, cells, delimiter=";")
     path.write_bytes(f"{line}\r\n".encode() + path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
     sheet = read_sheet(made, path, "p-1")
-    assert ([fault.line for fault in sheet.faults], len(sheet.annotations)) == ([4], 1)
+    assert ([fault.line for fault in sheet.findings], len(sheet.annotations)) == ([4], 1)
 
 
 def test_an_item_that_is_there_twice_is_told(tmp_path: Path) -> None:
@@ -210,7 +215,7 @@ def test_an_item_that_is_there_twice_is_told(tmp_path: Path) -> None:
     again = [*cells[1]]
     again[_column(cells, "withhold")] = "yes"
     sheet = read_sheet(made, _written(tmp_path, [*cells, again]), "p-1")
-    assert [fault.code for fault in sheet.faults] == ["A104"]
+    assert [fault.code for fault in sheet.findings] == ["A104"]
     assert [dict(each.answers) for each in sheet.annotations] == [{"withhold": "no"}]
 
 
@@ -222,7 +227,7 @@ def test_a_sense_that_is_not_asked_is_not_answered(tmp_path: Path) -> None:
     for row in cells[1:]:
         row[_column(cells, "sense")] = "no"
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
-    assert [(fault.code, fault.message) for fault in sheet.faults] == [("A103", "sense is not asked of this item")]
+    assert [(fault.code, fault.message) for fault in sheet.findings] == [("A103", "sense is not asked of this item")]
     assert [each.row for each in sheet.annotations] == ["c.0"]
 
 
@@ -235,10 +240,10 @@ def test_groups_are_read_with_consent_only(tmp_path: Path) -> None:
         cells[number][_column(cells, "withhold")] = "no"
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
     assert sorted(each.groups for each in sheet.annotations) == [(), ("black people", "women")]
-    assert [fault.code for fault in sheet.faults] == ["A105"]
+    assert [fault.code for fault in sheet.findings] == ["A105"]
     cells[1][_column(cells, "groups")] = ",".join(f"g{number:02}" for number in range(23))
     sheet = read_sheet(made, _written(tmp_path, cells), "p-1")
-    assert [fault.message for fault in sheet.faults if fault.line == 2] == [
+    assert [fault.message for fault in sheet.findings if fault.line == 2] == [
         "groups left out, behind the first 20 or longer than 100 characters: 3"
     ]
 
@@ -279,5 +284,5 @@ def test_anything_is_read_or_refused(data: st.DataObject, tmp_path: Path) -> Non
     except AnnotationError as error:
         told, sheet = str(error), Sheet((), ())
     assert told.isprintable()
-    assert all(str(fault).isprintable() for fault in sheet.faults)
+    assert all(str(fault).isprintable() for fault in sheet.findings)
     assert {each.row for each in sheet.annotations} <= {item.row for item in made.items}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.annotation_asking.given import ROOT, Given, contrast, gloss, plan
 
-from senseprobe.annotation.label_studio.interface import html_of, interface, tasks, what_differs
+from senseprobe.annotation.label_studio.interface import find_difference, html_of, interface, tasks
 from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.questions import controls, question_of
 from senseprobe.annotation.records import Plan, Sentence
@@ -163,17 +163,17 @@ def test_a_sense_is_required_only_where_all_have_one() -> None:
 def test_another_interface_is_noticed() -> None:
     """Blanks and the order of attributes make no difference; any control, choice or text does."""
     xml = interface(plan())
-    assert what_differs(xml, xml) == ""
-    assert what_differs(xml, " ".join(line.strip() for line in xml.splitlines())) == ""
-    assert what_differs(xml, ElementTree.canonicalize(xml)) == ""
-    assert what_differs(xml, interface(plan(groups=True))) == "View/View[13] is there and should not be"
-    assert "is missing" in what_differs(interface(plan(groups=True)), xml)
-    assert what_differs(xml, xml.replace('value="unsure"', 'value="dunno"', 1)) == (
+    assert find_difference(xml, xml) == ""
+    assert find_difference(xml, " ".join(line.strip() for line in xml.splitlines())) == ""
+    assert find_difference(xml, ElementTree.canonicalize(xml)) == ""
+    assert find_difference(xml, interface(plan(groups=True))) == "View/View[13] is there and should not be"
+    assert "is missing" in find_difference(interface(plan(groups=True)), xml)
+    assert find_difference(xml, xml.replace('value="unsure"', 'value="dunno"', 1)) == (
         "View/View[4]/Choices[sense]/Choice[unsure]: value is dunno, not unsure"
     )
-    assert "required is false, not true" in what_differs(xml, xml.replace('required="true"', 'required="false"', 1))
-    assert "Rectangle instead of Choices" in what_differs(xml, xml.replace("Choices", "Rectangle"))
-    assert what_differs(xml, xml.replace("font-size", "font")) == "View/Style[1]: its text is another"
+    assert "required is false, not true" in find_difference(xml, xml.replace('required="true"', 'required="false"', 1))
+    assert "Rectangle instead of Choices" in find_difference(xml, xml.replace("Choices", "Rectangle"))
+    assert find_difference(xml, xml.replace("font-size", "font")) == "View/Style[1]: its text is another"
 
 
 @pytest.mark.parametrize(
@@ -190,13 +190,13 @@ def test_another_interface_is_noticed() -> None:
     ],
 )
 def test_what_is_no_interface_is_told(other: str) -> None:
-    assert "it is no" in what_differs(interface(plan()), other)
+    assert "it is not" in find_difference(interface(plan()), other)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.text())
 def test_any_text_is_compared(other: str) -> None:
-    assert what_differs("<View/>", other).isprintable()
+    assert find_difference("<View/>", other).isprintable()
 
 
 def _answered(made: Plan) -> list[tuple[bool, list[dict[str, Any]]]]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senseprobe.annotation.adjudication import Claim, Decision, decide, states, verdicts_of
-from senseprobe.annotation.decisions import round_of
-from senseprobe.annotation.harm import belongs, unmatched
+from senseprobe.annotation.adjudication import Claim, decide, make_verdicts
+from senseprobe.annotation.decisions import Decision, count_states, summarise_round
+from senseprobe.annotation.harm import belongs, unmatched_groups
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.annotation.rules import Rule, by_majority, by_posterior
 from senseprobe.errors import AnnotationError
@@ -158,7 +158,7 @@ def test_thresholds_hold_per_question() -> None:
 @pytest.mark.parametrize("value", [0.0, 0.49, 1.01, -1.0])
 def test_thresholds_that_make_no_sense_are_refused(value: float) -> None:
     """Below one half two choices could pass; above one none."""
-    with pytest.raises(AnnotationError, match=r"is no threshold: expected 0\.5 to 1"):
+    with pytest.raises(AnnotationError, match=r"is not a threshold: expected 0\.5 to 1"):
         Rule.of("majority", thresholds={"sense": value})
 
 
@@ -228,7 +228,7 @@ def test_a_reported_row_that_stays_by_a_tie_says_so() -> None:
     decision = _one(_answers("r1", *tie, groups=OURS), rule)
     assert decision.state == "undecided"
     assert decision.reason.endswith("because --keep-reported was asked for; natural.stereo: a tie: no 1, yes 1")
-    told = round_of(_plan(_item()), [], [decision], rule, platform="CSV files")
+    told = summarise_round(_plan(_item()), [], [decision], rule)
     assert told.verdicts == {
         "reject": 0,
         "keep": 0,
@@ -241,7 +241,7 @@ def test_a_reported_row_that_stays_by_a_tie_says_so() -> None:
 def test_groups_that_no_row_names_are_told() -> None:
     """Of those who object: *asian* may be meant for *Japanese*; the Spanish annotator objects to nothing."""
     said = _answers("r1", {"withhold": "yes"}, {}, {"withhold": "yes"}, groups=[["asian"], ["spanish"], ["japanese"]])
-    assert unmatched({"r1": said}, {"r1": ("Japanese",), "r2": ("French",)}) == ["asian"]
+    assert unmatched_groups({"r1": said}, {"r1": ("Japanese",), "r2": ("French",)}) == ["asian"]
 
 
 def test_reports_of_others_are_a_voice_among_voices() -> None:
@@ -321,8 +321,8 @@ def test_posteriors_decide_where_they_are_asked_for() -> None:
     """0.81 is above the threshold of 0.8, and 0.79 is not."""
     rule = Rule.of("dawid-skene")
     assert by_posterior({"no": 0.81, "yes": 0.19}, 2, rule, "sense").choice == "no"
-    assert by_posterior({"no": 0.79, "yes": 0.21}, 2, rule, "sense").told == "not likely enough: no p = 0.79"
-    assert by_posterior({"no": 1.0}, 1, rule, "sense").told == "1 of at least 2 answers"
+    assert by_posterior({"no": 0.79, "yes": 0.21}, 2, rule, "sense").detail == "not likely enough: no p = 0.79"
+    assert by_posterior({"no": 1.0}, 1, rule, "sense").detail == "1 of at least 2 answers"
 
 
 def test_only_decided_rows_become_verdicts() -> None:
@@ -334,12 +334,12 @@ def test_only_decided_rows_become_verdicts() -> None:
         *_answers("r3", {"sense": "no"}, {}),
     ]
     decisions = decide(plan, answers, Rule(), dict.fromkeys(("r1", "r2", "r3", "r4"), CLAIM))
-    verdicts = [*verdicts_of(decisions, plan, Rule())]
+    verdicts = [*make_verdicts(decisions, plan, Rule())]
     assert [(each.id, each.verdict, each.rule, each.source) for each in verdicts] == [
         ("r1", "reject", "majority", "tiny@1.0.0"),
         ("r2", "keep", "majority", "tiny@1.0.0"),
     ]
-    assert states(decisions) == {"reject": 1, "keep": 1, "undecided": 1, "changed": 0, "unanswered": 1}
+    assert count_states(decisions) == {"reject": 1, "keep": 1, "undecided": 1, "changed": 0, "unanswered": 1}
 
 
 def test_answers_that_no_question_has_do_not_count() -> None:

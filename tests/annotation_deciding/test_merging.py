@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from senseprobe.annotation.decisions import differing, merged
+from senseprobe.annotation.decisions import count_changes, merge_verdicts
 from senseprobe.errors import DeclarationError
 from senseprobe.release.verdicts import Verdict
 
@@ -28,15 +28,15 @@ def test_other_sources_stay_and_ones_own_are_replaced() -> None:
         _verdict("a", "reject", "tiny@0.9.0"), _verdict("b", "keep"), _verdict("c", "reject"), _verdict("d", "keep")
     )
     own = _by_id(_verdict("b", "keep"), _verdict("c", "reject"))
-    found = merged(there, [_verdict("b", "reject"), _verdict("e", "keep")], own, "v.csv")
+    found = merge_verdicts(there, [_verdict("b", "reject"), _verdict("e", "keep")], own, "v.csv")
     assert _told(found.verdicts) == [
         ("a", "reject", "tiny@0.9.0"),
         ("b", "reject", "tiny@1.0.0"),
         ("d", "keep", "tiny@1.0.0"),
         ("e", "keep", "tiny@1.0.0"),
     ]
-    assert (set(found.put), set(found.others)) == ({"b", "e"}, {"a", "d"})
-    assert differing(there, found.verdicts) == {"new": 1, "turned": 1, "gone": 1}
+    assert (set(found.own), set(found.others)) == ({"b", "e"}, {"a", "d"})
+    assert count_changes(there, found.verdicts) == {"new": 1, "turned": 1, "gone": 1}
 
 
 @pytest.mark.parametrize("change", [{"rule": "dispute"}, {"reason": "a reader says so"}, {"source": "tiny@0.9.0"}])
@@ -44,29 +44,29 @@ def test_what_somebody_changed_by_hand_is_theirs(change: dict[str, str]) -> None
     """The line has another rule, reason or source than this project gave it: it stays, and may contradict."""
     mine = _verdict("a", "reject")
     there = _by_id(replace(mine, **change))  # type: ignore[arg-type]
-    assert merged(there, [], _by_id(mine), "v.csv").others == {"a"}
+    assert merge_verdicts(there, [], _by_id(mine), "v.csv").others == {"a"}
     with pytest.raises(DeclarationError):
-        merged(there, [_verdict("a", "keep")], _by_id(mine), "v.csv")
+        merge_verdicts(there, [_verdict("a", "keep")], _by_id(mine), "v.csv")
 
 
 def test_a_reason_is_known_again_as_it_was_written() -> None:
     """In a file a reason is one line of at most 1,000 characters."""
     mine = _verdict("a", "reject", reason=f"line\nline {'x' * 2000}")
-    assert merged(_by_id(mine.as_written), [], _by_id(mine), "v.csv").verdicts == ()
+    assert merge_verdicts(_by_id(mine.as_written), [], _by_id(mine), "v.csv").verdicts == ()
 
 
 def test_two_sources_that_agree_are_one_verdict() -> None:
     """An id has one line: the older one stays, and is still the other's."""
     there = _by_id(_verdict("a", "reject", "tiny@0.9.0"))
-    found = merged(there, [_verdict("a", "reject")], {}, "v.csv")
-    assert (_told(found.verdicts), found.put) == ([("a", "reject", "tiny@0.9.0")], frozenset())
+    found = merge_verdicts(there, [_verdict("a", "reject")], {}, "v.csv")
+    assert (_told(found.verdicts), found.own) == ([("a", "reject", "tiny@0.9.0")], frozenset())
 
 
 def test_sources_that_contradict_are_named_by_line() -> None:
     """Each contradiction is a finding with its line."""
     there = _by_id(_verdict("a", "keep", "tiny@0.9.0", 2), _verdict("b", "reject", "tiny@0.9.0", 3))
     with pytest.raises(DeclarationError) as raised:
-        merged(there, [_verdict("a", "reject"), _verdict("b", "keep")], {}, "v.csv")
+        merge_verdicts(there, [_verdict("a", "reject"), _verdict("b", "keep")], {}, "v.csv")
     first, second = raised.value.findings
     assert (first.path, first.line, second.line) == ("v.csv", 2, 3)
     assert "a is keep by majority, tiny@0.9.0: because; answers to tiny@1.0.0 say reject" in first.message

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.annotation.decisions import group_counts
+from senseprobe.annotation.decisions import count_groups
 from senseprobe.annotation.publication import publish
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.errors import AnnotationError
@@ -118,7 +118,7 @@ def test_the_readme_counts_groups_of_five_and_escapes_names(tmp_path: Path) -> N
     assert "said to belong to: women (5)." in page
     assert "men (4)" not in page
     assert "Project a \\<b\\>project\\</b\\>: answers of 9 annotators on 1 of 2 rows, a line" in page
-    assert group_counts(people) == {"women": 5}
+    assert count_groups(people) == {"women": 5}
     assert json.loads((tmp_path / "out" / "plan.json").read_text())["release"] == "tiny@1.0.0"
 
 

@@ -23,7 +23,7 @@ def answer(do: str, url: str, key: str, seconds: dict[str, float], **asked: Any)
 
 def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - Server
     """What pushing, pulling or asking for the status of a folder's plan gave."""
-    from senseprobe.annotation.label_studio.pull import pull, status
+    from senseprobe.annotation.label_studio.pull import pull, read_status
     from senseprobe.annotation.label_studio.push import push
     from senseprobe.annotation.plan_file import read_plan
 
@@ -35,7 +35,7 @@ def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str,
     if do == "pull":
         pulled = pull(server, plan, folder)
         return {"path": str(pulled.path), "new": pulled.new, "tasks": pulled.tasks, "people": dict(pulled.people)}
-    return status(server, plan).as_dict()
+    return read_status(server, plan).as_dict()
 
 
 if __name__ == "__main__":

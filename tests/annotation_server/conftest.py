@@ -12,7 +12,7 @@ from tests.annotation_server.studio import ROOT, Client, Studio, Template, set_u
 
 from senseprobe.annotation.label_studio.local_server import install
 from senseprobe.annotation.plan import write_plan
-from senseprobe.annotation.plan_file import shown_hash
+from senseprobe.annotation.plan_file import hash_item
 from senseprobe.annotation.records import Item, Plan, Sentence
 
 QUESTIONS = ("sense", "stereotype", "natural", "withhold", "comment")
@@ -104,7 +104,7 @@ def item(number: int) -> Item:
         sense_key="nurse%1:18:00::",
         gloss="one skilled in caring for young children or the sick",
     )
-    return replace(plain, content=shown_hash(plain))
+    return replace(plain, content=hash_item(plain))
 
 
 def plan_of(title: str, rows: int, first: int = 0) -> Plan:

@@ -52,7 +52,7 @@ def test_a_redirect_does_not_take_the_token_along(status: int, client: Client, p
     elsewhere = Proxy(proxy.target)
     elsewhere.behave = lambda request: asked.append(request.path)
     proxy.behave = lambda request: (status, {"location": f"{elsewhere.url}{request.path}"}, b"")
-    with pytest.raises(Refused, match="is no Label Studio: LABEL_STUDIO_URL") as told:
+    with pytest.raises(Refused, match="is not Label Studio: LABEL_STUDIO_URL") as told:
         client.ask("connect", proxy.url, personal)
     assert personal not in str(told.value)
     assert asked == []
@@ -70,17 +70,17 @@ def test_a_wrong_token(key: str, words: str, studio: Studio, client: Client) -> 
 
 def test_an_address_with_a_path_too_many(studio: Studio, client: Client) -> None:
     """The address that the browser shows is not that of the server."""
-    with pytest.raises(Refused, match="no Label Studio: LABEL_STUDIO_URL is what stands before /projects"):
+    with pytest.raises(Refused, match="is not Label Studio: LABEL_STUDIO_URL is what stands before /projects"):
         client.ask("connect", f"{studio.url}/projects/1/data")
 
 
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (200, b"<html>Welcome to nginx</html>", "is no Label Studio"),
-        (200, b"[1, 2", "is no Label Studio"),
-        (200, b"[]", "is no Label Studio"),
-        (404, b"<html>" + b"x" * 170_000, "is no Label Studio"),
+        (200, b"<html>Welcome to nginx</html>", "is not Label Studio"),
+        (200, b"[1, 2", "is not Label Studio"),
+        (200, b"[]", "is not Label Studio"),
+        (404, b"<html>" + b"x" * 170_000, "is not Label Studio"),
         (403, b'{"detail": "You do not have permission"}', "one who may"),
         (500, b"<html>Server error", r"fault of its own: .* \(HTTP 500\)"),
         (503, b"<html>Starting", r"fault of its own: .* \(HTTP 503\)"),

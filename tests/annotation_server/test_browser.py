@@ -8,7 +8,7 @@ import pytest
 from tests.annotation_server.browser import Browser
 from tests.annotation_server.studio import RATERS, Client, Studio
 
-from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import interface
 from senseprobe.annotation.label_studio.local_server import Login
 from senseprobe.annotation.plan_file import read_plan
@@ -69,13 +69,13 @@ def test_a_task_is_answered_by_clicks(studio: Studio, client: Client, planned: P
         browser.click(SUBMIT)
         browser.wait(f"!({SUBMIT})")
     pulled = client.ask("pull", studio.url, folder=folder)
-    received = read(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
+    received = parse_export(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
 
     assert "The sentences state stereotypes, which are wrong and can hurt." in told
     assert "<b>Person</b> & 0 is a lazy nurse." in shown
     assert not [role for role in ("stereo", "anti") if role in shown.split()]
     assert marked == ["nurse", "nurse"]
-    assert received.faults == ()
+    assert received.findings == ()
     (found,) = received.annotations
     assert found.answers == {**answers, "comment": "Zürich: <i>sic</i>"}
     assert (found.annotator, found.status) == (RATERS[0].email, "submitted")

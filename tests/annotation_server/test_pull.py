@@ -9,7 +9,7 @@ import pytest
 from tests.annotation_server.answering import answer, answers_of
 from tests.annotation_server.studio import ADMIN, RATERS, Client, Studio
 
-from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.plan_file import read_plan
 
 pytestmark = pytest.mark.system
@@ -22,7 +22,7 @@ def test_an_answer_comes_back_with_its_annotator(studio: Studio, client: Client,
     plan = read_plan(folder)
     made = answer(studio, project, plan, 0, RATERS[0], {"sense": "yes", "stereotype.stereo": "stereotype"})
     pulled = client.ask("pull", studio.url, folder=folder)
-    received = read(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
+    received = parse_export(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
 
     (found,) = received.annotations
     assert (found.id, found.row, found.annotator) == (str(made["id"]), plan.items[0].row, RATERS[0].email)
@@ -59,7 +59,7 @@ def test_an_answer_that_was_edited_after_a_pull(studio: Studio, client: Client, 
     assert after["new"]
     assert Path(after["path"]).name.startswith("0002-")
     for path, said in ((before, "no"), (Path(after["path"]), "yes")):
-        (found,) = read(path.read_bytes(), plan, str).annotations
+        (found,) = parse_export(path.read_bytes(), plan, str).annotations
         assert (found.id, found.answers) == (str(made["id"]), {"sense": said})
 
 
@@ -69,7 +69,7 @@ def test_skips_are_told_apart(studio: Studio, client: Client, planned: Planned) 
     plan = read_plan(folder)
     answer(studio, project, plan, 0, RATERS[0], {}, skipped=True)
     pulled = client.ask("pull", studio.url, folder=folder)
-    (found,) = read(Path(pulled["path"]).read_bytes(), plan, str).annotations
+    (found,) = parse_export(Path(pulled["path"]).read_bytes(), plan, str).annotations
 
     assert (found.status, found.answers) == ("skipped", {})
 

@@ -12,7 +12,7 @@ import pytest
 from tests.annotation_server.answering import answer, answers_of
 from tests.annotation_server.studio import RATERS, Client, Studio
 
-from senseprobe.annotation.label_studio.exports import read
+from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import tasks
 from senseprobe.annotation.plan_file import read_plan
 from senseprobe.annotation.records import Plan
@@ -75,10 +75,10 @@ def test_three_raters_over_a_thousand_rows(studio: Studio, client: Client, plann
     assert told["annotators"] == {rater.email: ROWS for rater in RATERS}
 
     pulled = client.ask("pull", studio.url, folder=folder)
-    received = read(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
+    received = parse_export(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who])
     numbers = {item.row: number for number, item in enumerate(plan.items)}
     raters = {rater.email: which for which, rater in enumerate(RATERS)}
-    assert received.faults == ()
+    assert received.findings == ()
     assert Counter(each.row for each in received.annotations) == {item.row: 3 for item in plan.items}
     for each in received.annotations:
         assert each.answers == said(numbers[each.row], raters[each.annotator])

@@ -17,13 +17,13 @@ from senseprobe.annotation.label_studio.client import (
     Server,
     Unanswered,
     Unreachable,
-    address,
-    checked_key,
+    check_address,
+    check_key,
     clean,
     connect,
-    kind_of,
-    refused,
-    unreachable,
+    explain_no_answer,
+    explain_refusal,
+    token_kind,
 )
 from senseprobe.errors import AnnotationError
 
@@ -56,7 +56,7 @@ def token(signature: str = "s" * 43, **claims: object) -> str:
     ],
 )
 def test_what_a_token_looks_like(key: str, kind: str) -> None:
-    assert kind_of(key) == kind
+    assert token_kind(key) == kind
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_a_token_looks_like(key: str, kind: str) -> None:
     ],
 )
 def test_an_unknown_token_is_explained(key: str, body: object, words: list[str]) -> None:
-    told = refused(401, body, URL, key)
+    told = explain_refusal(401, body, URL, key)
 
     assert [word for word in words if word not in told] == []
     assert key not in told
@@ -86,9 +86,9 @@ def test_an_unknown_token_is_explained(key: str, body: object, words: list[str])
 @pytest.mark.parametrize(
     ("status", "body", "word"),
     [
-        (200, "<html><title>Router</title>", "no Label Studio"),
+        (200, "<html><title>Router</title>", "is not Label Studio"),
         (302, "", "the address is redirected"),
-        (404, "<html>" * 40_000, "no Label Studio"),
+        (404, "<html>" * 40_000, "is not Label Studio"),
         (404, {"detail": "Not found."}, "HTTP 404: Not found."),
         (403, {"detail": "You do not have permission"}, "one who may"),
         (413, "<html>", "20 MB"),
@@ -97,11 +97,11 @@ def test_an_unknown_token_is_explained(key: str, body: object, words: list[str])
         (502, "<html>Bad gateway", "same command again (HTTP 502)"),
         (400, {"detail": "Validation error", "validation_errors": {"title": ["too short"]}}, "title: too short"),
         (400, ["one", "two"], '["one", "two"]'),
-        (None, None, "no Label Studio"),
+        (None, None, "is not Label Studio"),
     ],
 )
 def test_other_refusals_are_explained(status: int | None, body: object, word: str) -> None:
-    told = refused(status, body, URL, LEGACY)
+    told = explain_refusal(status, body, URL, LEGACY)
 
     assert word in told
     assert "<html" not in told
@@ -115,11 +115,11 @@ def test_other_refusals_are_explained(status: int | None, body: object, word: st
         ("ReadTimeout", "within 3 s"),
         ("RemoteProtocolError", "was cut"),
         ("ProxyError", "HTTP_PROXY"),
-        ("DecodingError", "no Label Studio"),
+        ("DecodingError", "is not Label Studio"),
     ],
 )
 def test_servers_that_do_not_answer_are_explained(kind: str, word: str) -> None:
-    assert word in unreachable(kind, URL, 3)
+    assert word in explain_no_answer(kind, URL, 3)
 
 
 def test_a_token_that_comes_back_is_not_shown() -> None:
@@ -127,7 +127,7 @@ def test_a_token_that_comes_back_is_not_shown() -> None:
     own = "my own/token"
     others = (token(), "f" * 40)
     body = f"sent {own} and my%20own%2Ftoken, Token {others[1]}, {others[0]}; Set-Cookie: sessionid=abc123"
-    told = refused(500, {"detail": body}, f"http://host/{own}/", own)
+    told = explain_refusal(500, {"detail": body}, f"http://host/{own}/", own)
 
     assert "***" in told
     for secret in (own, "my%20own%2Ftoken", *others, "abc123"):
@@ -153,7 +153,7 @@ def test_what_servers_say_is_one_printable_line(text: str, key: str) -> None:
     ],
 )
 def test_an_address_ends_with_a_slash(url: str, shown: str) -> None:
-    assert address(url) == shown
+    assert check_address(url) == shown
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_an_address_ends_with_a_slash(url: str, shown: str) -> None:
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(AnnotationError, match="LABEL_STUDIO_URL") as told:
-        address(url)
+        check_address(url)
 
     assert LEGACY not in str(told.value)
 
@@ -174,7 +174,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 @pytest.mark.parametrize("key", ["", "  ", "to ken", "tökén", "a\nb"])
 def test_what_is_no_token_is_refused(key: str) -> None:
     with pytest.raises(AnnotationError, match="LABEL_STUDIO_API_KEY") as told:
-        checked_key(key)
+        check_key(key)
 
     assert not key.strip() or key not in str(told.value)
 

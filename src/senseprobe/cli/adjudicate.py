@@ -11,12 +11,12 @@ from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.adjudication import Decision
+    from senseprobe.annotation.adjudication import Adjudication
     from senseprobe.annotation.agreement import Agreement, Figure
-    from senseprobe.api.annotation import Applied
+    from senseprobe.annotation.decisions import Decision
 
 
-SHOWN = 20
+MAX_LINES = 20
 """How many of many things are printed; --json has all."""
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="What the annotation project is called.")]
@@ -24,7 +24,7 @@ Folder = Annotated[
     Path | None,
     typer.Option(help="The folder of the annotation project.", show_default="annotations/PROJECT in your project"),
 ]
-Place = Annotated[str | None, typer.Option("--release", help="Where the release is, if not in your project.")]
+ReleasePath = Annotated[str | None, typer.Option("--release", help="Where the release is, if not in your project.")]
 
 _PARTS = {
     "sentence": "one sentence of the rows",
@@ -41,47 +41,41 @@ def agree(project: Project, folder: Folder = None, as_json: AsJson = False) -> N
     from senseprobe.api import annotation
 
     with progress(f"comparing answers to {project}", None):
-        told = annotation.agree(project, folder)
+        result = annotation.agreement(project, folder)
     if as_json:
-        print_json(told.as_dict())
+        print_json(result.as_dict())
         return
-    _tell_figures("all answers", told.by("all"))
+    _print_figures("all answers", result.by("all"))
     for part in _PARTS:
-        _tell_part(part, told.by(part))
-    _tell_people(told)
-    if told.withheld:
-        groups = counted(told.withheld, "group")
-        print_line(f"no figures are told of {groups} with fewer than {told.smallest_group} annotators")
+        _print_part(part, result.by(part))
+    _print_people(result)
+    if result.withheld:
+        groups = counted(result.withheld, "group")
+        print_line(f"no figures are told of {groups} with fewer than {result.smallest_group} annotators")
 
 
-def _tell_part(part: str, figures: Sequence["Figure"]) -> None:
-    """A table of figures of a part of the answers, without those that rest on too few rows to have an interval."""
+def _print_part(part: str, figures: Sequence["Figure"]) -> None:
+    """Print the figures of a part of the answers, without those of too few rows to have an interval."""
     from senseprobe.statistics import FEWEST_ITEMS
 
-    told = [figure for figure in figures if figure.items >= FEWEST_ITEMS]
-    _tell_figures(_PARTS[part], told)
-    if few := len(figures) - len(told):
+    reliable = [figure for figure in figures if figure.items >= FEWEST_ITEMS]
+    _print_figures(_PARTS[part], reliable)
+    if few := len(figures) - len(reliable):
         print_line(f"\n{part}: {counted(few, 'figure')} of fewer than {FEWEST_ITEMS} rows: see agreement.json")
 
 
-def _tell_figures(title: str, figures: Sequence["Figure"]) -> None:
-    """A table of figures; of many, those with the least agreement."""
+def _print_figures(title: str, figures: Sequence["Figure"]) -> None:
+    """Print a table of figures; of many, those with the least agreement."""
     if not figures:
         return
-    lowest = sorted(figures, key=lambda figure: (figure.value is None, figure.value or 0.0))[:SHOWN]
-    told = figures if len(figures) <= SHOWN else lowest
-    columns = {
-        "question": "left",
-        "of": "left",
-        "measure": "left",
-        "value [95 %]": "left",
-        "same": "right",
-        "rows": "right",
-    }
-    rows = [(f.question, f.level, f.measure, _value(f), _percent(f.same), f.items, f.answers, f.why) for f in told]
-    print_table({**columns, "answers": "right", "": "left"}, rows, title=f"\n{title}")
-    if len(figures) > len(told):
-        print_line(f"… and {len(figures) - len(told)} with more agreement: --json lists all")
+    lowest = sorted(figures, key=lambda figure: (figure.value is None, figure.value or 0.0))[:MAX_LINES]
+    printed = figures if len(figures) <= MAX_LINES else lowest
+    columns = dict.fromkeys(("question", "of", "measure", "value [95 %]"), "left")
+    columns |= {"same": "right", "rows": "right", "answers": "right", "": "left"}
+    rows = [(f.question, f.level, f.measure, _value(f), _percent(f.same), f.items, f.answers, f.why) for f in printed]
+    print_table(columns, rows, title=f"\n{title}")
+    if len(figures) > len(printed):
+        print_line(f"… and {len(figures) - len(printed)} with more agreement: --json lists all")
 
 
 def _value(figure: "Figure") -> str:
@@ -95,15 +89,18 @@ def _percent(share: float | None) -> str:
     return "" if share is None else f"{100 * share:.1f} %"
 
 
-def _tell_people(told: "Agreement") -> None:
-    """Accuracy where the answer is known, and who differs from whom most often."""
-    gold = [(g.question, g.annotator, f"{g.right} of {g.answered}", f"[{g.low:.0%}, {g.high:.0%}]") for g in told.gold]
+def _print_people(result: "Agreement") -> None:
+    """Print accuracy where the answer is known, and who disagrees with whom most often."""
+    gold = [
+        (g.question, g.annotator, f"{g.right} of {g.answered}", f"[{g.low:.0%}, {g.high:.0%}]") for g in result.gold
+    ]
     if gold:
-        print_table(dict.fromkeys(("question", "annotator", "right", "95 %"), "left"), gold[:SHOWN], "\nknown answers")
-    pairs = sorted((p for p in told.pairs if p.different), key=lambda p: (-p.share, -p.units, p.question))[:SHOWN]
+        columns = dict.fromkeys(("question", "annotator", "right", "95 %"), "left")
+        print_table(columns, gold[:MAX_LINES], "\nknown answers")
+    pairs = sorted((p for p in result.pairs if p.different), key=lambda p: (-p.share, -p.units, p.question))
     rows = [
         (p.question, p.first, p.second, f"{p.different} of {p.units}", f"{p.most[0]} / {p.most[1]}" if p.most else "")
-        for p in pairs
+        for p in pairs[:MAX_LINES]
     ]
     if rows:
         columns = dict.fromkeys(("question", "annotator", "and", "differ on", "most often"), "left")
@@ -127,7 +124,7 @@ def apply(
     keep_reported: Annotated[
         bool, typer.Option("--keep-reported", help="Let rows stay that annotators of the targeted group report.")
     ] = False,
-    place: Place = None,
+    release_path: ReleasePath = None,
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -138,19 +135,19 @@ def apply(
     common, single = _thresholds(threshold or [])
     chosen = Rule.of(rule, least=least, threshold=common, thresholds=single, keep_reported=keep_reported)
     with progress(f"deciding on {project}", None):
-        done = annotation.apply(project, chosen, folder, place)
+        result = annotation.adjudicate(project, chosen, folder, release_path)
     if as_json:
-        rows = [each.as_dict() for each in done.decisions]
-        facts = done.facts.model_dump(mode="json")
-        told = {"verdicts": str(done.verdicts), "changed": dict(done.changed), "notes": list(done.notes)}
-        print_json({"facts": facts, **told, "rows": rows})
+        rows = [decision.as_dict() for decision in result.decisions]
+        facts = result.facts.model_dump(mode="json")
+        summary = {"verdicts": str(result.verdicts), "changed": dict(result.changed), "notes": list(result.notes)}
+        print_json({"facts": facts, **summary, "rows": rows})
     else:
-        _tell_applied(done)
-    raise typer.Exit(1 if any(each.state == "changed" for each in done.decisions) else 0)
+        _print_adjudication(result)
+    raise typer.Exit(1 if any(decision.state == "changed" for decision in result.decisions) else 0)
 
 
 def _thresholds(texts: Iterable[str]) -> tuple[float | None, dict[str, float]]:
-    """The threshold of all questions, and those of single ones."""
+    """Return the threshold of all questions, and those of single ones."""
     from senseprobe.annotation.questions import QUESTIONS
 
     common: float | None = None
@@ -161,11 +158,11 @@ def _thresholds(texts: Iterable[str]) -> tuple[float | None, dict[str, float]]:
             value = float(share)
         except ValueError:
             raise SenseprobeError(
-                f"{text!r} is no threshold: expected SHARE or QUESTION=SHARE, as natural=0.7"
+                f"{text!r} is not a threshold: expected SHARE or QUESTION=SHARE, as natural=0.7"
             ) from None
         if equals and not (question in QUESTIONS and QUESTIONS[question].choices):
-            known = ", ".join(name for name, each in QUESTIONS.items() if each.choices)
-            raise SenseprobeError(f"no question {question!r} is decided on: there is {known}")
+            names = ", ".join(name for name, question in QUESTIONS.items() if question.choices)
+            raise SenseprobeError(f"no question {question!r} is decided on: there is {names}")
         if equals:
             single[question] = value
         else:
@@ -180,29 +177,31 @@ _LISTED = {
 }
 
 
-def _tell_applied(done: "Applied") -> None:
+def _print_adjudication(result: "Adjudication") -> None:
     from senseprobe.release.annotation_record import describe_decisions
 
-    numbers = ", ".join(f"{name} {value:g}" for name, value in done.facts.protocol.thresholds.items())
-    print_line(f"{done.facts.protocol.rule} ({numbers})")
-    print_line(describe_decisions(done.facts))
-    for note in done.notes:
+    numbers = ", ".join(f"{name} {value:g}" for name, value in result.facts.protocol.thresholds.items())
+    print_line(f"{result.facts.protocol.rule} ({numbers})")
+    print_line(describe_decisions(result.facts))
+    for note in result.notes:
         print_line(f"note: {note}")
     for state, title in _LISTED.items():
-        _list(title, [each for each in done.decisions if each.state == state])
-    _list("reported by annotators of the targeted group", [each for each in done.decisions if each.reported])
-    changed = ", ".join(f"{count} {what}" for what, count in done.changed.items() if count) or "as before"
-    print_line(f"\n{counted(done.total, 'verdict')} in {done.verdicts} ({changed}), annotation.json beside it")
-    print_line(done.why_here or "`senseprobe build` leaves out what is rejected")
+        _print_decisions(title, [decision for decision in result.decisions if decision.state == state])
+    _print_decisions(
+        "reported by annotators of the targeted group", [decision for decision in result.decisions if decision.reported]
+    )
+    changed = ", ".join(f"{count} {what}" for what, count in result.changed.items() if count) or "as before"
+    print_line(f"\n{counted(result.total, 'verdict')} in {result.verdicts} ({changed}), annotation.json beside it")
+    print_line(result.reason or "`senseprobe build` leaves out what is rejected")
 
 
-def _list(title: str, decisions: Sequence["Decision"]) -> None:
+def _print_decisions(title: str, decisions: Sequence["Decision"]) -> None:
     if decisions:
         print_line(f"\n{title}")
-    for each in decisions[:SHOWN]:
-        print_line(f"  {each.row}: {each.reason}")
-    if len(decisions) > SHOWN:
-        print_line(f"  … and {len(decisions) - SHOWN} more: decisions.csv lists all")
+    for decision in decisions[:MAX_LINES]:
+        print_line(f"  {decision.row}: {decision.reason}")
+    if len(decisions) > MAX_LINES:
+        print_line(f"  … and {len(decisions) - MAX_LINES} more: decisions.csv lists all")
 
 
 def release(
@@ -211,7 +210,7 @@ def release(
     free_text: Annotated[
         bool, typer.Option("--free-text", help="Also what annotators wrote in their own words: read it first.")
     ] = False,
-    place: Place = None,
+    release_path: ReleasePath = None,
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
@@ -219,13 +218,13 @@ def release(
     from senseprobe.api import annotation
 
     with progress(f"releasing answers to {project}", None):
-        done = annotation.release_answers(project, out, folder, place, free_text=free_text)
+        result = annotation.publish_answers(project, out, folder, release_path, free_text=free_text)
     if as_json:
-        told = {"answers": done.answers, "annotators": done.annotators, "left_out": dict(done.left_out)}
-        print_json({"folder": str(done.folder), **told})
+        facts = {"answers": result.answers, "annotators": result.annotators, "left_out": dict(result.left_out)}
+        print_json({"folder": str(result.folder), **facts})
         return
-    people = counted(done.annotators, "annotator")
-    print_line(f"{counted(done.answers, 'answer')} of {people} in {done.folder}")
-    for what, count in done.left_out.items():
+    people = counted(result.annotators, "annotator")
+    print_line(f"{counted(result.answers, 'answer')} of {people} in {result.folder}")
+    for what, count in result.left_out.items():
         print_line(f"left out: {count} {what}")
     print_line("pseudonyms are not anonymity: see docs/annotation.md before you publish")

@@ -13,9 +13,9 @@ from senseprobe.cli.console import AsJson, print_json, print_line, print_table, 
 from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:
-    from senseprobe.annotation.ingest import Taken
+    from senseprobe.annotation.ingest import IngestResult
     from senseprobe.annotation.records import Plan
-    from senseprobe.api.annotation import Asked
+    from senseprobe.api.annotation import PlanOptions
 
 
 annotate = typer.Typer(
@@ -44,13 +44,13 @@ Groups = Annotated[bool, typer.Option("--groups", help="Ask which groups annotat
 Names = Annotated[bool, typer.Option("--names", help="Keep the annotators' names instead of pseudonyms.")]
 
 
-def _asked(
+def _plan_options(
     n: int | None, overlap: int, seed: int, strata: str, where: list[str] | None, gold: Path | None, config: str | None,
     questions: str, *, prefill: bool, groups: bool,
-) -> "Asked":  # fmt: skip
-    from senseprobe.api.annotation import Asked
+) -> "PlanOptions":  # fmt: skip
+    from senseprobe.api.annotation import PlanOptions
 
-    return Asked(
+    return PlanOptions(
         n=n if n or where else 500,
         overlap=overlap,
         seed=seed,
@@ -88,13 +88,13 @@ def push(
     """Draw rows of a release and put them to Label Studio; what is there already is not sent again."""
     from senseprobe.api import annotation
 
-    asked = _asked(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
+    options = _plan_options(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
     with progress(f"pushing {project}", None) as step:
-        plan, done = annotation.push(release, project, asked, folder, step.at)
+        plan, done = annotation.push(release, project, options, folder, step.at)
     if as_json:
         print_json({**_facts(plan), **done.as_dict()})
         return
-    _tell_plan(plan, asked)
+    _print_plan(plan, options)
     print_line(f"{counted(done.sent, 'task')} sent, {done.known:,} there already: {done.url}")
     if done.duplicates:
         print_line(f"more than once there: {counted(len(done.duplicates), 'row')} ({listed(done.duplicates)})")
@@ -120,44 +120,46 @@ def export(
     folder: Folder = None,
     as_json: AsJson = False,
 ) -> None:
-    """The same without a server: plan, interface and tasks as files, and a CSV for each annotator to fill in."""
+    """Write plan, interface and tasks as files, and a CSV for each annotator to fill in, without a server."""
     from senseprobe.annotation.project_folder import READ_FIRST
     from senseprobe.api import annotation
 
-    asked = _asked(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
+    options = _plan_options(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
     with progress(f"drawing {project}", None):
-        plan, files = annotation.export(release, project, asked, annotators, folder)
+        plan, files = annotation.export(release, project, options, annotators, folder)
     if as_json:
         print_json({**_facts(plan), "files": list(map(str, files))})
         return
-    _tell_plan(plan, asked)
+    _print_plan(plan, options)
     names = [path.name for path in files]
     sheets = f" and {counted(len(names) - 3, 'sheet')}" if names[3:] else ""
     print_line(f"{', '.join(names[:3])}{sheets} in {files[0].parent}")
     if sheets:
-        place = files[-1].parent
-        print_line(f"send each with {READ_FIRST}; then: senseprobe annotate import {quote(project)} {place}/*.csv")
+        print_line(
+            f"send each with {READ_FIRST}; then: senseprobe annotate import {quote(project)} {files[-1].parent}/*.csv"
+        )
 
 
 def _facts(plan: "Plan") -> dict[str, object]:
-    strata = {item.stratum for item in plan.items}
-    facts = {"project": plan.project, "release": plan.release, "kind": plan.kind, "items": len(plan.items)}
     return {
-        **facts,
-        "strata": len(strata - {""}),
-        "gold": sum(bool(i.gold) for i in plan.items),
+        "project": plan.project,
+        "release": plan.release,
+        "kind": plan.kind,
+        "items": len(plan.items),
+        "strata": len({item.stratum for item in plan.items} - {""}),
+        "gold": sum(bool(item.gold) for item in plan.items),
         "overlap": plan.overlap,
     }
 
 
-def _tell_plan(plan: "Plan", asked: "Asked") -> None:
-    told = _facts(plan)
-    strata = f" in {told['strata']} strata" if told["strata"] else ""
-    gold = f", {told['gold']} of them with known answers" if told["gold"] else ""
+def _print_plan(plan: "Plan", options: "PlanOptions") -> None:
+    facts = _facts(plan)
+    strata = f" in {facts['strata']} strata" if facts["strata"] else ""
+    gold = f", {facts['gold']} of them with known answers" if facts["gold"] else ""
     people, rows = counted(plan.overlap, "person", "people"), counted(len(plan.items), f"{plan.kind} row")
     print_line(f"{plan.project}: {rows} of {plan.release}{strata}{gold}, for {people} each")
-    if len(plan.items) < (asked.n or 0):
-        print_line(f"note: {asked.n:,} rows were asked for, and there are no more than {len(plan.items):,}")
+    if len(plan.items) < (options.n or 0):
+        print_line(f"note: {options.n:,} rows were asked for, and there are no more than {len(plan.items):,}")
     print_line(f"asked: {', '.join(plan.questions)}{', and groups of their own' if plan.groups else ''}")
 
 
@@ -167,19 +169,18 @@ def status(project: Project, folder: Folder = None, as_json: AsJson = False) -> 
     from senseprobe.api import annotation
 
     with progress(f"asking about {project}", None):
-        found = annotation.status(project, folder)
+        result = annotation.status(project, folder)
     if as_json:
-        print_json(found.as_dict())
+        print_json(result.as_dict())
         return
-    print_line(
-        f"{found.title}: {found.tasks} of {found.planned} rows are there, {found.done} have all {found.overlap} answers"
-    )
-    _tell_counts({"answers": "rows"}, found.answered)
-    _tell_counts({"annotator": "rows"}, found.annotators)
-    print_line(f"{found.skips} skipped; {found.url}")
+    done = f"{result.done} have all {result.overlap} answers"
+    print_line(f"{result.title}: {result.tasks} of {result.planned} rows are there, {done}")
+    _print_counts({"answers": "rows"}, result.answered)
+    _print_counts({"annotator": "rows"}, result.annotators)
+    print_line(f"{result.skips} skipped; {result.url}")
 
 
-def _tell_counts(heading: Mapping[str, str], counts: Mapping[int, int] | Mapping[str, int]) -> None:
+def _print_counts(heading: Mapping[str, str], counts: Mapping[int, int] | Mapping[str, int]) -> None:
     if counts:
         ((first, second),) = heading.items()
         print_table({first: "left", second: "right"}, [*counts.items()])
@@ -191,15 +192,15 @@ def pull(project: Project, names: Names = False, folder: Folder = None, as_json:
     from senseprobe.api import annotation
 
     with progress(f"pulling {project}", None):
-        pulled, taken = annotation.pull(project, folder, names=names)
+        pulled, ingested = annotation.pull(project, folder, names=names)
     if as_json:
-        print_json({"tasks": pulled.tasks, "file": str(pulled.path), "new": pulled.new, **taken.as_dict()})
+        print_json({"tasks": pulled.tasks, "file": str(pulled.path), "new": pulled.new, **ingested.as_dict()})
     else:
         print_line(
             f"{counted(pulled.tasks, 'task')}, kept in {pulled.path}{'' if pulled.new else ', as they were before'}"
         )
-        _tell_taken(taken)
-    raise typer.Exit(0 if taken.usual else 1)
+        _print_ingested(ingested)
+    raise typer.Exit(0 if ingested.usual else 1)
 
 
 @annotate.command("import")
@@ -216,18 +217,20 @@ def import_answers(
     from senseprobe.api import annotation
 
     with progress(f"importing answers to {project}", None):
-        taken = annotation.import_answers(project, files, folder, names=names)
-    print_json(taken.as_dict()) if as_json else _tell_taken(taken)
-    raise typer.Exit(0 if taken.usual else 1)
+        ingested = annotation.ingest(project, files, folder, names=names)
+    print_json(ingested.as_dict()) if as_json else _print_ingested(ingested)
+    raise typer.Exit(0 if ingested.usual else 1)
 
 
-def _tell_taken(taken: "Taken") -> None:
-    told = taken.as_dict()
-    people = counted(told["annotators"], "annotator")
-    print_line(f"{counted(told['submitted'], 'annotation')} by {people}, {told['skipped']:,} skipped: {taken.changes}")
-    for fault in taken.faults[: adjudicate.SHOWN]:
-        print_line(str(fault))
-    if more := len(taken.faults) - adjudicate.SHOWN:
+def _print_ingested(ingested: "IngestResult") -> None:
+    facts = ingested.as_dict()
+    people = counted(facts["annotators"], "annotator")
+    print_line(
+        f"{counted(facts['submitted'], 'annotation')} by {people}, {facts['skipped']:,} skipped: {ingested.changes}"
+    )
+    for finding in ingested.findings[: adjudicate.MAX_LINES]:
+        print_line(str(finding))
+    if more := len(ingested.findings) - adjudicate.MAX_LINES:
         print_line(f"… and {more} more (--json lists all)") if more > 0 else None
 
 

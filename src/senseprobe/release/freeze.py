@@ -19,7 +19,7 @@ from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, re
 from senseprobe.release.metadata import DocumentInput, Source
 from senseprobe.release.parquet import BatchCallback
 from senseprobe.release.release import Release
-from senseprobe.release.verdicts import VERDICTS, read_verdicts
+from senseprobe.release.verdicts import VERDICTS, has_reported, read_verdicts
 
 Write = Callable[[Path, pa.Schema, BatchCallback], None]
 """Writes a config's files into a folder, with the schema's metadata, and passes its rows in order to the callback."""
@@ -124,24 +124,29 @@ def _write(
         memory={name: memory for name, (_, memory) in written.items()},
         lists=plan.lists,
         bibliography=read_bibliography(folder),
-        changelog=approve(Release(folder, _manifest(facts, entries))) or "",
+        changelog=approve(Release(folder, _manifest(facts, entries, folder))) or "",
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
         **_read_decisions(folder, plan.dataset),
     )
-    manifest = _manifest(facts, entries | _write_documents(about, folder))
+    manifest = _manifest(facts, entries | _write_documents(about, folder), folder)
     (folder / NAME).write_bytes(manifest.dump())
     return read_manifest(folder)  # so that nothing is frozen that readers would refuse
 
 
-def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]]) -> Manifest:
+def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]], folder: Path) -> Manifest:
     recipe = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
-    return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)})
+    reported = has_reported(_templates(folder, str(facts["dataset"])) / VERDICTS)
+    return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)}, reported=reported)
+
+
+def _templates(folder: Path, dataset: str) -> Path:
+    return folder / "recipe" / "templates" / dataset
 
 
 def _read_decisions(folder: Path, dataset: str) -> dict[str, Any]:
     """Return the verdicts of a release's recipe, and the rounds of annotation that led to them."""
-    templates = folder / "recipe" / "templates" / dataset
+    templates = _templates(folder, dataset)
     return {"verdicts": read_verdicts(templates / VERDICTS), "annotation": read_annotation(templates / ANNOTATION)}
 
 

@@ -129,11 +129,14 @@ def first_error(error: ValidationError) -> tuple[str, str]:
 
 
 NAME = "release.json"
-SCHEMA = 3
+SCHEMA = 4
 """Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design.
 
 3 added `expanded` to a config: its rows before verdicts. A release without such a config is still of form 2, which
 versions that do not know verdicts read correctly.
+
+4 added the column `reported` to the verdicts of the recipe, which readers of form 3 refuse. A release whose verdicts
+have no such column is of form 2 or 3.
 """
 
 CARDS = 3
@@ -158,10 +161,13 @@ class Manifest:
     data: Mapping[str, Any]
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> "Manifest":
-        """Return the manifest of these facts, with its schema version and digest."""
+    def of(cls, facts: Mapping[str, Any], *, reported: bool = False) -> "Manifest":
+        """Return the manifest with these facts, given a schema version and its digest.
+
+        `reported`: whether the verdicts of its recipe have the column of that name.
+        """
         filtered = any("expanded" in config for config in facts["configs"].values())
-        data = {**facts, "schema": SCHEMA if filtered else 2}
+        data = {**facts, "schema": 4 if reported else 3 if filtered else 2}
         return cls({**data, "digest": _digest(data)})
 
     @property

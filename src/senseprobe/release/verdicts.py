@@ -60,6 +60,13 @@ FIRST = 10
 """How many rows of a group are listed."""
 
 _COLUMNS = ("id", "verdict", "rule", "source", "reason")
+_REPORTED = "reported"
+"""An optional column, of releases of form 4; it is written only where a row was reported."""
+
+_FLAGS = {False: "", True: "true"}
+_REPORTED_IN_REASON = "reported as harmful by annotators of the targeted group"
+"""What the reason of a reported row says in files from before there was the column, which state it nowhere else."""
+
 _SOURCE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,99}}@{VERSION.pattern}")
 
 
@@ -70,6 +77,7 @@ class Verdict:
     - `rule`: how answers became the verdict (``majority``), or what else led to it (``dispute``).
     - `source`: the release whose row people looked at, as ``NAME@VERSION``.
     - `reason`: why, in a sentence; may be empty.
+    - `reported`: whether people of the group that the row is about would rather not have it used.
     - `line`: where it stands in its file, from 1; 0 where it was not read from one.
     """
 
@@ -78,6 +86,7 @@ class Verdict:
     rule: str
     source: str
     reason: str = ""
+    reported: bool = False
     line: int = field(default=0, compare=False)
 
     @property
@@ -121,10 +130,10 @@ def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
         return {}
     verdicts: dict[str, Verdict] = {}
     findings: list[Finding] = []
-    for line, row in read_id_table(_text(path, display_path), display_path, _COLUMNS[:4], _COLUMNS[4:]):
+    for line, row in read_id_table(_text(path, display_path), display_path, _COLUMNS[:4], [*_COLUMNS[4:], _REPORTED]):
         if message := _mistake(row, verdicts):
             findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=printable(message)))
-        verdicts.setdefault(row["id"], Verdict(**row, line=line))
+        verdicts.setdefault(row["id"], _verdict(row, line))
         if len(findings) == MOST_MISTAKES:
             break
     if findings:
@@ -132,22 +141,45 @@ def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
     return verdicts
 
 
+def _verdict(row: Mapping[str, str], line: int) -> Verdict:
+    """Return the verdict of a row; without the column `reported`, the reason's text says whether it was reported."""
+    cells = {column: row[column] for column in _COLUMNS if column in row}
+    flag = row.get(_REPORTED)
+    reported = _REPORTED_IN_REASON in row.get("reason", "") if flag is None else flag == _FLAGS[True]
+    return Verdict(**cells, reported=reported, line=line)
+
+
+def has_reported(path: Path) -> bool:
+    """Return whether a file of verdicts has the column `reported`, which readers of forms before 4 refuse.
+
+    Raises DeclarationError where the file cannot be read.
+    """
+    if not path.exists():
+        return False
+    header = next(csv.reader(io.StringIO(_text(path, str(path)))), [])
+    return _REPORTED in header
+
+
 def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
     """Write a file of verdicts, sorted by id; characters of a reason that cannot be printed become blanks.
 
+    The column `reported` is written only where it is true of some row.
+
     Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
     """
-    rows: list[dict[str, str]] = []
+    ordered = [verdict.as_written for verdict in sorted(verdicts, key=lambda verdict: verdict.id)]
+    columns = (*_COLUMNS, _REPORTED) if any(verdict.reported for verdict in ordered) else _COLUMNS
+    rows: list[list[str]] = []
     before: dict[str, Verdict] = {}
-    for verdict in sorted(verdicts, key=lambda verdict: verdict.id):
-        row = {column: getattr(verdict.as_written, column) for column in _COLUMNS}
+    for verdict in ordered:
+        row = {**{column: getattr(verdict, column) for column in _COLUMNS}, _REPORTED: _FLAGS[verdict.reported]}
         if message := _mistake(row, before):
             raise ReleaseError(f"cannot write {path}: {printable(message)}")
         before[verdict.id] = verdict
-        rows.append(row)
+        rows.append([row[column] for column in columns])
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([_COLUMNS, *(row.values() for row in rows)])
+    writer.writerows([columns, *rows])
     data = text.getvalue().encode()
     if len(data) > MAX_BYTES:
         raise ReleaseError(f"cannot write {path}: {len(rows)} verdicts take more than {MAX_BYTES >> 20} MiB")
@@ -198,6 +230,8 @@ def _mistake(row: Mapping[str, str], before: Mapping[str, Verdict]) -> str | Non
         return f"verdict of {name!r} has no rule"
     if not _SOURCE.fullmatch(row["source"]):
         return f"source of {name!r} is {row['source']!r}, expected the release that was looked at, NAME@VERSION"
+    if (flag := row.get(_REPORTED, "")) not in _FLAGS.values():
+        return f"{_REPORTED} of {name!r} is {flag[:80]!r}, expected {_FLAGS[True]} or nothing"
     return _repetition(row, before.get(name))
 
 

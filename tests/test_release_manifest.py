@@ -175,8 +175,8 @@ def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None
 
 def test_a_newer_form_is_reported(forged: Path, facts: Facts) -> None:
     """A manifest of a later senseprobe is no damage: the message says what to do, and the exit code is 2."""
-    _seal(forged, {**facts, "schema": 4, "new": []})
-    with pytest.raises(ReleaseError, match=r"is of form 4, this senseprobe reads up to 3: upgrade it") as caught:
+    _seal(forged, {**facts, "schema": 5, "new": []})
+    with pytest.raises(ReleaseError, match=r"is of form 5, this senseprobe reads up to 4: upgrade it") as caught:
         api.verify(str(forged))
     assert caught.value.exit_code == 2
     assert not isinstance(caught.value, DamagedRelease)

@@ -106,8 +106,8 @@ def test_a_damaged_release_is_not_sent(hub: Hub, project: Path) -> None:
         ("CC-BY-ND-3.0-DE", "forbids changed versions"),  # every version and country of it
         ("CC-BY-NC-ND-2.5", "forbids changed versions"),
         ("MIT AND CC-BY-ND-4.0", "forbids changed versions"),
-        ("LicenseRef-ask-the-authors", "no SPDX licence"),
-        ("all rights reserved", "no SPDX licence"),
+        ("LicenseRef-ask-the-authors", "is not an SPDX licence"),
+        ("all rights reserved", "is not an SPDX licence"),
     ],
 )
 def test_what_may_not_be_shared_is_not_sent(hub: Hub, project: Path, licence: str | None, words: str) -> None:

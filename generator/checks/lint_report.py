@@ -19,6 +19,7 @@ from typing import Any
 
 from senseprobe.atomic_files import write_whole
 from senseprobe.lexicon.install import default_folder
+from senseprobe.messages import MAX_LISTED
 from senseprobe.records import Finding
 
 Answer = tuple[str, str, str]
@@ -35,7 +36,7 @@ class Accepted:
     findings: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """What lint found, in the order of files and lines, and how much it looked at.
 
@@ -54,6 +55,11 @@ class Report:
     guesses: tuple[Answer, ...] = ()
     not_checked: Mapping[str, int] = field(default_factory=dict)
     configs_not_checked: int = 0
+
+    def __repr__(self) -> str:
+        """Return the counts in a line, then the first findings."""
+        counts = f"<Report: {len(self.findings)} findings in {self.lists} lists and {self.configs} configs>"
+        return "\n".join([counts, *map(str, self.findings[:MAX_LISTED])])
 
     @property
     def complete(self) -> bool:

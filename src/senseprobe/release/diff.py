@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import ReleaseError
-from senseprobe.messages import counted, listed
+from senseprobe.messages import MAX_LISTED, counted, listed
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.row_diff import (
     LabelChange,
@@ -126,7 +126,7 @@ class ConfigChange:
             yield Reason(Bump.PATCH, f"what is said of {name} changed: {', '.join(self.about)}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class ReleaseDiff:
     """What changed from release `old` to `new` (both ``NAME@VERSION``); `configs` has those that changed.
 
@@ -140,6 +140,11 @@ class ReleaseDiff:
     contrasts: Mapping[str, tuple[str, ...]]
     card: tuple[str, ...]
     recipe: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Return the two releases, the lowest version that the changes allow, and the first reasons."""
+        head = f"<ReleaseDiff {self.old} to {self.new}: {self.version} or higher>"
+        return "\n".join([head, *(reason.text for reason in self.reasons[:MAX_LISTED])])
 
     @property
     def reasons(self) -> tuple[Reason, ...]:

@@ -19,7 +19,7 @@ DRAWS = 2_000
 
 FEWEST_ITEMS = 20
 """With fewer items there is no interval. Intervals from 20 items include the true value 91 times in 100, from 50 items
-94 times, from 200 items 95 times: simulated with three people (tests/test_agreement.py)."""
+94 times, from 200 items 95 times: simulated with three people (tests/statistics/test_agreement.py)."""
 
 MOST_UNDEFINED = 0.05
 """The largest share of draws without a figure (all their answers are one label) with which there is an interval."""

@@ -1,0 +1,382 @@
+"""`senseprobe lint`, `count` and `preview`, bad input (one clear message, exit code 1 or 2), and builds everywhere."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from senseprobe.cli import main
+
+TESTS = Path(__file__).parents[1]
+BASE, CHECKS, SRC = TESTS / "checks" / "base", TESTS / "checks", TESTS.parent / "src"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's project, as the working directory, on a machine without WordNet."""
+    shutil.copytree(BASE, tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "nowhere"))
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the real command line, in this process."""
+
+    def command(*arguments: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["senseprobe", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in out + err
+        return Ran(int(ended.value.code or 0), out, err)
+
+    return command
+
+
+def _use(project: Path, case: str, place: str) -> None:
+    shutil.copy(CHECKS / case, project / place)
+
+
+# --- lint -----------------------------------------------------------------------------------------------------------
+
+
+def test_lint_of_a_clean_project_exits_0(project: Path, run: Run) -> None:
+    """And says how much it could not check, which --strict does not forgive."""
+    clean = run("lint")
+    assert clean.code == 0
+    assert re.search(r"0 findings in \d+ word lists and 1 config; 0 sense keys checked, \d+ not checked", clean.out)
+    assert run("lint", "--strict").code == 1
+
+
+def test_lint_tells_every_finding_and_exits_1(project: Path, run: Run) -> None:
+    """As path:line:column: CODE message, so that an editor can jump there."""
+    _use(project, "E203-no-number.things.csv", "wordlists/things.csv")
+    _use(project, "E204-primary-key-twice.qualities.csv", "wordlists/qualities.csv")
+    found = run("lint")
+    assert found.code == 1
+    assert "wordlists/things.csv:2:5: E203 size is 'three', expected a whole number\n" in found.out
+    assert "wordlists/qualities.csv:4:1: E204 wild is there twice" in found.out
+    assert "2 findings in" in found.out
+
+
+def test_lint_as_json_has_stable_keys(project: Path, run: Run) -> None:
+    """What a program reads must not change its name."""
+    _use(project, "E104-column-in-frame.j2", "templates/x/x.j2")
+    found = run("lint", "--json")
+    told = json.loads(found.out)
+    assert list(told) == [
+        *("findings", "accepted", "guesses", "lists", "configs", "configs_not_checked"),
+        *("keys_checked", "keys_not_checked", "not_checked"),
+    ]
+    assert told["findings"] == [
+        {
+            "path": "templates/x/x.j2",
+            "line": 20,
+            "column": 8,
+            "code": "E104",
+            "message": "thing has no column 'wrod'",
+            "hint": "did you mean 'word'?",
+        }
+    ]
+    assert found.code == 1
+
+
+# --- count ----------------------------------------------------------------------------------------------------------
+
+# Zhou et al. 2022, Table 1, by sense (UPSTREAM.md 1.2), beside what is ours.
+PUBLISHED = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun": 192, "verb": 132}
+
+
+def test_count_of_sssb_tells_ours_and_theirs(project: Path, run: Run) -> None:
+    """With a reason where they differ, and without making a row."""
+    told = json.loads(run("count", "sssb", "--json").out)
+    assert list(told) == ["dataset", "configs", "rows", "left_out"]
+    configs = {config["config"]: config for config in told["configs"]}
+    assert {n: c["published"] for n, c in configs.items() if c["published"]} == PUBLISHED
+    for config in configs.values():
+        assert list(config) == [
+            *("config", "rows", "published", "cite", "frames", "reason"),
+            *("sentences", "tokens", "distinct_tokens", "exact", "tokenizer_tokens", "left_out"),
+        ]
+        assert config["reason"] or config["rows"] == config["published"]
+    assert told["rows"] == sum(config["rows"] for config in configs.values())
+    assert (configs["noun"]["rows"], configs["race-matched"]["rows"]) == (186, 25)
+
+
+def test_count_prints_a_table(project: Path, run: Run) -> None:
+    """Of one config where one is named: 2 x 186 sentences, in which no pronoun is twice with the same words."""
+    table = run("count", "sssb/noun")
+    assert table.code == 0
+    assert re.search(r"noun +186 +192 +1 +372 +1872 +1872\nnoun: the published data has cunning twice", table.out)
+    assert table.out.rstrip().endswith("186 rows")
+    assert "verb" not in table.out
+
+
+def test_count_without_a_name_tells_every_dataset_of_the_project(project: Path, run: Run) -> None:
+    """And none of the built-in ones: a dog (four words, wild or tame) and a guinea pig (five)."""
+    told = json.loads(run("count", "--json").out)
+    assert list(told) == ["datasets", "rows", "left_out"]
+    (dataset,) = told["datasets"]
+    assert (dataset["dataset"], dataset["rows"], told["rows"]) == ("x", 2, 2)
+    sizes = {key: dataset["configs"][0][key] for key in ("sentences", "tokens", "distinct_tokens", "exact")}
+    assert sizes == {"sentences": 4, "tokens": 18, "distinct_tokens": 18, "exact": True}
+    assert re.search(r"^x *\n.*\nx +2 +1 +4 +18 +18\n2 rows\n$", run("count").out)
+
+
+def test_what_is_a_bound_is_called_one(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are too many sentences to make each."""
+    monkeypatch.setattr("senseprobe.generator.count.MOST_SENTENCES", 3)
+    table = run("count", "x").out
+    assert re.search(r"x +2 +1 +\u2264 4 +\u2264 18 +\u2264 18\n\u2264 at most: ", table)
+    assert json.loads(run("count", "x", "--json").out)["configs"][0]["exact"] is False
+
+
+def test_count_asks_a_tokenizer(
+    project: Path, run: Run, tiny_models: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a folder, whose own library says how many tokens the four sentences have."""
+    import tokenizers
+
+    raw = tokenizers.Tokenizer.from_file(str(tiny_models["bert"] / "tokenizer.json"))
+    sentences = [f"The {thing} is {quality}." for thing in ("dog", "guinea pig") for quality in ("wild", "tame")]
+    expected = sum(len(raw.encode(text, add_special_tokens=False).ids) for text in sentences)
+    ran = run("count", "x", "--tokenizer", str(tiny_models["bert"]), "--json")
+    assert json.loads(ran.out)["configs"][0]["tokenizer_tokens"] == expected
+    table = run("count", "x", "--tokenizer", str(tiny_models["bert"])).out
+    assert re.search(rf"by bert *\nx +2 +1 +4 +18 +18 +{expected}\n", table)
+    monkeypatch.setattr("senseprobe.generator.count.MOST_SENTENCES", 3)
+    assert "not counted" in run("count", "x", "--tokenizer", str(tiny_models["bert"])).out
+
+
+def test_a_tokenizer_that_is_none_is_one_message(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is not there, or what would load it."""
+    (project / "empty").mkdir()
+    ran = run("count", "x", "--tokenizer", "empty")
+    assert ran.code == 2
+    assert ran.err.startswith("cannot load the tokenizer empty: ")
+    assert len(ran.err.strip().splitlines()) == 1
+    monkeypatch.setattr("senseprobe.api.author.find_spec", lambda _: None)
+    ran = run("count", "x", "--tokenizer", "empty")
+    assert (ran.code, ran.err) == (2, "transformers not installed: pip install 'senseprobe[models]'\n")
+
+
+# --- preview --------------------------------------------------------------------------------------------------------
+
+
+def test_preview_names_slots_where_there_are_no_colours(project: Path, run: Run) -> None:
+    """Of the only config of a dataset, if it has one: things by their file, with the labels swapped for size 3."""
+    shown = run("preview", "x")
+    assert shown.code == 0
+    title, *rows = shown.out.split("\n\n")
+    assert title == "x/x: 2 of 2 rows, seed 0"
+    assert [row.splitlines()[1:] for row in rows] == [
+        ["  stereo  The [dog:thing] is [tame:quality].", "  anti    The [dog:thing] is [wild:quality]."],
+        ["  stereo  The [guinea pig:thing] is [wild:quality].", "  anti    The [guinea pig:thing] is [tame:quality]."],
+    ]
+    assert shown.out.endswith(".\n")
+
+
+def test_preview_colours_words_by_slot(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal, with a legend; but not where NO_COLOR is set."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = run("preview", "x").out
+    assert "The \x1b[1;36mdog\x1b[0m is \x1b[1;35mtame\x1b[0m." in shown
+    assert shown.endswith("\n\x1b[1;36mthing\x1b[0m \x1b[1;35mquality\x1b[0m\n")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "The [dog:thing] is [tame:quality]." in run("preview", "x").out
+    assert "\x1b" not in run("preview", "x").out
+
+
+def test_preview_marks_what_was_guessed(project: Path, run: Run) -> None:
+    """With a star and a line that says what it means; what a list states has none."""
+    template = project / TEMPLATE
+    template.write_text(template.read_text().replace("The {{ thing }} is", "{{ thing | a | upfirst }} is"))
+    shown = run("preview", "x", "-n", "1", "--seed", "5").out
+    assert re.search(r"  stereo  A\* \[(dog|guinea pig):thing\] is ", shown)
+    assert shown.splitlines()[-1].startswith("* guessed: ")
+
+
+def test_preview_as_json_has_stable_keys(project: Path, run: Run) -> None:
+    """What a program reads must not change its name."""
+    told = json.loads(run("preview", "x/x", "-n", "1", "--seed", "1", "--json").out)
+    assert list(told) == ["dataset", "config", "rows", "seed", "sample"]
+    (row,) = told["sample"]
+    assert (list(row), list(row["sentences"])) == (["row", "id", "sentences", "left_out"], ["stereo", "anti"])
+    assert list(row["sentences"]["anti"][1]) == ["text", "slot", "guessed"]
+    assert told["rows"] == 2
+
+
+def test_preview_of_several_configs_asks_for_one(project: Path, run: Run) -> None:
+    """Exit code 2, and their names."""
+    ran = run("preview", "sssb")
+    assert ran.code == 2
+    assert "name one as sssb/CONFIG (nationality, language, race, " in ran.err.replace("\n", " ")
+
+
+# --- bad input: one test each ---------------------------------------------------------------------------------------
+
+TEMPLATE, DATASET, THINGS = "templates/x/x.j2", "templates/x/dataset.yaml", "wordlists/things.csv"
+
+BAD = {
+    "malformed front matter": ("E101-key-twice.j2", TEMPLATE, r"x\.j2:7:1: E101 .*duplicate key"),
+    "unknown list": (
+        "E110-unknown-list.j2",
+        TEMPLATE,
+        r"x\.j2:8:11: E110 no word list 'thing' \(did you mean 'things'\?\)",
+    ),
+    "unknown column": ("E104-column-in-frame.j2", TEMPLATE, r"x\.j2:20:8: E104 thing has no column 'wrod'"),
+    "undefined variable": ("E105-undefined-name-in-frame.j2", TEMPLATE, r"x\.j2:20:23: E105 'qualty' is not defined"),
+    "forbidden node": ("E106-loop.j2", TEMPLATE, r"x\.j2:20:20: E106 For is not allowed in a frame"),
+    "wrong type": (
+        "E203-no-number.things.csv",
+        THINGS,
+        r"things\.csv:2:5: E203 size is 'three', expected a whole number",
+    ),
+    "duplicate words": (
+        "E204-word-twice.things.csv",
+        THINGS,
+        r"things\.csv:3:1: E204 dog is there twice, first on line 2",
+    ),
+    "malformed dataset.yaml": ("E102-languages-is-no-list.dataset.yaml", DATASET, r"dataset\.yaml:4:1: E102 languages"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_one_message_with_its_place(project: Path, run: Run, kind: str) -> None:
+    """From each command that reads it, with exit code 1, and without a release."""
+    case, place, message = BAD[kind]
+    _use(project, case, place)
+    for arguments in (("count", "x"), ("preview", "x"), ("build", "x", "1.0.0"), ("lint",)):
+        ran = run(*arguments)
+        assert ran.code == 1
+        told = (ran.out if arguments == ("lint",) else ran.err).strip().splitlines()
+        assert re.search(message, told[0]), told
+        assert len(told) == (2 if arguments == ("lint",) else 1)
+    assert not (project / "releases").exists()
+
+
+@pytest.mark.parametrize("how", ["a frame of 10 MB", "words of 100 kB", "arithmetic"])
+def test_a_template_that_renders_10_megabytes_is_one_message(project: Path, run: Run, how: str) -> None:
+    """Whether it is written out, comes from the words, or is computed."""
+    template = project / TEMPLATE
+    if how == "a frame of 10 MB":
+        template.write_text(template.read_text().replace("The ", "The very " + "very " * 2_000_000))
+        expected = r"x\.j2:20:1: E108 a frame has 100\d{5} characters, at most 10000 are allowed"
+    elif how == "words of 100 kB":
+        (project / THINGS).write_text(f"word,size,tame,sense_noun\n{'a' * 100_000},1,,\n{'b' * 100_000},1,,\n")
+        template.write_text(template.read_text().replace("{{ quality }}", "{{ quality }} " * 100))
+        expected = r"x\.j2:20:1: E108 a sentence has 10\d{4} characters, at most 10000 are allowed"
+    else:
+        template.write_text(template.read_text().replace("{{ quality }}", "{{ 'a' * 10000000 }}"))
+        expected = r"x\.j2:20:20: E106 Mul is not allowed"
+    ran = run("build", "x", "1.0.0")
+    assert ran.code == 1
+    assert re.search(expected, ran.err)
+    assert not list(project.glob("releases/**/*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("count", "sssbb"), "no dataset 'sssbb': did you mean 'sssb'? there is "),
+        (("count", "x/y"), "x has no config 'y': there is x"),
+        (("build", "y", "1.0.0"), "no dataset 'y': there is "),
+        (("build", "x", "1.0"), "'1.0' is no version: expected MAJOR.MINOR.PATCH"),
+        (("build", "x", "../1.0.0"), "'../1.0.0' is no version"),
+        (("count", "../x"), "no dataset '..'"),
+    ],
+)
+def test_a_name_that_is_none_is_misuse(project: Path, run: Run, arguments: tuple[str, ...], message: str) -> None:
+    """Exit code 2, and the names that there are."""
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert message in ran.err.replace("\n", " ")
+
+
+def test_without_a_project_a_build_says_where_to_put_a_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """The built-in folder is no place for it."""
+    monkeypatch.chdir(tmp_path)
+    ran = run("build", "sssb", "1.0.0")
+    assert ran.code == 2
+    assert "no project here (no senseprobe.toml in a parent folder): say where with --out DIR" in ran.err
+    assert run("count", "sssb/race").code == 0
+    assert "no project here (no senseprobe.toml in a parent folder): what was checked" in run("lint").out
+
+
+def test_the_installed_command_does_the_same(project: Path) -> None:
+    """In a process of its own, where the exit code is one for the shell."""
+    _use(project, "E203-no-number.things.csv", THINGS)
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    command = [sys.executable, "-m", "senseprobe", "count", "x"]
+    done = subprocess.run(command, env=env, cwd=project, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "wordlists/things.csv:2:5: E203 size is 'three', expected a whole number\n"
+
+
+# --- the same bytes everywhere --------------------------------------------------------------------------------------
+
+PLACES: list[dict[str, str]] = [
+    {"PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8", "TZ": "UTC", "OMP_NUM_THREADS": "1", "ARROW_IO_THREADS": "1"},
+    {"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "Asia/Kathmandu", "OMP_NUM_THREADS": "7", "ARROW_IO_THREADS": "9"},
+    {
+        "PYTHONHASHSEED": "4242",
+        "LC_ALL": "tr_TR.UTF-8",
+        "LANG": "de_DE",
+        "TZ": "America/St_Johns",
+        "OMP_NUM_THREADS": "2",
+    },
+]
+
+
+def _built(folder: Path, place: Mapping[str, str]) -> dict[str, bytes]:
+    env = {**os.environ, "PYTHONPATH": str(SRC), **place}
+    folder.mkdir()
+    command = [sys.executable, "-m", "senseprobe", "build", "sssb", "1.0.0", "--out", "out"]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    files = (path for path in (folder / "out").rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_a_build_has_the_same_bytes_everywhere(tmp_path: Path) -> None:
+    """Whatever the hash seed, locale, time zone, working directory and number of threads."""
+    first, *others = (_built(tmp_path / f"{number}-folder", place) for number, place in enumerate(PLACES))
+    assert len(first) > 9
+    for other in others:
+        assert other == first
+
+
+def test_lists_are_shown(project: Path, run: Run) -> None:
+    """All lists by name, one with its cells; of an unknown one, the nearest."""
+    assert "things" in run("lists").out
+    assert "guinea pig" in run("lists", "things").out
+    told = json.loads(run("lists", "things", "--json").out)
+    assert (told["words"], told["columns"]) == (["dog", "guinea pig"], ["word", "size", "tame", "sense_noun"])
+    found = run("lists", "thing")
+    assert found.code == 2
+    assert "no word list 'thing': did you mean 'things'?" in found.err

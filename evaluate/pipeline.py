@@ -136,7 +136,7 @@ def score(
 
 def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequence[Scorer]:
     """Return the scorers, or the default one. ModelError where one asks for what the model does not have."""
-    ability = models.ability_of(source.spec)
+    ability = models.ability_of_source(source)
     for scorer in requested:
         if scorer.ability != ability:
             fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability == ability) or "none"
@@ -156,7 +156,9 @@ def default_scorer(ability: str) -> Scorer:
 
 
 def open_model(source: ModelSource, ability: str) -> "Model":
-    """Load a model, called by its name without a revision: that is in its identity, as a commit."""
+    """Load a model, called by its name without a revision: that is in its identity, as a commit; or wrap one."""
+    if source.model is not None:
+        return models.wrap(source, ability)
     model = models.load(
         source.spec,
         ability=ability,

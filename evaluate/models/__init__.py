@@ -3,7 +3,17 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from senseprobe.evaluate.models.registry import FAMILIES, Family, Model, ModelSource, ability_of, load, title_of
+from senseprobe.evaluate.models.registry import (
+    FAMILIES,
+    Family,
+    Model,
+    ModelSource,
+    ability_of,
+    ability_of_source,
+    load,
+    title_of,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.models.masked import Encoding, MaskedLM, Query
@@ -17,8 +27,10 @@ __all__ = [
     "ModelSource",
     "Query",
     "ability_of",
+    "ability_of_source",
     "load",
     "title_of",
+    "wrap",
 ]
 
 

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM
 
@@ -171,5 +172,13 @@ def load(
             f"cannot load the model {spec}: it has an encoder and a decoder, so it is not a causal language model"
         )
     model, tokenizer = open_checkpoint(AutoModelForCausalLM, spec, dtype=number_format, allow_pickle=allow_pickle)
-    fitting = min(batch_tokens_on(target), _LOGITS // vocabulary(model))
-    return CausalLM(spec, placed(model, target), tokenizer, batch_tokens=batch_tokens or max(1, fitting))
+    return wrap(spec, model, tokenizer, device=target, batch_tokens=batch_tokens)
+
+
+@guarded
+def wrap(
+    spec: str, model: Pretrained, tokenizer: Pretrained, *, device: torch.device, batch_tokens: int | None = None
+) -> CausalLM:
+    """Wrap a model of transformers that is in memory, called `spec`; raises ModelError as `load` does."""
+    fitting = min(batch_tokens_on(device), _LOGITS // vocabulary(model))
+    return CausalLM(spec, placed(model, device), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

@@ -3,6 +3,7 @@
 Only safetensors are read, unless a pickle is allowed; files are checked before transformers sees them.
 """
 
+import copy
 import json
 import logging
 import os
@@ -93,6 +94,8 @@ def _refuse_pickle(folder: Path, *, allow_pickle: bool) -> None:
 # A model, tokenizer or config of transformers, which ships no types that are of use.
 Pretrained: TypeAlias = Any
 
+# What changes what a module computes; `_hf_hook` is that of accelerate.
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_hf_hook")
 # Ways to compute attention that PyTorch has itself; others are slow to begin with, or code from the Hub.
 _ATTENTION = (None, "eager", "sdpa")
 
@@ -164,6 +167,26 @@ def open_checkpoint(
     _make_deterministic(tokenizer)
     model.config._commit_hash = commit  # for `fingerprint`; transformers' own name for it
     return model.eval(), tokenizer
+
+
+def adopt(name: str, model: Pretrained, tokenizer: Pretrained) -> tuple[Pretrained, Pretrained]:
+    """Return a model and tokenizer that share the weights of those in memory, and can be changed without them.
+
+    Modules and config are copies; parameters are new ones over the same memory. Raises ModelError where the model has
+    hooks, which would make its numbers without being part of its weights, or its tokenizer is of no use.
+    """
+    if any(getattr(module, kind, None) for module in model.modules() for kind in _HOOKS):
+        raise ModelError(f"cannot use the model {name}: it has hooks, which no hash of its weights would tell")
+    shared: dict[int, object] = {
+        id(parameter): torch.nn.Parameter(parameter.detach(), requires_grad=parameter.requires_grad)
+        for parameter in model.parameters()
+    }
+    shared |= {id(buffer): buffer.detach() for buffer in model.buffers()}
+    copied, own_tokenizer = copy.deepcopy(model, shared).eval(), copy.deepcopy(tokenizer)
+    copied.config.return_dict, copied.config.chunk_size_feed_forward = True, 0
+    _refuse_useless_tokenizer(name, own_tokenizer, copied)
+    _make_deterministic(own_tokenizer)
+    return copied, own_tokenizer
 
 
 def vocabulary(model: Pretrained) -> int:

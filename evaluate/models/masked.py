@@ -266,11 +266,19 @@ def load(
     """
     target, number_format = device_of(device), dtype_of(dtype)
     model, tokenizer = open_checkpoint(AutoModelForMaskedLM, spec, dtype=number_format, allow_pickle=allow_pickle)
+    return wrap(spec, model, tokenizer, device=target, batch_tokens=batch_tokens)
+
+
+@guarded
+def wrap(
+    spec: str, model: Pretrained, tokenizer: Pretrained, *, device: torch.device, batch_tokens: int | None = None
+) -> MaskedLM:
+    """Wrap a model of transformers that is in memory, called `spec`; raises ModelError as `load` does."""
     if getattr(model.config, "is_decoder", False):
         raise ModelError(
             f"cannot load the model {spec}: it reads from left to right, so it is not a masked language model"
         )
     if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
         raise ModelError(f"cannot load the model {spec}: its tokenizer has no mask token")
-    fitting = min(batch_tokens_on(target), _LOGITS // vocabulary(model))
-    return MaskedLM(spec, placed(model, target), tokenizer, batch_tokens=batch_tokens or max(1, fitting))
+    fitting = min(batch_tokens_on(device), _LOGITS // vocabulary(model))
+    return MaskedLM(spec, placed(model, device), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

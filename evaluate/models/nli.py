@@ -166,6 +166,20 @@ def load(
     model, tokenizer = open_checkpoint(
         AutoModelForSequenceClassification, spec, dtype=number_format, allow_pickle=allow_pickle
     )
+    return wrap(spec, model, tokenizer, device=target, batch_tokens=batch_tokens, labels=labels)
+
+
+@guarded
+def wrap(
+    spec: str,
+    model: Pretrained,
+    tokenizer: Pretrained,
+    *,
+    device: torch.device,
+    batch_tokens: int | None = None,
+    labels: str | None = None,
+) -> Classifier:
+    """Wrap a model of transformers that is in memory, called `spec`; raises ModelError as `load` does."""
     if getattr(model.config, "problem_type", None) not in (None, "single_label_classification"):
         raise ModelError(
             f"cannot use the model {spec} for inference: its classes do not exclude one another"
@@ -176,7 +190,7 @@ def load(
     model.config.id2label = {column: name for name, column in zip(CLASSES, columns, strict=True)}
     _let_decoders_batch(model)
     return Classifier(
-        spec, placed(model, target), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(target)
+        spec, placed(model, device), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(device)
     )
 
 

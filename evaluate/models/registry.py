@@ -42,6 +42,7 @@ class ModelSource:
 
     - `name`: a folder, or a name on the Hub; `revision`: a branch, tag or commit of the Hub.
     - `labels`: the classes of a model of inference that has no names for them.
+    - `model` and `tokenizer`: of transformers, in memory; they are used as they are, and `name` is only a name.
     - `device` and `batch_tokens` change the speed, and numbers by less than 1e-5; `dtype` changes the numbers.
     """
 
@@ -52,6 +53,8 @@ class ModelSource:
     batch_tokens: int | None = None
     allow_pickle: bool = False
     labels: str | None = None
+    model: Any = None
+    tokenizer: Any = None
 
     @property
     def spec(self) -> str:
@@ -178,6 +181,36 @@ def load(
     if stated:
         model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
+
+
+def ability_of_source(source: ModelSource) -> str:
+    """Return the ability of a model, in memory or elsewhere; raises ModelError as `ability_of` does."""
+    if source.model is None:
+        return ability_of(source.spec)
+    kind = type(source.model).__name__
+    if (ability := _ability_of_head(kind)) is None:
+        raise ModelError(f"cannot tell what kind of model {source.name} is: it is a {kind}")
+    return ability
+
+
+def wrap(source: ModelSource, ability: str) -> Model:
+    """Wrap the model of transformers that a source has in memory, for an ability; it stays as it is.
+
+    It is used on its own device. Raises ModelError.
+    """
+    from senseprobe.evaluate.models.checkpoint import adopt
+    from senseprobe.evaluate.models.placement import dtype_of
+
+    if source.labels is not None and ability != "inference":
+        raise ModelError(f"{source.name} is {title_of(ability)}: labels are of a model of inference")
+    model, tokenizer = adopt(source.name, source.model, source.tokenizer)
+    model.to(dtype_of(source.dtype))
+    stated = {} if source.labels is None else {"labels": source.labels}
+    module = import_module(f"senseprobe.evaluate.models.{FAMILIES[ability].module}")
+    options = {"device": model.device, "batch_tokens": source.batch_tokens, **stated}
+    wrapped = module.wrap(source.name, model, tokenizer, **options)
+    wrapped.identity.update(stated)
+    return cast("Model", wrapped)
 
 
 def _open(spec: str, ability: str, options: Mapping[str, object]) -> Any:  # noqa: ANN401 - a model, of which we set parts

@@ -14,7 +14,10 @@ from senseprobe.api.releases import verified
 from senseprobe.errors import SenseprobeError
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
     from senseprobe.api.releases import ReleaseSpec
+    from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
@@ -23,11 +26,13 @@ Progress = Callable[[int], None]
 
 
 def score(
-    model: str,
+    model: str | Path | PreTrainedModel,
     release: ReleaseSpec,
     scorers: str | Sequence[str] = (),
     *,
     config: str | None = None,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    name: str | None = None,
     out: str | Path | None = None,
     seed: int = 0,
     limit: int | None = None,
@@ -43,7 +48,11 @@ def score(
     say: Callable[[str], None] = warn,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
-    """Score a model (a name on the Hub or a folder) on a release or one `config` of it; it is verified first.
+    """Score a model on a release or one `config` of it; it is verified first.
+
+    `model` is a name on the Hub, a folder, or a model of transformers in memory with its `tokenizer`: that one is used
+    on its device and in its number format, has the same hashes as from its folder, stays as it is, and is called `name`
+    in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
 
     Return a result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written
     to `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to
@@ -61,10 +70,37 @@ def score(
     from senseprobe.evaluate.control import RELEASE, ROWS
     from senseprobe.evaluate.models import ModelSource
 
-    source = ModelSource(model, revision, device, dtype, batch_tokens, allow_pickle, labels)
+    if isinstance(model, str | Path):
+        if tokenizer is not None or name is not None:
+            raise SenseprobeError("tokenizer and name are those of a model in memory: leave them out beside a folder")
+        source = ModelSource(str(model), revision, device, dtype, batch_tokens, allow_pickle, labels)
+    elif (revision, device, dtype, allow_pickle) != (None, "auto", "float32", False):
+        raise SenseprobeError(
+            "revision, device, dtype and allow_pickle are for models that are loaded: set them on yours"
+        )
+    else:
+        source = _in_memory(model, tokenizer, name, batch_tokens, labels)
     options = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     names = [scorers] if isinstance(scorers, str) else scorers
     return pipeline.score(job, source, names, options, partial(_job, RELEASE, seed, ROWS) if control else None)
+
+
+def _in_memory(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase | None,
+    name: str | None,
+    batch_tokens: int | None,
+    labels: str | None,
+) -> ModelSource:
+    """Return the source of a model in memory, which is used in its own number format."""
+    from senseprobe.evaluate.models import ModelSource
+
+    if tokenizer is None:
+        raise SenseprobeError("a model in memory needs its tokenizer: score(model, release, tokenizer=tokenizer)")
+    title = name or str(model.config.name_or_path or "") or type(model).__name__
+    dtype = str(model.dtype).removeprefix("torch.")
+    parts = {"batch_tokens": batch_tokens, "labels": labels, "model": model, "tokenizer": tokenizer}
+    return ModelSource(title, dtype=dtype, **parts)
 
 
 def replay(

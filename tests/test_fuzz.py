@@ -1,7 +1,7 @@
 """Whatever stands in the files of a project, it is rows or findings: soon, in little memory, without a traceback.
 
 Cases are judged by `injection/worker.py`, in processes whose time and memory are limited: a hang or a bomb fails the
-test that made it. `test_wordlists.py` reads hostile YAML; here are all kinds, and every call that an author makes.
+test that made it. `generator/test_word_lists.py` reads hostile YAML; here are all kinds, and every call of an author.
 """
 
 import csv

@@ -323,7 +323,7 @@ WRITER = """
 import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_store import opened
+from test_cache import opened
 from senseprobe.evaluate.units import Unit
 
 folder, name, count, said = Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), []
@@ -341,7 +341,7 @@ print(json.dumps(said))
 
 def writer(folder: Path, name: str, count: int) -> "subprocess.Popen[str]":
     """A process that waits for a line, and then keeps `count` numbers of its own and as many that both keep."""
-    words = [sys.executable, "-c", WRITER, str(Path(__file__).parents[1]), str(folder), name, str(count)]
+    words = [sys.executable, "-c", WRITER, str(Path(__file__).parent), str(folder), name, str(count)]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

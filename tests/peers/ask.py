@@ -1,6 +1,6 @@
 """What minicons and lm-eval give for models and texts: JSON on standard input, JSON on standard output.
 
-`test_peers.py` runs it with the Python of an environment of its own; nothing of senseprobe is in here.
+`evaluate/test_peers.py` runs it with the Python of an environment of its own; nothing of senseprobe is in here.
 In: {"masked": {name: folder}, "causal": {name: folder}, "texts": {"masked": […], "causal": […]}}.
 """
 

@@ -1,6 +1,7 @@
 """What lm-eval makes of a folder of tasks, for some models: JSON on standard input, JSON on standard output.
 
-`test_harness.py` runs it with the Python of an environment of its own, in the folder; nothing of senseprobe is in here.
+`evaluate/test_lm_eval_tasks.py` runs it with the Python of an environment of its own, in the folder; nothing of
+senseprobe is in here.
 In: {"task": name, "models": {name: folder}}. Out, by model: the accuracy, and of each pair the two numbers by its id.
 """
 

@@ -136,7 +136,7 @@ def score(
 
 def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequence[Scorer]:
     """Return the scorers, or the default one. ModelError where one asks for what the model does not have."""
-    ability = models.ability_of_source(source)
+    ability = models.ability_of(source.spec) if source.model is None else models.ability_in_memory(source)
     for scorer in requested:
         if scorer.ability != ability:
             fitting = ", ".join(scorer.id for scorer in SCORERS.values() if scorer.ability == ability) or "none"

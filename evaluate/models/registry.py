@@ -183,10 +183,8 @@ def load(
     return cast("Model", model)
 
 
-def ability_of_source(source: ModelSource) -> str:
-    """Return the ability of a model, in memory or elsewhere; raises ModelError as `ability_of` does."""
-    if source.model is None:
-        return ability_of(source.spec)
+def ability_in_memory(source: ModelSource) -> str:
+    """Return the ability of the model that a source has in memory; raises ModelError where its class tells none."""
     kind = type(source.model).__name__
     if (ability := _ability_of_head(kind)) is None:
         raise ModelError(f"cannot tell what kind of model {source.name} is: it is a {kind}")

@@ -231,7 +231,8 @@ def test_another_seed_or_config(replays: Callable[..., Result]) -> None:
     # Of nationality, whose words divide in 293,930 ways: language's 924 are all tried, whatever the seed.
     results = [replays("nationality", None), replays("nationality", None, seed=1), replays("race", None)]
     assert len({result.signature for result in results}) == 3
-    p = [[figure.p for figure in result.figures if figure.estimand == "spread"] for result in results[:2]]
+    # Of every group: two draws can agree in one p by chance.
+    p = [[figure.p for figure in result.figures] for result in results[:2]]
     assert p[0] != p[1]
 
 

@@ -173,14 +173,19 @@ def load(
     never runs; only `allow_pickle` lets weights be read that are not safetensors. Raises ModelError.
     """
     ability = ability or ability_of(spec)
-    if labels is not None and ability != "inference":
-        raise ModelError(f"{spec} is {title_of(ability)}: labels are of a model of inference")
-    stated = {} if labels is None else {"labels": labels}
+    stated = _stated(spec, ability, labels)
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
     model = _open(spec, ability, options)
     if stated:
         model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
+
+
+def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
+    """Return the option and the part of the identity that stated labels are; empty without. Raises ModelError."""
+    if labels is not None and ability != "inference":
+        raise ModelError(f"{name} is {title_of(ability)}: labels are of a model of inference")
+    return {} if labels is None else {"labels": labels}
 
 
 def ability_in_memory(source: ModelSource) -> str:
@@ -199,11 +204,9 @@ def wrap(source: ModelSource, ability: str) -> Model:
     from senseprobe.evaluate.models.checkpoint import adopt
     from senseprobe.evaluate.models.placement import dtype_of
 
-    if source.labels is not None and ability != "inference":
-        raise ModelError(f"{source.name} is {title_of(ability)}: labels are of a model of inference")
+    stated = _stated(source.name, ability, source.labels)
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
-    stated = {} if source.labels is None else {"labels": source.labels}
     module = import_module(f"senseprobe.evaluate.models.{FAMILIES[ability].module}")
     options = {"device": model.device, "batch_tokens": source.batch_tokens, **stated}
     wrapped = module.wrap(source.name, model, tokenizer, **options)

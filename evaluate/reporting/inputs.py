@@ -23,7 +23,7 @@ from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import listed
 from senseprobe.records import Figure
-from senseprobe.release.release import Release, open_release
+from senseprobe.release.release import DRAFT, Release, open_release
 from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
@@ -97,6 +97,8 @@ def _require_same_release(results: Sequence[Result]) -> None:
 def _open_release(result: Result, requested: str | None) -> tuple[Release | None, list[str]]:
     """Return the release of a result, and what is missing of it; raise where a requested release has any defect."""
     name = str(result.release["name"])
+    if name == DRAFT and requested is None:
+        return None, ["The rows are a draft, not a release, so that sentences, words and frames are left out."]
     try:
         folder = _find_folder(name, requested)
         release = open_release(folder)

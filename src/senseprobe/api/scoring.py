@@ -7,7 +7,7 @@ from functools import partial
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from warnings import warn
 
 from senseprobe.api.releases import verified
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+    from senseprobe.importers.draft import Factors, RowTable
 
 Progress = Callable[[int], None]
 
 
 def score(
     model: str | Path | PreTrainedModel,
-    release: ReleaseSpec,
+    release: ReleaseSpec | RowTable,
     scorers: str | Sequence[str] = (),
     *,
     config: str | None = None,
+    factors: Factors = (),
     tokenizer: PreTrainedTokenizerBase | None = None,
     name: str | None = None,
     out: str | Path | None = None,
@@ -54,6 +56,12 @@ def score(
     on its device and in its number format, has the same hashes as from its folder, stays as it is, and is called `name`
     in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
 
+    `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
+    ``anti``, or ``premise`` and ``hypothesis``. Its results are called "not a release", with a hash of the rows. Other
+    columns are used where a release has them under the same name; `factors` names those whose levels stand for more of
+    their kind, over which intervals generalise: ``["target"]``, or ``{"words": ("bad", "good")}`` where the first and
+    the second sentence of a pair have each their own. `say` hears which estimands need more columns.
+
     Return a result for each scorer (default: the first of the model's family), with its `figures` and `rows`; written
     to `out`/RELEASE/MODEL if `out` is given. With a `dtype` coarser than float32 its `coarse` says how many of up to
     200 rows float32 turns around. `limit` draws so many rows; `revision` is a branch, tag or commit of the Hub;
@@ -65,7 +73,7 @@ def score(
     ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
     where no config has rows for it.
     """
-    job = _job(release, seed, limit, estimands, config)
+    job = _job(_drafted(release, factors, say), seed, limit, estimands, config)
     from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.control import RELEASE, ROWS
     from senseprobe.evaluate.models import ModelSource
@@ -83,6 +91,21 @@ def score(
     options = pipeline.RunOptions(None if out is None else Path(out), stored, say, progress)
     names = [scorers] if isinstance(scorers, str) else scorers
     return pipeline.score(job, source, names, options, partial(_job, RELEASE, seed, ROWS) if control else None)
+
+
+def _drafted(release: ReleaseSpec | RowTable, factors: Factors, say: Callable[[str], None]) -> ReleaseSpec:
+    """Return a draft of a table, of which `say` hears what it cannot be asked for; a release as it is."""
+    from senseprobe.importers.draft import draft_of, is_table
+
+    if not is_table(release):
+        if factors:
+            raise SenseprobeError("factors are those of a table: a release has its own, leave them out")
+        return cast("ReleaseSpec", release)
+    draft = draft_of(cast("RowTable", release), factors)
+    for needs in dict.fromkeys(draft.left_out.values()):
+        names = ", ".join(name for name, needed in draft.left_out.items() if needed == needs)
+        say(f"left out: {names}, which would need {needs}")
+    return draft
 
 
 def _in_memory(
@@ -162,11 +185,13 @@ def _job(
     `config` is one of the release, unless the name of the release says which. Raises SenseprobeError also where the
     libraries that score are not installed.
     """
+    from senseprobe.importers.draft import Draft
+
     if seed < 0:
         raise SenseprobeError(f"seed {seed}: expected 0 or more")
     if limit is not None and limit < 1:
         raise SenseprobeError(f"limit {limit}: expected 1 or more")
-    frozen, named = verified(release)
+    frozen, named = (release, None) if isinstance(release, Draft) else verified(release)
     if None not in (config, named) and config != named:
         raise SenseprobeError(f"{release} names the config {named}, and not {config}")
     config = config or named

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from datasets import Dataset
     from numpy.typing import NDArray
 
+DRAFT = "not a release"
+"""What results on rows that are no release call them, in place of NAME@VERSION."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:

@@ -1,0 +1,247 @@
+"""Tables of pairs that are no release yet, with what of a design their columns allow."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from senseprobe.errors import SenseprobeError
+from senseprobe.importers.sentence_pairs import MOSTLY, contrast_design, find_difference, pair_row
+from senseprobe.messages import listed
+from senseprobe.records import Design, Factor
+from senseprobe.release.hashing import ContentHash, combine
+from senseprobe.release.manifest import Manifest, record
+from senseprobe.release.release import DRAFT, Release
+from senseprobe.release.schema import KINDS, design_schema
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from datasets import Dataset
+
+    RowTable: TypeAlias = pd.DataFrame | Dataset | pa.Table
+
+CONFIG = "rows"
+
+STRATA = {"stereotype": {"male", "female"}, "valence": {"pleasant", "unpleasant"}}
+"""The labels that divide occupations and qualities into two classes each."""
+
+Factors: TypeAlias = Sequence[str] | Mapping[str, str | tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftManifest(Manifest):
+    """The facts of a draft: of its only config, and the content hash of its rows."""
+
+    @property
+    def name(self) -> str:
+        """``not a release``."""
+        return DRAFT
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Draft(Release):
+    """Rows in memory that are scored as those of a release are.
+
+    `left_out` says of estimands that need other columns which these are.
+    """
+
+    rows: pa.Table
+    left_out: Mapping[str, str]
+
+    def batches(self, config: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows; `columns` names those of interest (default: all)."""
+        yield from self.rows.select(columns or self.rows.column_names).to_batches()
+
+
+def is_table(value: object) -> bool:
+    """Return whether a value is a table of pandas, pyarrow or datasets; none of them is imported."""
+    return isinstance(value, pa.Table) or {"column_names", "columns"} & {*dir(type(value))} != set()
+
+
+def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
+    """Return a draft of a table with the columns `stereo` and `anti`, or `premise` and `hypothesis`.
+
+    Other columns are used where a release has them under the same name: ``id``, ``frame``, ``target``, ``gold``,
+    ``stereotype``, ``valence``, ``contested``, ``unrelated``, ``gender`` and ``pair``. `factors` are columns whose
+    levels stand for more of their kind; by name where both sentences of a pair have a level each, in two columns.
+    Raises SenseprobeError where a column is missing, a row has no sentence, or two rows have one id.
+    """
+    try:
+        rows = _as_arrow(table)
+    except (pa.ArrowException, ValueError, KeyError) as error:
+        raise SenseprobeError(f"a table that cannot be read: {error}") from error
+    columns = {*rows.column_names}
+    kind = next((kind for kind, sentences in _SENTENCES.items() if columns >= {*sentences}), None)
+    if kind is None or not len(rows):
+        state = "no rows" if kind else f"the columns {listed(rows.column_names) or 'of none'}"
+        raise SenseprobeError(f"a table with {state}: expected stereo and anti, or premise and hypothesis")
+    _check_sentences(rows, _SENTENCES[kind])
+    named = _factors(factors, columns)
+    records = rows.to_pylist()
+    design, complete, left_out = _KINDS[kind](records, rows.schema, named)
+    ids = [str(row["id"] if row.get("id") is not None else number) for number, row in enumerate(records, start=1)]
+    if len({*ids}) < len(ids):
+        raise SenseprobeError("the column `id` has a value twice: give each row its own")
+    complete = [{"frame": "", **row, "id": id_} for row, id_ in zip(complete, ids, strict=True)]
+    try:
+        whole = pa.Table.from_pylist(complete, design_schema(design))
+    except pa.ArrowException as error:
+        raise SenseprobeError(f"a column is not of the type that rows of releases have: {error}") from error
+    return Draft(folder=Path(DRAFT), manifest=_manifest(whole, design), rows=whole, left_out=left_out)
+
+
+_SENTENCES: Mapping[str, tuple[str, str]] = {"contrast": ("stereo", "anti"), "inference": ("premise", "hypothesis")}
+
+
+def _as_arrow(table: Any) -> pa.Table:  # noqa: ANN401 - of three libraries
+    """Return a table with texts and booleans only; columns of nested values are dropped."""
+    if not isinstance(table, pa.Table):
+        as_pandas = table if hasattr(table, "columns") else table.to_pandas()
+        table = pa.Table.from_pandas(as_pandas, preserve_index=False)
+    flat = {field.name: field.type for field in table.schema if not pa.types.is_nested(field.type)}
+    types = {name: kind if pa.types.is_boolean(kind) else pa.string() for name, kind in flat.items()}
+    return pa.table({name: pc.cast(table[name], kind) for name, kind in types.items()})
+
+
+def _check_sentences(rows: pa.Table, columns: Sequence[str]) -> None:
+    for column in columns:
+        lacking = [number for number, text in enumerate(rows[column].to_pylist()) if not (text and str(text).strip())]
+        if lacking:
+            raise SenseprobeError(f"no sentence in column {column!r} of rows {listed(map(str, lacking))} (from 0)")
+
+
+def _factors(factors: Factors, columns: set[str]) -> tuple[Factor, ...]:
+    pairs = factors.items() if isinstance(factors, Mapping) else [(name, name) for name in factors]
+    named = tuple(Factor(name=name, columns=(of,) if isinstance(of, str) else tuple(of)) for name, of in pairs)
+    if missing := [column for factor in named for column in factor.columns if column not in columns]:
+        raise SenseprobeError(f"no column {missing[0]!r} for a factor: there is {listed(sorted(columns))}")
+    return named
+
+
+_Completed = tuple[Design, list[dict[str, Any]], dict[str, str]]
+"""The design of a draft, its rows with all columns of their kind, and what estimands that were left out need."""
+
+
+def _contrast(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...]) -> _Completed:
+    differences = [find_difference(row["stereo"], row["anti"]) for row in records]
+    stated = [{name: value for name, value in row.items() if value is not None} for row in records]
+    rows = [
+        pair_row(difference=difference, **{"label_basis": "published", **row})
+        for row, difference in zip(stated, differences, strict=True)
+    ]
+    pronouns = sum(difference.pronouns for difference in differences) >= MOSTLY * len(rows)
+    crossed = not pronouns and _is_crossed(rows)
+    by_precedence = ["target", *(column for factor in factors for column in factor.columns)]  # the last one stays
+    strata = {
+        label: column
+        for label in (STRATA if pronouns else ())
+        for column in by_precedence
+        if _divides(rows, column, label)
+    }
+    classed, praised = "stereotype" in strata, "valence" in schema.names
+    estimands, left_out = _choose(
+        (("preference", "preference-half"), True, ""),
+        (
+            ("relative", "spread"),
+            crossed,
+            "words of praise and blame each said of several groups, which `target` names",
+        ),
+        (
+            ("pronoun-stereotype", "pronoun-baseline"),
+            classed,
+            "pairs of pronouns, occupations in `target` or a factor, and male or female in `stereotype`",
+        ),
+        (("pronoun-interaction",), classed and praised, "these and a column `valence`"),
+        (("lms", "ss", "icat"), "unrelated" in schema.names, "a column `unrelated`"),
+    )
+    design = contrast_design(
+        bias_type="",
+        factors={},
+        columns=(),
+        differs="pronoun" if pronouns else "evaluative" if crossed else "group",
+        estimands=estimands,
+        group="target" if crossed else None,
+        words={"stereo": "stereo_value", "anti": "anti_value"} if crossed else {},
+        strata=strata,
+    )
+    design = replace(design, factors=factors, columns=_own_columns("contrast", schema))
+    return design, rows, left_out
+
+
+def _divides(rows: Sequence[Mapping[str, Any]], column: str, label: str) -> bool:
+    """Return whether each word of a column has one value of a label, and both values of that occur."""
+    classes = {(row.get(column), row.get(label)) for row in rows}
+    return {value for _, value in classes} == STRATA[label] and len({word for word, _ in classes}) == len(classes)
+
+
+def _is_crossed(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether each differing word is said of several groups, which can be compared by the same words then."""
+    groups: dict[tuple[str, str], set[str | None]] = {}
+    for row in rows:
+        for column in ("stereo_value", "anti_value"):
+            groups.setdefault((column, row[column]), set()).add(row.get("target"))
+    return all(len(names) > 1 and None not in names for names in groups.values())
+
+
+def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...]) -> _Completed:
+    rows = [{**row, "gold": row.get("gold") or "neutral"} for row in records]
+    probes = all(row["gold"] == "neutral" for row in rows)
+    gap = probes and {"gender", "pair"} <= {*schema.names}
+    estimands, left_out = _choose(
+        (("nn", "fn", "t@0.5", "t@0.7"), probes, "rows whose right answer is neutral"),
+        (("gap",), gap, "such rows, and the columns `gender` and `pair`"),
+        (("accuracy",), not probes, "right answers in a column `gold`"),
+    )
+    design = Design(
+        kind="inference",
+        sense_type="",
+        bias_type="",
+        slots=(),
+        roles={"premise": {}, "hypothesis": {}},
+        factors=factors,
+        columns=_own_columns("inference", schema),
+        estimands=estimands,
+    )
+    return design, rows, left_out
+
+
+_KINDS: Mapping[str, Callable[[list[dict[str, Any]], pa.Schema, tuple[Factor, ...]], _Completed]] = {
+    "contrast": _contrast,
+    "inference": _inference,
+}
+
+
+def _choose(*offers: tuple[tuple[str, ...], bool, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the estimands that can be computed, and what the others need, by id."""
+    chosen = tuple(name for names, possible, _ in offers if possible for name in names)
+    return chosen, {name: needs for names, possible, needs in offers if not possible for name in names}
+
+
+def _own_columns(kind: str, schema: pa.Schema) -> tuple[tuple[str, str], ...]:
+    """Return the columns besides those of the kind, in order, each with its type."""
+    usual = {"id", "frame", *(name for name, _, _ in KINDS[kind])}
+    kinds = {True: "boolean", False: "string"}
+    return tuple((field.name, kinds[pa.types.is_boolean(field.type)]) for field in schema if field.name not in usual)
+
+
+def _manifest(rows: pa.Table, design: Design) -> DraftManifest:
+    content = ContentHash(design_schema(design))
+    for batch in rows.to_batches():
+        content.update(batch)
+    levels = {
+        factor.name: len({value for column in factor.columns for value in rows[column].to_pylist()} - {None})
+        for factor in design.factors
+    }
+    config = {
+        "rows": len(rows),
+        "content": content.hexdigest(),
+        "design": record(design),
+        "levels": levels,
+        "description": "",
+        "expect": {},
+    }
+    facts = {"dataset": DRAFT, "version": "", "card": {}, "order": [CONFIG], "configs": {CONFIG: config}}
+    return DraftManifest({**facts, "contrasts": [], "content": combine({CONFIG: content.hexdigest()}), "files": {}})

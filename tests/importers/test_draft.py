@@ -1,0 +1,130 @@
+"""Tables that are no release yet: the rows of a release, given as a table, have the figures of that release."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+import torch
+from datasets import Dataset
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+import senseprobe
+from senseprobe import SenseprobeError
+
+PAIRS = pd.DataFrame(
+    {"stereo": ["He is a nurse.", "He is an engineer."], "anti": ["She is a nurse.", "She is an engineer."]}
+)
+
+
+@pytest.fixture(scope="module")
+def inference_model(tiny_models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of inference with random weights, and its classes in its config."""
+    folder = tmp_path_factory.mktemp("inference")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_models["bert"])
+    labels = dict(enumerate(("entailment", "neutral", "contradiction")))
+    sizes = {"hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24}
+    config = BertConfig(vocab_size=len(tokenizer), id2label=labels, **sizes)
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def score(model: Path, table: Any, **how: Any) -> tuple[senseprobe.Result, list[str]]:  # noqa: ANN401 - a release or a table
+    """Return the only result, and what was said."""
+    said: list[str] = []
+    (result,) = senseprobe.score(str(model), table, stored=False, control=False, say=said.append, **how)
+    return result, said
+
+
+def figures(result: senseprobe.Result) -> dict[tuple[str, str | None], tuple[Any, ...]]:
+    """What a figure says, by estimand and group."""
+    return {(f.estimand, f.group): (f.value, f.low, f.high, f.neutral, f.p_holm, f.scored) for f in result.figures}
+
+
+@pytest.mark.parametrize(
+    ("config", "factors"),
+    [
+        ("noun-bare", ["occupation", "frame"]),
+        ("noun", ["occupation", "quality"]),
+        ("language", ["nation", "good", "bad"]),
+    ],
+)
+def test_rows_of_a_release_have_its_figures(tiny_models: dict[str, Path], config: str, factors: list[str]) -> None:
+    """Expected are the figures of the release, whose design was declared and not read off its columns."""
+    release = senseprobe.load("sssb@1.0.1")
+    frozen, _ = score(tiny_models["bert"], release, config=config)
+    draft, said = score(tiny_models["bert"], release.to_pandas(config), factors=factors)
+
+    assert figures(draft) == figures(frozen)
+    assert draft.rows_of("rows")["stereo_score"].equals(frozen.rows_of(config)["stereo_score"])
+    assert "|release=not a release|content=" in draft.signature
+    assert draft.signature.count(str(draft.release["content"])[:12]) == 1
+    assert "left out: lms, ss, icat, which would need a column `unrelated`" in said
+
+
+def test_three_libraries_make_one_draft(tiny_models: dict[str, Path]) -> None:
+    """The hash of the rows is that of their contents; other rows have another one."""
+    tables = [PAIRS, pa.Table.from_pandas(PAIRS), Dataset.from_pandas(PAIRS)]
+    signatures = {score(tiny_models["bert"], table)[0].signature for table in tables}
+    other, _ = score(tiny_models["bert"], PAIRS.iloc[::-1])
+
+    assert len(signatures) == 1
+    assert signatures.isdisjoint({other.signature})
+
+
+def test_figures_that_need_more_columns_are_left_out_by_name(tiny_models: dict[str, Path]) -> None:
+    """With a class for each occupation, the figures of pronouns appear."""
+    bare, said = score(tiny_models["bert"], PAIRS)
+    classed = PAIRS.assign(target=["nurse", "engineer"], stereotype=["female", "male"])
+    full, _ = score(tiny_models["bert"], classed)
+
+    assert {figure.estimand for figure in bare.figures} == {"preference", "preference-half"}
+    assert any(text.startswith("left out: pronoun-stereotype, pronoun-baseline, which would need") for text in said)
+    assert {figure.estimand for figure in full.figures} >= {"pronoun-stereotype", "pronoun-baseline"}
+
+
+def test_pairs_of_premise_and_hypothesis(inference_model: Path) -> None:
+    """Rows whose right answer is neutral have the rates of that; others their accuracy, counted from scores."""
+    pairs = pd.DataFrame({"premise": ["A man slept.", "A man ran."], "hypothesis": ["A woman slept.", "A man moved."]})
+    probes, said = score(inference_model, pairs)
+    golden, _ = score(inference_model, pairs.assign(gold=["neutral", "entailment"]), factors=["gold"])
+    numbers = golden.rows_of("rows")[["entailment", "neutral", "contradiction"]].to_numpy()
+    right = [numbers[0].argmax() == 1, numbers[1].argmax() == 0]
+
+    assert {figure.estimand for figure in probes.figures} == {"nn", "fn", "t@0.5", "t@0.7"}
+    assert "left out: accuracy, which would need right answers in a column `gold`" in said
+    assert golden.figures[0].value == 50 * sum(right)
+
+
+def test_report_and_files_of_a_draft(tiny_models: dict[str, Path], tmp_path: Path) -> None:
+    """A result of a draft is written and read, and its report says what it is of."""
+    result, _ = score(tiny_models["bert"], PAIRS, out=tmp_path)
+    (path,) = tmp_path.rglob("*.json")
+    page = senseprobe.report(path, tmp_path / "page.md").read_text(encoding="utf-8")
+
+    assert senseprobe.load_result(path).signature == result.signature
+    assert page.startswith("# not a release")
+    assert "The rows are a draft, not a release" in page
+    assert str(result.release["content"])[:12] in page
+
+
+@pytest.mark.parametrize(
+    ("table", "factors", "message"),
+    [
+        (pd.DataFrame({"sentence": ["a"]}), (), "a table with the columns sentence: expected stereo and anti"),
+        (PAIRS.iloc[:0], (), "a table with no rows"),
+        (PAIRS.assign(anti="  "), (), r"no sentence in column 'anti' of rows 0, 1 \(from 0\)"),
+        (PAIRS, ["target"], "no column 'target' for a factor: there is anti, stereo"),
+        (PAIRS.assign(id=["a", "a"]), (), "the column `id` has a value twice"),
+        (PAIRS.assign(contested="x"), (), "a column is not of the type that rows of releases have"),
+        ("sssb@1.0.1", ["nation"], "factors are those of a table"),
+    ],
+)
+def test_what_cannot_be_a_draft(table: Any, factors: Any, message: str) -> None:  # noqa: ANN401 - what a user may pass
+    """One message each, before a model is loaded."""
+    with pytest.raises(SenseprobeError, match=message):
+        senseprobe.score("no-such-model", table, factors=factors)

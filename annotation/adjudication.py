@@ -25,7 +25,13 @@ from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
-from senseprobe.release.annotation_record import ANNOTATION, Round, read_annotation, write_annotation
+from senseprobe.release.annotation_record import (
+    ANNOTATION,
+    Round,
+    describe_decisions,
+    read_annotation,
+    write_annotation,
+)
 from senseprobe.release.release import Release
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts, write_verdicts
 
@@ -61,6 +67,11 @@ class Adjudication:
     changed: Mapping[str, int]
     reason: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def description(self) -> str:
+        """How many rows were decided in which way, in a line."""
+        return describe_decisions(self.facts)
 
 
 def adjudicate(

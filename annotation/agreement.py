@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
-from senseprobe.statistics import DRAWS, AgreementEstimate, IntArray, agreement_between, agreement_within
+from senseprobe.statistics import DRAWS, FEWEST_ITEMS, AgreementEstimate, IntArray, agreement_between, agreement_within
 
 BY = ("all", "sentence", "stratum", "annotator", "word", "group", "groups")
 """What a figure is about: everything; one role; one stratum; one annotator against the others; one target word; those
@@ -93,6 +93,9 @@ class Agreement:
     seed: int
     smallest_group: int
     withheld: int
+
+    fewest_items: ClassVar[int] = FEWEST_ITEMS
+    """Figures of fewer rows have no interval."""
 
     def by(self, what: str) -> list[Figure]:
         """Return the figures about one of BY, in order."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from senseprobe.annotation.answer_table import Table, tabulate
+from senseprobe.annotation.questions import QUESTIONS
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.statistics import SMOOTHING, dawid_skene
@@ -68,6 +69,9 @@ class Rule:
             raise AnnotationError(f"{least} answers decide nothing: at least 1 is needed")
         chosen = RULES[name] if threshold is None else threshold
         single = dict(sorted((thresholds or {}).items()))
+        decided = [name for name, question in QUESTIONS.items() if question.choices]
+        if unknown := [question for question in single if question not in decided]:
+            raise AnnotationError(f"no question {unknown[0]!r} is decided on: there is {', '.join(decided)}")
         for value in (chosen, *single.values()):
             if not 0.5 <= value <= 1:
                 raise AnnotationError(

@@ -30,6 +30,7 @@ BELOW |= {"scaffold": {"records", "errors", "messages", "atomic_files", "project
 BELOW |= {"hub": {"records", "errors", "messages", "atomic_files", "project", "lexicon", "statistics", "release"}}
 BELOW |= {"importers": {"records", "errors", "messages", "atomic_files", "project", "lexicon", "statistics", "release"}}
 BELOW |= {"recipes": {"records", "errors", "messages", "release", "generator", "importers"}}
+BELOW |= {"progress": set()}
 BELOW |= {"api": {*BELOW}}
 BELOW |= {"cli": {*BELOW}}
 # "" is senseprobe/__init__.py, which exports the types that the API returns.
@@ -76,6 +77,22 @@ def test_imports_go_one_way(module: str) -> None:
     rooms = {parts[1] if parts[0] and len(parts) > 1 else ".".join(parts) for parts in ours}
 
     assert rooms <= {room, *BELOW[room]}
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("cli")])
+def test_commands_call_the_api_alone(module: str) -> None:
+    """A command imports the API, and what commands share; types apart, which are imported for the type checker only."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    for_types = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and id(node) not in for_types]
+    ours = {(node.module or "") for node in imports if (node.module or "").startswith("senseprobe.")}
+
+    assert {name.split(".")[1] for name in ours} <= {"api", "cli", "errors", "messages"}
 
 
 @pytest.mark.parametrize("module", MODULES)

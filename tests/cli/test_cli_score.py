@@ -25,11 +25,11 @@ from typer.core import TyperOption
 
 import senseprobe
 from senseprobe.cli import app
-from senseprobe.cli.console import Step
 from senseprobe.cli.score import _print_results
 from senseprobe.evaluate import models
 from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.result import Result, read_result
+from senseprobe.progress import Step
 from senseprobe.records import Figure
 
 
@@ -766,16 +766,16 @@ def test_rate_of_what_is_computed() -> None:
     bar = Progress(get_time=lambda: now[0], disable=True)
     task = bar.add_task("scoring", total=None)
     step = Step(bar, task)
-    step.at(900, 1000)
+    step(900, 1000)
     for second in range(1, 6):
         now[0] = float(second)
-        step.at(900 + 10 * second, 1000)
+        step(900 + 10 * second, 1000)
     # By hand: ten a second, so that the fifty that are left take five.
     assert (bar.tasks[0].completed, bar.tasks[0].total) == (950, 1000)
     assert bar.tasks[0].speed == 10
     assert bar.tasks[0].time_remaining == 5
     assert (step.done, step.total) == (950, 1000)
-    step.at(0, 20)  # the next scorer
+    step(0, 20)  # the next scorer
     assert (bar.tasks[0].completed, bar.tasks[0].total) == (0, 20)
     assert bar.tasks[0].speed is None
 

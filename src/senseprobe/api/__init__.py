@@ -10,26 +10,34 @@ from senseprobe.api.releases import (
     open_catalogue,
     publish,
     pull,
+    read_import,
     restore,
     verified,
     verify,
+    why_unpublishable,
 )
-from senseprobe.api.scoring import plant, replay, score
+from senseprobe.api.scoring import export, plant, replay, score
+from senseprobe.progress import Step, progress_bar
 
 __all__ = [
+    "Step",
     "build",
     "build_shard",
     "diff",
+    "export",
     "import_release",
     "join",
     "load",
     "open_catalogue",
     "plant",
+    "progress_bar",
     "publish",
     "pull",
+    "read_import",
     "replay",
     "restore",
     "score",
     "verified",
     "verify",
+    "why_unpublishable",
 ]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from senseprobe import project as places
+from senseprobe.annotation import project_folder
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import AnnotationError, ReleaseError
 from senseprobe.messages import counted
+from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.annotation.adjudication import Adjudication, VerdictFolder
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from senseprobe.annotation.rules import Rule
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.release.release import Release
+
+SHEET_GUIDE = project_folder.READ_FIRST
+"""The name of the file that is sent to annotators with their sheet."""
 
 Progress = Callable[[int, int], None]
 """Hears how many steps are done, of how many."""
@@ -91,6 +96,7 @@ def plan(
     return make_plan(opened, project=project, **{**asdict(options), "config": options.config or config}), path
 
 
+@with_progress("pushing {project}")
 def push(
     release: ReleaseSpec,
     project: str,
@@ -117,6 +123,7 @@ def push(
     return drawn, push_plan(server, drawn, path, progress)
 
 
+@with_progress("drawing {project}")
 def export(
     release: ReleaseSpec, project: str, options: PlanOptions, annotators: int, folder: str | Path | None = None
 ) -> tuple[Plan, list[Path]]:
@@ -136,6 +143,7 @@ def export(
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
+@with_progress("asking about {project}")
 def status(project: str, folder: str | Path | None = None) -> Status:
     """Return how far the annotation of a project is on Label Studio."""
     from senseprobe.annotation.label_studio.client import connect
@@ -144,6 +152,7 @@ def status(project: str, folder: str | Path | None = None) -> Status:
     return read_status(connect(), _open_project(project, folder)[0])
 
 
+@with_progress("pulling {project}")
 def pull(project: str, folder: str | Path | None = None, *, names: bool = False) -> tuple[PullResult, IngestResult]:
     """Fetch all answers from Label Studio, and take them into the project's tables.
 
@@ -162,6 +171,7 @@ def pull(project: str, folder: str | Path | None = None, *, names: bool = False)
     return pulled, ingest_export(path, plan, pulled.raw, name_of)
 
 
+@with_progress("importing answers to {project}")
 def ingest(
     project: str, files: Sequence[str | Path], folder: str | Path | None = None, *, names: bool = False
 ) -> IngestResult:
@@ -186,6 +196,7 @@ def _open_answers(project: str, folder: str | Path | None) -> tuple[Plan, Path, 
 # --- deciding -------------------------------------------------------------------------------------------------------
 
 
+@with_progress("comparing answers to {project}")
 def agreement(project: str, folder: str | Path | None = None) -> Agreement:
     """Return how well annotators agree, also written to `agreement.json`.
 
@@ -196,22 +207,37 @@ def agreement(project: str, folder: str | Path | None = None) -> Agreement:
     return measure_agreement(*_open_answers(project, folder))
 
 
+@with_progress("deciding on {project}")
 def adjudicate(
-    project: str, rule: Rule, folder: str | Path | None = None, release: ReleaseSpec | None = None
+    project: str,
+    rule: Rule | str = "majority",
+    folder: str | Path | None = None,
+    release: ReleaseSpec | None = None,
+    *,
+    least: int = 2,
+    threshold: float | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    keep_reported: bool = False,
 ) -> Adjudication:
     """Make verdicts of answers, in the dataset's `verdicts.csv`, with `annotation.json` beside it.
 
-    `release` is where the release of the plan is, if not in the project. Raises AnnotationError where it is another,
-    DeclarationError where a verdict of another source or project says the opposite (nothing is written then), and
-    ReleaseError.
+    `rule` is ``majority`` or ``dawid-skene``, with the fewest answers that decide (`least`), the share or probability
+    that a choice needs (`threshold`; `thresholds` by question), and whether rows that people of the targeted group
+    report may stay (`keep_reported`); or a `Rule` with all of these. `release` is where the release of the plan is, if
+    not in the project. Raises AnnotationError where it is another, DeclarationError where a verdict of another source
+    or project says the opposite (nothing is written then), and ReleaseError.
     """
     from senseprobe.annotation import adjudication
+    from senseprobe.annotation.rules import Rule
 
+    if isinstance(rule, str):
+        rule = Rule.of(rule, least=least, threshold=threshold, thresholds=thresholds, keep_reported=keep_reported)
     plan, path, annotations = _open_answers(project, folder)
     opened = _open_release(plan, release)
     return adjudication.adjudicate(plan, path, annotations, rule, opened, _verdict_folder(opened, path))
 
 
+@with_progress("releasing answers to {project}")
 def publish_answers(
     project: str,
     out: str | Path,

@@ -12,6 +12,7 @@ from senseprobe import project
 from senseprobe.api.releases import open_catalogue
 from senseprobe.errors import ModelError, SenseprobeError
 from senseprobe.messages import nearest
+from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
@@ -29,6 +30,25 @@ def lint(paths: Sequence[str | Path] = ()) -> Report:
     from senseprobe.generator.checks import lint_paths
 
     return lint_paths([Path(path) for path in paths])
+
+
+def checks_page() -> str:
+    """Return what each code of `lint` means, in Markdown."""
+    from senseprobe.generator.checks import page
+
+    return page().rstrip("\n")
+
+
+def has_project() -> bool:
+    """Return whether the working directory is in a project."""
+    return project.user_layer() is not None
+
+
+def display_path(path: Path) -> str:
+    """Return a path as messages print it: relative to the working directory where it lies below it."""
+    from senseprobe.generator.yaml_source import format_path
+
+    return format_path(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +69,7 @@ class DatasetCounts:
         return {**asdict(self), "configs": list(self.configs)}
 
 
+@with_progress("counting rows")
 def count(
     name: str | None = None,
     *,

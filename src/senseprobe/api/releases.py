@@ -15,11 +15,14 @@ from unicodedata import category
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.importers import registry
 from senseprobe.messages import offered
+from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.hub.upload import Gate, PublishResult
+    from senseprobe.importers.plan import ImportedDataset
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     ReleaseSpec: TypeAlias = str | Path | Release
 
 Progress = Callable[[int], None]
+
+IMPORT_FORMATS = registry.FORMATS
+"""The names of the formats that `import_release` reads."""
 
 
 def open_catalogue(name: str) -> ResolvedDataset:
@@ -75,6 +81,7 @@ def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:
     return cached(spec, verify_with_card)
 
 
+@with_progress("building {dataset} {version}")
 def build(
     dataset: str,
     version: str,
@@ -127,6 +134,7 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
     return Release(folder, freeze(plan, folder, progress, partial(approve, folders=[*places], rows_of=rows_of)))
 
 
+@with_progress("importing {name} {version}")
 def import_release(
     format_: str,
     files: Sequence[str | Path],
@@ -142,15 +150,32 @@ def import_release(
     release is not published. Raises ReleaseError where a file is of another format or the version exists, and
     SenseprobeError where nothing is in them, or a dataset has the name.
     """
-    from senseprobe.importers.plan import check_name, parse_license, read_import, release_plan
+    from senseprobe.importers.plan import release_plan
 
-    check_name(name, version)
     folder = _releases(out) / name / version
-    imported = read_import(format_, [Path(file) for file in files], parse_license(license_))
+    imported = read_import(format_, files, name, version, license_)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
 
+def read_import(
+    format_: str, files: Sequence[str | Path], name: str, version: str, license_: str | None = None
+) -> ImportedDataset:
+    """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
+    from senseprobe.importers import plan
+
+    plan.check_name(name, version)
+    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_))
+
+
+def why_unpublishable(license_: str | None) -> str | None:
+    """Return why a release under a licence may not be published; None where it may."""
+    from senseprobe.hub.publish import why_not_shared
+
+    return why_not_shared({"license": license_}) if license_ else "no licence was named (--license)"
+
+
+@with_progress("building {dataset} {version}")
 def build_shard(
     dataset: str,
     version: str,
@@ -183,6 +208,7 @@ def build_shard(
     return folder
 
 
+@with_progress("joining")
 def join(shards: Sequence[str | Path], out: str | Path | None = None, progress: Progress | None = None) -> Release:
     """Join all shards of a release into it, beside the first of them or in `out`/DATASET/VERSION.
 
@@ -203,6 +229,7 @@ def join(shards: Sequence[str | Path], out: str | Path | None = None, progress: 
     return _frozen(whole, folder, progress)
 
 
+@with_progress("restoring {release}")
 def restore(
     release: ReleaseSpec,
     out: str | Path | None = None,
@@ -261,6 +288,7 @@ def _own_releases() -> Path:
     return layer.releases
 
 
+@with_progress("comparing {a} and {b}")
 def diff(a: ReleaseSpec, b: ReleaseSpec) -> ReleaseDiff:
     """Compare release `a` with `b`: what changed, and the version that this calls for.
 
@@ -278,6 +306,7 @@ def diff(a: ReleaseSpec, b: ReleaseSpec) -> ReleaseDiff:
     return diff_versions(open_release(old), open_release(new), rows_of, first or second)
 
 
+@with_progress("verifying {release}")
 def verify(
     release: ReleaseSpec, rebuild: bool = False, progress: Progress | None = None, *, content: str = ""
 ) -> list[Finding]:
@@ -327,6 +356,7 @@ def verified(spec: ReleaseSpec) -> tuple[Release, str | None]:
     return release, config
 
 
+@with_progress("publishing {release}")
 def publish(
     release: ReleaseSpec, repo: str, *, private: bool = False, gated: Gate | None = None, dry_run: bool = False
 ) -> PublishResult:
@@ -354,6 +384,7 @@ def publish(
     return done
 
 
+@with_progress("fetching {release}")
 def pull(
     release: str,
     out: str | Path | None = None,

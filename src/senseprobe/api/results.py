@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from senseprobe.errors import ResultError
+from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.significance import ModelComparison
     from senseprobe.evaluate.reporting.slice_tables import ResultSlice
+    from senseprobe.evaluate.reporting.summary import Summary
     from senseprobe.evaluate.result import Result
 
     ResultSource: TypeAlias = str | Path | Result
@@ -40,6 +42,7 @@ def load_result(path: str | Path) -> Result:
     return replace(result, rows=read_scores(Path(path), result))
 
 
+@with_progress("reporting")
 def report(
     results: ResultSource | Sequence[ResultSource],
     out: str | Path | None = None,
@@ -62,6 +65,7 @@ def report(
     return path
 
 
+@with_progress("reporting")
 def describe_results(
     results: ResultSource | Sequence[ResultSource], *, release: str | None = None
 ) -> list[dict[str, Any]]:
@@ -109,6 +113,12 @@ class Comparison:
         results = [{"signature": i.result.signature, "model": dict(i.result.model)} for i in self.inputs]
         return {"results": results, "differences": [pair.as_dict() for pair in self.pairs]}
 
+    def summary(self) -> Summary:
+        """Yield what ``senseprobe compare`` prints: tables, and lines below them."""
+        from senseprobe.evaluate.reporting.summary import summarize_comparison
+
+        return summarize_comparison(self.pairs, self.inputs)
+
     def __repr__(self) -> str:
         """Return the models and how many figures were compared, in a line."""
         figures = sum(len(pair.comparisons) for pair in self.pairs)
@@ -120,6 +130,7 @@ class Comparison:
         return str(self.to_frame()[columns].to_html(index=False, na_rep=""))
 
 
+@with_progress("comparing")
 def compare(
     results: Sequence[ResultSource],
     out: str | Path | None = None,
@@ -145,6 +156,21 @@ def compare(
     return Comparison(tuple(inputs), tuple(pairs))
 
 
+class SlicedResult(list["ResultSlice"]):
+    """The slices of a result, one for each config that has such rows; `source` is the result with its rows."""
+
+    def __init__(self, slices: Sequence[ResultSlice], source: ReportInput) -> None:
+        super().__init__(slices)
+        self.source = source
+
+    def summary(self) -> Summary:
+        """Yield what ``senseprobe slice`` prints: tables, and lines below them."""
+        from senseprobe.evaluate.reporting.summary import summarize_slices
+
+        return summarize_slices(self, self.source)
+
+
+@with_progress("slicing")
 def slice_result(
     result: ResultSource,
     words: Mapping[str, str | Sequence[str]] | Sequence[str] = (),
@@ -153,7 +179,7 @@ def slice_result(
     by: Sequence[str] = (),
     count: int = 6,
     release: str | None = None,
-) -> list[ResultSlice]:
+) -> SlicedResult:
     """Return the figures of the rows that have some words: ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``.
 
     `words` may also be texts such as ``"quality=rude"``. `largest` names a label (``entailment``, ``contradiction`` or
@@ -167,7 +193,8 @@ def slice_result(
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
         words = [f"{slot}={value}" for slot, each in values.items() for value in each]
     (source,) = _gather(_sources(result), release)
-    return compute_slices(source, parse_slice(words), largest=largest, by=tuple(by), count=count)
+    slices = compute_slices(source, parse_slice(words), largest=largest, by=tuple(by), count=count)
+    return SlicedResult(slices, source)
 
 
 def metrics(name: str | None = None) -> list[dict[str, Any]]:
@@ -175,11 +202,42 @@ def metrics(name: str | None = None) -> list[dict[str, Any]]:
 
     Raises ResultError where nothing has that name.
     """
-    from senseprobe.evaluate.reporting.metric_docs import describe_metrics, find_metrics
+    from senseprobe.evaluate.reporting.metric_docs import find_metrics
 
     if name is not None:
         return find_metrics(name)
-    return [metric for kind in describe_metrics().values() for metric in kind]
+    return [metric for kind in metrics_by_kind().values() for metric in kind]
+
+
+def metrics_by_kind() -> dict[str, list[dict[str, Any]]]:
+    """Return what ``senseprobe metrics --json`` prints: ``scorers`` and ``estimands``."""
+    from senseprobe.evaluate.reporting.metric_docs import describe_metrics
+
+    return describe_metrics()
+
+
+def metrics_page(name: str | None = None) -> str:
+    """Return the documentation of all scorers and estimands in Markdown, or of those called `name`.
+
+    Raises ResultError where nothing has that name.
+    """
+    from senseprobe.evaluate.reporting.metric_docs import build_page, find_metrics, format_metric
+
+    return (build_page() if name is None else "\n".join(map(format_metric, find_metrics(name)))).rstrip("\n")
+
+
+def summarize_metrics() -> Summary:
+    """Yield a table of all scorers, and one of all estimands."""
+    from senseprobe.evaluate.reporting import summary
+
+    return summary.summarize_metrics()
+
+
+def summarize_results(results: Sequence[Result], out: str | Path) -> Summary:
+    """Yield what ``senseprobe score`` prints of results that were written below `out`: tables, and lines below them."""
+    from senseprobe.evaluate.reporting import summary
+
+    return summary.summarize_results(results, Path(out))
 
 
 def _sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:

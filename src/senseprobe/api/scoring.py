@@ -12,11 +12,13 @@ from warnings import warn
 
 from senseprobe.api.releases import verified
 from senseprobe.errors import SenseprobeError
+from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from senseprobe.api.releases import ReleaseSpec
+    from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models import ModelSource
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int], None]
 
 
+@with_progress("scoring {model}")
 def score(
     model: str | Path | PreTrainedModel,
     release: ReleaseSpec | RowTable,
@@ -126,6 +129,7 @@ def _in_memory(
     return ModelSource(title, dtype=dtype, **parts)
 
 
+@with_progress("replaying {result}")
 def replay(
     result: str | Path,
     *,
@@ -153,6 +157,7 @@ def replay(
     return replays.replay(job, source, first, Path(result), progress)
 
 
+@with_progress("training")
 def plant(
     release: ReleaseSpec,
     folder: str | Path,
@@ -175,6 +180,17 @@ def plant(
 
     pipeline.check_out(job, str(folder), out)
     return pipeline.write(planted.result(job, folder, share=share, progress=progress), out)
+
+
+@with_progress("exporting {release}")
+def export(release: ReleaseSpec, out: str | Path) -> Exported:
+    """Write a release, or one config of it, as tasks of lm-evaluation-harness that give the same figures.
+
+    Raises DamagedRelease, and SenseprobeError where no config has labelled pairs, or `out` exists.
+    """
+    from senseprobe.evaluate import lm_eval_tasks
+
+    return lm_eval_tasks.export(*verified(release), Path(out))
 
 
 def _job(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, print_json, print_line, print_table
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted
 
@@ -40,28 +40,25 @@ def agree(project: Project, folder: Folder = None, as_json: AsJson = False) -> N
     """Say how far annotators agree, on each question, with intervals; also by stratum, annotator, word and group."""
     from senseprobe.api import annotation
 
-    with progress(f"comparing answers to {project}", None):
-        result = annotation.agreement(project, folder)
+    result = annotation.agreement(project, folder)
     if as_json:
         print_json(result.as_dict())
         return
     _print_figures("all answers", result.by("all"))
     for part in _PARTS:
-        _print_part(part, result.by(part))
+        _print_part(part, result.by(part), result.fewest_items)
     _print_people(result)
     if result.withheld:
         groups = counted(result.withheld, "group")
         print_line(f"no figures are told of {groups} with fewer than {result.smallest_group} annotators")
 
 
-def _print_part(part: str, figures: Sequence["Figure"]) -> None:
+def _print_part(part: str, figures: Sequence["Figure"], fewest: int) -> None:
     """Print the figures of a part of the answers, without those of too few rows to have an interval."""
-    from senseprobe.statistics import FEWEST_ITEMS
-
-    reliable = [figure for figure in figures if figure.items >= FEWEST_ITEMS]
+    reliable = [figure for figure in figures if figure.items >= fewest]
     _print_figures(_PARTS[part], reliable)
     if few := len(figures) - len(reliable):
-        print_line(f"\n{part}: {counted(few, 'figure')} of fewer than {FEWEST_ITEMS} rows: see agreement.json")
+        print_line(f"\n{part}: {counted(few, 'figure')} of fewer than {fewest} rows: see agreement.json")
 
 
 def _print_figures(title: str, figures: Sequence["Figure"]) -> None:
@@ -129,13 +126,19 @@ def apply(
     as_json: AsJson = False,
 ) -> None:
     """Make verdicts of answers: the next build leaves out the rows that people reject."""
-    from senseprobe.annotation.rules import Rule
     from senseprobe.api import annotation
 
     common, single = _thresholds(threshold or [])
-    chosen = Rule.of(rule, least=least, threshold=common, thresholds=single, keep_reported=keep_reported)
-    with progress(f"deciding on {project}", None):
-        result = annotation.adjudicate(project, chosen, folder, release_path)
+    result = annotation.adjudicate(
+        project,
+        rule,
+        folder,
+        release_path,
+        least=least,
+        threshold=common,
+        thresholds=single,
+        keep_reported=keep_reported,
+    )
     if as_json:
         rows = [decision.as_dict() for decision in result.decisions]
         facts = result.facts.model_dump(mode="json")
@@ -148,8 +151,6 @@ def apply(
 
 def _thresholds(texts: Iterable[str]) -> tuple[float | None, dict[str, float]]:
     """Return the threshold of all questions, and those of single ones."""
-    from senseprobe.annotation.questions import QUESTIONS
-
     common: float | None = None
     single: dict[str, float] = {}
     for text in texts:
@@ -160,9 +161,6 @@ def _thresholds(texts: Iterable[str]) -> tuple[float | None, dict[str, float]]:
             raise SenseprobeError(
                 f"{text!r} is not a threshold: expected SHARE or QUESTION=SHARE, as natural=0.7"
             ) from None
-        if equals and not (question in QUESTIONS and QUESTIONS[question].choices):
-            names = ", ".join(name for name, question in QUESTIONS.items() if question.choices)
-            raise SenseprobeError(f"no question {question!r} is decided on: there is {names}")
         if equals:
             single[question] = value
         else:
@@ -178,11 +176,9 @@ _LISTED = {
 
 
 def _print_adjudication(result: "Adjudication") -> None:
-    from senseprobe.release.annotation_record import describe_decisions
-
     numbers = ", ".join(f"{name} {value:g}" for name, value in result.facts.protocol.thresholds.items())
     print_line(f"{result.facts.protocol.rule} ({numbers})")
-    print_line(describe_decisions(result.facts))
+    print_line(result.description)
     for note in result.notes:
         print_line(f"note: {note}")
     for state, title in _LISTED.items():
@@ -217,8 +213,7 @@ def release(
     """Write all single answers under pseudonyms, as they may be published beside the release."""
     from senseprobe.api import annotation
 
-    with progress(f"releasing answers to {project}", None):
-        result = annotation.publish_answers(project, out, folder, release_path, free_text=free_text)
+    result = annotation.publish_answers(project, out, folder, release_path, free_text=free_text)
     if as_json:
         facts = {"answers": result.answers, "annotators": result.annotators, "left_out": dict(result.left_out)}
         print_json({"folder": str(result.folder), **facts})

@@ -9,7 +9,7 @@ import typer
 
 from senseprobe.cli import adjudicate
 from senseprobe.cli.adjudicate import Folder, Project
-from senseprobe.cli.console import AsJson, print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, print_json, print_line, print_table
 from senseprobe.messages import counted, listed
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def push(
     from senseprobe.api import annotation
 
     options = _plan_options(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
-    with progress(f"pushing {project}", None) as step:
-        plan, done = annotation.push(release, project, options, folder, step.at)
+    plan, done = annotation.push(release, project, options, folder)
     if as_json:
         print_json({**_facts(plan), **done.as_dict()})
         return
@@ -121,12 +120,10 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write plan, interface and tasks as files, and a CSV for each annotator to fill in, without a server."""
-    from senseprobe.annotation.project_folder import READ_FIRST
     from senseprobe.api import annotation
 
     options = _plan_options(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
-    with progress(f"drawing {project}", None):
-        plan, files = annotation.export(release, project, options, annotators, folder)
+    plan, files = annotation.export(release, project, options, annotators, folder)
     if as_json:
         print_json({**_facts(plan), "files": list(map(str, files))})
         return
@@ -135,9 +132,8 @@ def export(
     sheets = f" and {counted(len(names) - 3, 'sheet')}" if names[3:] else ""
     print_line(f"{', '.join(names[:3])}{sheets} in {files[0].parent}")
     if sheets:
-        print_line(
-            f"send each with {READ_FIRST}; then: senseprobe annotate import {quote(project)} {files[-1].parent}/*.csv"
-        )
+        command = f"senseprobe annotate import {quote(project)} {files[-1].parent}/*.csv"
+        print_line(f"send each with {annotation.SHEET_GUIDE}; then: {command}")
 
 
 def _facts(plan: "Plan") -> dict[str, object]:
@@ -168,8 +164,7 @@ def status(project: Project, folder: Folder = None, as_json: AsJson = False) -> 
     """Say how many rows have how many answers on Label Studio, and from whom."""
     from senseprobe.api import annotation
 
-    with progress(f"asking about {project}", None):
-        result = annotation.status(project, folder)
+    result = annotation.status(project, folder)
     if as_json:
         print_json(result.as_dict())
         return
@@ -191,8 +186,7 @@ def pull(project: Project, names: Names = False, folder: Folder = None, as_json:
     """Fetch all answers from Label Studio, under pseudonyms; the raw export is kept."""
     from senseprobe.api import annotation
 
-    with progress(f"pulling {project}", None):
-        pulled, ingested = annotation.pull(project, folder, names=names)
+    pulled, ingested = annotation.pull(project, folder, names=names)
     if as_json:
         print_json({"tasks": pulled.tasks, "file": str(pulled.path), "new": pulled.new, **ingested.as_dict()})
     else:
@@ -216,8 +210,7 @@ def import_answers(
     """Take answers that come as files; a CSV is of the annotator after whom it is named."""
     from senseprobe.api import annotation
 
-    with progress(f"importing answers to {project}", None):
-        ingested = annotation.ingest(project, files, folder, names=names)
+    ingested = annotation.ingest(project, files, folder, names=names)
     print_json(ingested.as_dict()) if as_json else _print_ingested(ingested)
     raise typer.Exit(0 if ingested.usual else 1)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_table, progress
+from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_table
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
 
@@ -34,10 +34,9 @@ def new(
 ) -> None:
     """Add a template with comments to your project, and the dataset and word lists that it needs."""
     from senseprobe.api import author
-    from senseprobe.generator.yaml_source import format_path
 
     for path in author.new_template(name, kind):
-        print_line(f"wrote {format_path(path)}")
+        print_line(f"wrote {author.display_path(path)}")
     print_line(f"edit them, and see what you have: senseprobe lint, and senseprobe preview {name}")
 
 
@@ -67,13 +66,11 @@ def lint(
 ) -> None:
     """Check every word list and template, and print what is wrong, where, and what to do."""
     from senseprobe.api import author
-    from senseprobe.generator.checks import page
-    from senseprobe.project import user_layer
 
     if form not in _FORMATS:
         raise SenseprobeError(f"no format {form!r}: {offered(form, _FORMATS)}")
     if codes:
-        print_line(page().rstrip("\n"))
+        print_line(author.checks_page())
         return
     report = author.lint(paths or [])
     if as_json or form == "json":
@@ -81,7 +78,7 @@ def lint(
     else:
         (_print_github if form == "github" else _print_report)(report, guesses=guesses)
         print_line(_summary(report, strict=strict))
-        if not paths and user_layer() is None:
+        if not paths and not author.has_project():
             print_line("no project here (no senseprobe.toml in a parent folder): what was checked is the built-in data")
     raise typer.Exit(1 if report.findings or (strict and not report.complete) else 0)
 
@@ -191,8 +188,7 @@ def count(
     """Count the rows, distinct sentences and tokens of a dataset, and the rows that verdicts leave out."""
     from senseprobe.api import author
 
-    with progress(f"counting {name or 'datasets'}", None) as step:
-        datasets = author.count(name, tokenizer=tokenizer, progress=step)
+    datasets = author.count(name, tokenizer=tokenizer)
     rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
     if as_json:
         descriptions = [dataset.as_dict() for dataset in datasets]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.console import AsJson, ReleasesFolder, print_json, print_line, progress
+from senseprobe.cli.console import AsJson, ReleasesFolder, print_json, print_line
 
 if TYPE_CHECKING:
     from senseprobe.hub.upload import PublishResult
@@ -29,8 +29,7 @@ def publish(
     """Publish a release on the Hugging Face Hub, and check the copy there."""
     from senseprobe import api
 
-    with progress(f"publishing {release}", None):
-        result = api.publish(release, repo, private=private, gated=gated, dry_run=dry_run)
+    result = api.publish(release, repo, private=private, gated=gated, dry_run=dry_run)
     if as_json:
         print_json(result.as_dict())
     else:
@@ -85,8 +84,7 @@ def pull(
     """
     from senseprobe import api
 
-    with progress(f"fetching {release}", None) as step:
-        pulled, commit = api.pull(release, out, timeout=timeout, progress=step.at)
+    pulled, commit = api.pull(release, out, timeout=timeout)
     name, content = pulled.manifest.name, pulled.manifest.content
     if as_json:
         print_json({"release": name, "folder": str(pulled.folder), "commit": commit, "content": content})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from senseprobe.api.releases import IMPORT_FORMATS
 from senseprobe.cli.console import (
     MOST_ROWS,
     AsJson,
@@ -15,10 +16,8 @@ from senseprobe.cli.console import (
     print_line,
     print_note,
     print_table,
-    progress,
 )
 from senseprobe.errors import SenseprobeError
-from senseprobe.importers.registry import FORMATS
 from senseprobe.messages import counted, listed, printable, shortened
 
 if TYPE_CHECKING:
@@ -49,13 +48,11 @@ def build(
 
     if (shards is None) != (shard is None):
         raise SenseprobeError("--shards N and --shard I go together")
-    with progress(f"building {dataset} {version}", None) as step:
-        if shards is not None and shard is not None:
-            folder = api.build_shard(dataset, version, shard, shards, out, step, force=force, say=print_note)
-            print_json({"shard": str(folder)}) if as_json else print_line(f"shard {shard} of {shards} in {folder}")
-            return
-        release = api.build(dataset, version, out, step, force=force, say=print_note)
-    _print_release(release, as_json)
+    if shards is not None and shard is not None:
+        folder = api.build_shard(dataset, version, shard, shards, out, force=force, say=print_note)
+        print_json({"shard": str(folder)}) if as_json else print_line(f"shard {shard} of {shards} in {folder}")
+    else:
+        _print_release(api.build(dataset, version, out, force=force, say=print_note), as_json)
 
 
 def join(
@@ -66,9 +63,7 @@ def join(
     """Put the shards of a release together: the same release that one machine would have made."""
     from senseprobe import api
 
-    with progress("joining", None) as step:
-        release = api.join(shards, out, step)
-    _print_release(release, as_json)
+    _print_release(api.join(shards, out), as_json)
 
 
 def restore(
@@ -82,9 +77,7 @@ def restore(
     """Build again the rows of a release that keeps only manifest and recipe, and check them."""
     from senseprobe import api
 
-    with progress(f"restoring {release}", None) as step:
-        restored = api.restore(release, out, step, force=force, say=print_note)
-    _print_release(restored, as_json)
+    _print_release(api.restore(release, out, force=force, say=print_note), as_json)
 
 
 def _print_release(release: "Frozen", as_json: bool) -> None:
@@ -113,8 +106,7 @@ def verify(
     """Check a release: every file, its rows, its recipe."""
     from senseprobe import api
 
-    with progress(f"verifying {release}", None) as step:
-        findings = api.verify(release, rebuild, step, content=content)
+    findings = api.verify(release, rebuild, content=content)
     if as_json:
         print_json({"release": release, "rebuilt": rebuild, "findings": [finding.as_dict() for finding in findings]})
     else:
@@ -124,7 +116,8 @@ def verify(
     raise typer.Exit(1 if findings else 0)
 
 
-Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")]
+_FORMATS = f"{', '.join(IMPORT_FORMATS[:-1])} or {IMPORT_FORMATS[-1]}."
+Format = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 
 
 def import_files(
@@ -142,35 +135,21 @@ def import_files(
 ) -> None:
     """Make a release from your own copy of a published benchmark."""
     from senseprobe import api
-    from senseprobe.importers.plan import check_name, parse_license, read_import
 
-    with progress(f"importing {name} {version}", None) as step:
-        if dry_run:
-            check_name(name, version)
-            imported = read_import(format_, files, parse_license(license_))
-            rows = {table.name: len(table.rows) for table in imported.tables}
-            description: dict[str, Any] = {
-                "release": f"{name}@{version}",
-                "folder": None,
-                "rows": rows,
-                "content": None,
-            }
-            notes, license_ = imported.notes, imported.license
-        else:
-            release, notes = api.import_release(format_, files, name, version, license_, out, step)
-            description, license_ = _describe(release), release.manifest.data["card"]["license"]
-    description |= {"license": license_, "unpublishable": _unpublishable(license_)}
+    if dry_run:
+        draft = api.read_import(format_, files, name, version, license_)
+        rows = {table.name: len(table.rows) for table in draft.tables}
+        description = {"release": f"{name}@{version}", "folder": None, "rows": rows, "content": None}
+        notes, license_ = draft.notes, draft.license
+    else:
+        release, notes = api.import_release(format_, files, name, version, license_, out)
+        description, license_ = _describe(release), release.manifest.data["card"]["license"]
+    description |= {"license": license_, "unpublishable": api.why_unpublishable(license_)}
     if as_json:
         remarks = [{"file": n.file, "line": n.line, "kept": n.kept, "reason": n.reason} for n in notes.listed]
         print_json({**description, "facts": notes.facts, "notes": remarks})
     else:
         _print_import(description, notes)
-
-
-def _unpublishable(license_: str | None) -> str | None:
-    from senseprobe.hub.publish import why_not_shared
-
-    return why_not_shared({"license": license_}) if license_ else "no licence was named (--license)"
 
 
 def _print_import(description: dict[str, Any], notes: "Notes") -> None:
@@ -198,16 +177,14 @@ def diff(
 ) -> None:
     """Show what changed from one release to another, and which version number that requires."""
     from senseprobe import api
-    from senseprobe.release.changelog import render_entry
 
     if markdown and as_json:
         raise SenseprobeError("--markdown and --json: only one of them")
-    with progress(f"comparing {a} and {b}", None):
-        changes = api.diff(a, b)
+    changes = api.diff(a, b)
     if as_json:
         print_json(changes.as_dict())
     elif markdown:
-        print_line(render_entry(changes).rstrip("\n"))
+        print_line(changes.to_markdown().rstrip("\n"))
     else:
         _print_diff(changes)
     raise typer.Exit(1 if changes.enough is False else 0)

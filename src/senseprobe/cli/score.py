@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.console import AsJson, complain, print_json, print_line, print_table, progress, unreadable_last
+from senseprobe.cli.console import AsJson, complain, print_json, print_line, print_summary
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
 
 if TYPE_CHECKING:
-    from senseprobe.cli.console import Step
+    from senseprobe.api import Step
     from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
@@ -107,7 +107,7 @@ def score(
     from senseprobe import api
 
     batch_tokens = _parse_batch_size(batch_size)
-    with progress(f"scoring {model}", None) as step, _explain_interruption(step, stored=store):
+    with api.progress_bar(f"scoring {model}") as step, _explain_interruption(step, stored=store):
         results = api.score(
             model,
             release,
@@ -125,7 +125,7 @@ def score(
             stored=store,
             control=control,
             say=complain,
-            progress=step.at,
+            progress=step,
         )
     _print_results(results, out, as_json)
 
@@ -160,21 +160,17 @@ def replay(
     from senseprobe import api
 
     batch_tokens = _parse_batch_size(batch_size)
-    with progress(f"replaying {result}", None) as step:
-        try:
-            replayed = api.replay(
-                result,
-                release=release,
-                model=model,
-                device=device,
-                batch_tokens=batch_tokens,
-                allow_pickle=allow_pickle,
-                progress=step.at,
-            )
-        except FindingsError as damaged:  # whose exit code would say that the numbers are others
-            raise SenseprobeError(
-                f"{damaged}\nnothing was replayed: --release PATH says where the release is"
-            ) from None
+    try:
+        replayed = api.replay(
+            result,
+            release=release,
+            model=model,
+            device=device,
+            batch_tokens=batch_tokens,
+            allow_pickle=allow_pickle,
+        )
+    except FindingsError as damaged:  # whose exit code would say that the numbers are others
+        raise SenseprobeError(f"{damaged}\nnothing was replayed: --release PATH says where the release is") from None
     for line in (*replayed.differences, *replayed.redefined, *_replay_lines(replayed)):
         print_line(line)
     raise typer.Exit(1 if replayed.differences else 0)
@@ -212,66 +208,17 @@ def plant(
     """Train a small model with a known preference, to test what scorers report of it."""
     from senseprobe import api
 
-    with progress("training", None) as step:
-        result = api.plant(release, folder, share=share, out=out, seed=seed, progress=step)
+    result = api.plant(release, folder, share=share, out=out, seed=seed)
     _print_results([result], out, as_json)
 
 
 def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
-    from senseprobe.evaluate.caveats import flipped_text, unscored_text
-    from senseprobe.evaluate.result import folder_of
+    from senseprobe.api.results import summarize_results
 
     if as_json:
         print_json([result.as_dict() for result in results])
-        return
-    for result in results:
-        _print_figures(result)
-        if result.limit is not None:
-            print_line(f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide")
-        print_line(result.signature)
-        for line in filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results))):
-            print_line(line)
-        if grouped := sum(figure.group is not None for figure in result.figures):
-            print_line(f"{counted(grouped, 'figure')} of single groups: in the report, and in --json")
-        path = result.path_in(folder_of(out, str(result.release["name"]), result.model["name"]))
-        print_line(f"result in {path}")
-
-
-def _print_figures(result: "Result") -> None:
-    from senseprobe.evaluate.fitness import unreadable_configs
-    from senseprobe.evaluate.reporting.notation import describe_neutral, format_interval, format_p_value
-
-    columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left"}
-    columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
-    rows = [
-        (
-            f.config,
-            f.estimand,
-            f"{format_interval(f)} {format_p_value(f)}".rstrip(),
-            describe_neutral(f),
-            f"{f.scored}/{f.rows}",
-            f.ties,
-            sum(f.left_out.values()) or "",
-        )
-        for f in result.figures
-        if f.group is None
-    ]
-    title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
-    print_table(columns, unreadable_last(rows, unreadable_configs(result.fitness), at=2), title)
-
-
-def _fitness_lines(result: "Result", results: "list[Result]") -> Iterator[str]:
-    """Yield what the model's tokenizer does with the rows, a line for each config that has something to report.
-
-    A scorer of first tokens has a counterpart to be read with, which is named where none of the `results` is of it.
-    """
-    from senseprobe.evaluate.fitness import fitness_lines
-    from senseprobe.evaluate.scorers import counterpart
-
-    if "family" in result.model and not result.fitness:
-        yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
-    other = counterpart(result.scorer)
-    yield from fitness_lines(result.fitness, "" if other in {r.scorer for r in results} else other)
+    else:
+        print_summary(summarize_results(results, out))
 
 
 def export(
@@ -282,10 +229,8 @@ def export(
 ) -> None:
     """Write a release as tasks of another program, EleutherAI's lm-evaluation-harness, that give the same figures."""
     from senseprobe import api
-    from senseprobe.evaluate.lm_eval_tasks import export as write
 
-    with progress(f"exporting {release} for {program}", None):
-        exported = write(*api.verified(release), out)
+    exported = api.export(release, out)
     if as_json:
         print_json(exported.as_dict())
     else:

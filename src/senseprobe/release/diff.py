@@ -177,6 +177,12 @@ class ReleaseDiff:
             return None
         return parse_version(new) >= parse_version(self.version)
 
+    def to_markdown(self) -> str:
+        """Return the entry of a changelog, in the form of Keep a Changelog, without a date."""
+        from senseprobe.release.changelog import render_entry
+
+        return render_entry(self)
+
     def table(self) -> "pd.DataFrame":
         """Return a pandas table with a row for each config that changed, and counts of its rows."""
         import pandas as pd

@@ -1,0 +1,174 @@
+"""What a terminal shows of results, of comparisons and of slices: tables, and lines below them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from senseprobe.evaluate.caveats import flipped_text, unscored_text
+from senseprobe.evaluate.control import RELEASE, is_probe
+from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
+from senseprobe.evaluate.fitness import fitness_lines, unreadable_configs
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
+from senseprobe.evaluate.reporting.notation import (
+    describe_neutral,
+    format_difference,
+    format_interval,
+    format_p_value,
+    format_points,
+)
+from senseprobe.evaluate.reporting.significance import ModelComparison, find_control_figures
+from senseprobe.evaluate.reporting.slice_tables import ResultSlice
+from senseprobe.evaluate.result import Result, folder_of
+from senseprobe.evaluate.scorers import counterpart
+from senseprobe.messages import counted
+
+
+class TextTable(NamedTuple):
+    """A table for people: `columns` maps each heading to how it is justified, ``left`` or ``right``."""
+
+    columns: Mapping[str, str]
+    rows: Sequence[Sequence[object]]
+    title: str = ""
+
+
+Summary: TypeAlias = Iterator[TextTable | str]
+
+
+def summarize_results(results: Sequence[Result], out: Path) -> Summary:
+    """Yield, for each result, its figures over whole configs, its signature, and what limits its reading.
+
+    `out` is the folder below which the results were written.
+    """
+    for result in results:
+        columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left"}
+        rows = [
+            (
+                f.config,
+                f.estimand,
+                f"{format_interval(f)} {format_p_value(f)}".rstrip(),
+                describe_neutral(f),
+                f"{f.scored}/{f.rows}",
+                f.ties,
+                sum(f.left_out.values()) or "",
+            )
+            for f in result.figures
+            if f.group is None
+        ]
+        title = f"\n{result.scorer} of {result.model['name']} on {result.release['name']}"
+        columns |= dict.fromkeys(("scored", "ties", "left out"), "right")
+        yield TextTable(columns, _unreadable_last(rows, unreadable_configs(result.fitness), at=2), title)
+        if result.limit is not None:
+            yield f"a first look at {counted(result.limit, 'row')}, drawn by seed: intervals of so few are wide"
+        yield result.signature
+        yield from filter(None, (unscored_text(result), flipped_text(result), *_fitness_lines(result, results)))
+        if grouped := sum(figure.group is not None for figure in result.figures):
+            yield f"{counted(grouped, 'figure')} of single groups: in the report, and in --json"
+        folder = folder_of(out, str(result.release["name"]), result.model["name"])
+        yield f"result in {result.path_in(folder)}"
+
+
+def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:
+    """Yield what the model's tokenizer does with the rows, a line for each config that has something to report.
+
+    A scorer of first tokens has a counterpart to be read with, which is named where none of the `results` is of it.
+    """
+    if "family" in result.model and not result.fitness:
+        yield "unknown words are not counted: the tokenizer of a plug-in's model is its own"
+    other = counterpart(result.scorer)
+    yield from fitness_lines(result.fitness, "" if other in {r.scorer for r in results} else other)
+
+
+def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[ReportInput]) -> Summary:
+    """Yield the differences of each pair of models over whole configs, then the control of each model."""
+    for pair in pairs:
+        yield from _summarize_pair(pair, *(inputs[number - 1] for number in (pair.a, pair.b)))
+    for source in inputs:
+        yield from control_lines(source)
+
+
+def _summarize_pair(pair: ModelComparison, first: ReportInput, second: ReportInput) -> Summary:
+    columns = {"config": "left", "figure": "left", "first": "right", "second": "right", "first less second": "left"}
+    rows = [
+        (
+            c.config,
+            c.estimand,
+            *("none" if value is None else format_points(value, c.estimand) for value in (c.a, c.b)),
+            format_difference(c),
+            format_p_value(c),
+            c.equivalent or "",
+        )
+        for c in without_single(pair.comparisons, COMPARISONS)
+        if c.group is None
+    ]
+    without = {**unreadable_configs(second.result.fitness), **unreadable_configs(first.result.fitness)}
+    columns |= {"p": "left", "no difference": "left"}
+    yield TextTable(columns, _unreadable_last(rows, without, at=4), f"\n{first.label} less {second.label}")
+    whole = [c for c in pair.comparisons if c.group is None]
+    yield from _notes((c.note, f"{c.config} {c.estimand}") for c in whole)
+    if grouped := len(pair.comparisons) - len(whole):
+        yield f"{counted(grouped, 'difference')} of single groups: with --out, and in --json"
+
+
+def control_lines(source: ReportInput) -> Iterator[str]:
+    """Yield right answers on the control, without which inference probes say nothing."""
+    if is_probe(source.result):
+        whole = [figure for _, figure in find_control_figures(source) if figure.group is None]
+        figures = ", ".join(f"{figure.config} {format_interval(figure)}" for figure in whole)
+        missing = f"not at hand (`senseprobe score MODEL {RELEASE}`)"
+        yield f"{source.label}: right answers on nli-control: {figures or missing}"
+
+
+def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summary:
+    """Yield the figures of each slice of a result, and the words with the largest means where they were requested."""
+    for part in slices:
+        columns = {"figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
+        rows = [
+            (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
+            for f in part.figures
+        ]
+        yield TextTable(columns, rows, f"\n{part.config}{f', {part.words}' if part.words else ''}")
+        if part.largest:
+            numbers = {name for name, value in part.largest[0].items() if not isinstance(value, str)}
+            columns = {name: "right" if name in numbers else "left" for name in part.largest[0]}
+            means = [[f"{v:.3f}" if isinstance(v, float) else v for v in row.values()] for row in part.largest]
+            yield TextTable(columns, means, "\nlargest means")
+            yield "the largest of many look extreme for that alone, and the fewer their rows, the more so"
+        yield from _notes((figure.note, figure.estimand) for figure in part.figures)
+    yield from control_lines(source)
+    if source.result.limit is not None:
+        yield f"a first look: these are of {counted(source.result.limit, 'row')} that were drawn"
+    yield source.result.signature
+
+
+def summarize_metrics() -> Summary:
+    """Yield a table of all scorers, and one of all estimands."""
+    metrics = describe_metrics()
+    for part, key, columns in (
+        ("scorers", "ability", ("scorer", "asks for", "range", "is")),
+        ("estimands", "kind", ("\nfigure", "\nover rows of", "\nrange", "\nis")),
+    ):
+        rows = [[entry["id"], entry[key], format_range(entry), entry["title"]] for entry in metrics[part]]
+        yield TextTable(dict.fromkeys(columns, "left"), rows)
+    yield "senseprobe metrics NAME says what one of them can and cannot say"
+
+
+def _notes(named: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield each note once, after the names of what it is about."""
+    notes: dict[str, dict[str, None]] = {}
+    for note, name in named:
+        notes.setdefault(note, {})[name] = None
+    yield from (f"{', '.join(names)}: {note}" for note, names in notes.items() if note)
+
+
+def _unreadable_last(rows: Sequence[Sequence[object]], reasons: Mapping[str, str], at: int) -> list[Sequence[object]]:
+    """Return rows of a table with those of unreadable configs last, each config after a line with its reason.
+
+    `reasons` are by config, the first cell of a row; a reason stands in column `at`.
+    """
+    ordered = [row for row in rows if row[0] not in reasons]
+    for config, why in reasons.items():
+        if unreadable := [row for row in rows if row[0] == config]:
+            blank = [""] * len(unreadable[0])
+            ordered += [[config, "not readable", *blank[2:at], why, *blank[at + 1 :]], *unreadable]
+    return ordered

@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.annotation_asking import given
-from tests.annotation_deciding import world
-from tests.annotation_deciding.world import fill
+from tests.annotation import given, world
+from tests.annotation.world import fill
 from tests.commands import Typed, typing
 
 from senseprobe import api
@@ -424,7 +423,7 @@ def test_pushing_without_the_client_says_how_to_install_it(typed: Typed, monkeyp
 
 @pytest.fixture
 def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
-    """What stands for a server here; tests/annotation_server has a real one."""
+    """What stands for a server here; tests/annotation/label_studio has a real one."""
     made = world.Studio()
     monkeypatch.setattr(client, "connect", lambda: made)
     return made

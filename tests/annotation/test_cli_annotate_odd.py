@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.annotation_deciding import world
-from tests.annotation_deciding.world import fill
+from tests.annotation import world
+from tests.annotation.world import fill
 from tests.commands import Outcome, Typed, typing
 
 from senseprobe import api

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 import pytest
-from tests.annotation_server.proxy import Proxy
-from tests.annotation_server.studio import ADMIN, Client, Refused, Studio
+from tests.annotation.label_studio.proxy import Proxy
+from tests.annotation.label_studio.studio import ADMIN, Client, Refused, Studio
 
 pytestmark = pytest.mark.system
 

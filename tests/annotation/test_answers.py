@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.annotation_answers.making import JUDGED, answer
+from tests.annotation.making import JUDGED, answer
 
 from senseprobe.annotation.answers import changes, read_answers, write_answers
 from senseprobe.annotation.records import Annotation

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.annotation_asking.given import ROOT, SSSB, Given, contrast, gloss, inference, plan
+from tests.annotation.given import ROOT, SSSB, Given, contrast, gloss, inference, plan
 
 from senseprobe import api
 from senseprobe.annotation.plan import make_plan, write_plan

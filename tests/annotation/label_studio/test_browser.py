@@ -5,8 +5,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.annotation_server.browser import Browser
-from tests.annotation_server.studio import RATERS, Client, Studio
+from tests.annotation.label_studio.browser import Browser
+from tests.annotation.label_studio.studio import RATERS, Client, Studio
 
 from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import interface

@@ -6,9 +6,9 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
-from tests.annotation_server.proxy import Answer, Held, Proxy, Request
-from tests.annotation_server.studio import Client, Refused, Studio
-from tests.annotation_server.test_push import rows
+from tests.annotation.label_studio.proxy import Answer, Held, Proxy, Request
+from tests.annotation.label_studio.studio import Client, Refused, Studio
+from tests.annotation.label_studio.test_push import rows
 
 pytestmark = pytest.mark.system
 Planned = Callable[..., Path]

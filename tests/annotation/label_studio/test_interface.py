@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.annotation_asking.given import ROOT, Given, contrast, gloss, plan
+from tests.annotation.given import ROOT, Given, contrast, gloss, plan
 
 from senseprobe.annotation.label_studio.interface import find_difference, html_of, interface, tasks
 from senseprobe.annotation.plan import make_plan

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.annotation_asking.given import Given, contrast, gloss, plan
+from tests.annotation.given import Given, contrast, gloss, plan
 
 from senseprobe.annotation.cells import csv_bytes, read_cells
 from senseprobe.annotation.plan import make_plan

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.annotation_server.proxy import Proxy
-from tests.annotation_server.studio import ROOT, Client, Studio, Template, set_up
+from tests.annotation.label_studio.proxy import Proxy
+from tests.annotation.label_studio.studio import ROOT, Client, Studio, Template, set_up
 
 from senseprobe.annotation.label_studio.local_server import install
 from senseprobe.annotation.plan import write_plan
@@ -22,6 +22,12 @@ QUESTIONS = ("sense", "stereotype", "natural", "withhold", "comment")
 def programs() -> Path:
     """The programs of the environment that `make label-studio` makes too; it is made where it is not there."""
     return install(ROOT / ".venv-label-studio", ROOT / "constraints-label-studio.txt")
+
+
+@pytest.fixture(scope="session")
+def label_studio_sdk(programs: Path) -> Path:
+    """The Python of that environment, which has the platform's client: in ours it would force numpy down."""
+    return programs / "python"
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.annotation_server.answering import answer, answers_of
-from tests.annotation_server.studio import RATERS, Client, Studio
+from tests.annotation.label_studio.answering import answer, answers_of
+from tests.annotation.label_studio.studio import RATERS, Client, Studio
 
 from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import tasks

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.annotation_answers.making import JUDGED, exported, judged, marked, plan, received
+from tests.annotation.making import JUDGED, exported, judged, marked, plan, received
 
 from senseprobe.annotation.answers import read_answers, write_answers
 from senseprobe.annotation.label_studio.exports import ParsedExport, parse_export

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.annotation_asking.given import SSSB, Given, contrast
+from tests.annotation.given import SSSB, Given, contrast
 
 from senseprobe import api
 from senseprobe.annotation.sample import SampledRow, allot, draw

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.annotation_server.answering import answer
-from tests.annotation_server.proxy import Held, Proxy
-from tests.annotation_server.studio import ADMIN, RATERS, ROOT, Studio
+from tests.annotation.label_studio.answering import answer
+from tests.annotation.label_studio.proxy import Held, Proxy
+from tests.annotation.label_studio.studio import ADMIN, RATERS, ROOT, Studio
 
 from senseprobe.annotation.plan_file import read_plan
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.annotation_server.answering import answer, answers_of
-from tests.annotation_server.studio import ADMIN, RATERS, Client, Studio
+from tests.annotation.label_studio.answering import answer, answers_of
+from tests.annotation.label_studio.studio import ADMIN, RATERS, Client, Studio
 
 from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.plan_file import read_plan

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from tests.annotation_server.studio import Studio
+from tests.annotation.label_studio.studio import Studio
 
 from senseprobe.annotation.label_studio.local_server import Login
 from senseprobe.annotation.records import Plan

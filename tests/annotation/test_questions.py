@@ -1,7 +1,7 @@
 """What is asked of which rows, and by which names answers are known."""
 
 import pytest
-from tests.annotation_asking.given import Given, contrast, plan
+from tests.annotation.given import Given, contrast, plan
 
 from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.questions import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.annotation_answers.making import answer, item, plan
+from tests.annotation.making import answer, item, plan
 
 from senseprobe.annotation.agreement import BY, Agreement, Figure, agreement, write_agreement
 from senseprobe.annotation.records import Annotation, Plan

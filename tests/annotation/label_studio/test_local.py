@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.annotation_server.studio import ADMIN, ROOT, Studio, Template
+from tests.annotation.label_studio.studio import ADMIN, ROOT, Studio, Template
 
 from senseprobe.annotation.label_studio.local_server import start
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.annotation_server.conftest import item
-from tests.annotation_server.proxy import Held, Proxy
-from tests.annotation_server.studio import Client, Refused, Studio
+from tests.annotation.label_studio.conftest import item
+from tests.annotation.label_studio.proxy import Held, Proxy
+from tests.annotation.label_studio.studio import Client, Refused, Studio
 
 pytestmark = pytest.mark.system
 Planned = Callable[..., Path]

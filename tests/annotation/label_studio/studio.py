@@ -14,7 +14,7 @@ from typing import Any
 
 from senseprobe.annotation.label_studio.local_server import Login, Running, start
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ADMIN = Login(email="admin@example.com", password="correct-horse-1", token="ad" * 20)  # noqa: S106 - of a server that lives for a test
 RATERS = tuple(Login(email=f"rater{n}@example.com", password=f"correct-horse-{n}", token=f"{n}a" * 20) for n in "234")
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.annotation_answers.making import JUDGED, exported, faults, item, judged, marked, plan, received, result
+from tests.annotation.making import JUDGED, exported, faults, item, judged, marked, plan, received, result
 
 from senseprobe.annotation.findings import KINDS
 from senseprobe.annotation.label_studio.exports import parse_export

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.annotation_deciding import world
-from tests.annotation_server.answering import answers_of
-from tests.annotation_server.studio import ADMIN, RATERS, ROOT, Studio, Template
+from tests.annotation import world
+from tests.annotation.label_studio.answering import answers_of
+from tests.annotation.label_studio.studio import ADMIN, RATERS, ROOT, Studio, Template
 
 from senseprobe import api
 from senseprobe.annotation.plan_file import read_plan

@@ -18,7 +18,7 @@ from tests.commands import Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation.label_studio import client
-from senseprobe.annotation.plan_file import read_plan
+from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.lexicon.install import prepare
 

@@ -11,7 +11,7 @@ from typing import Any
 from tests.tiny import DATASET
 
 from senseprobe.annotation.label_studio.client import Project, Task
-from senseprobe.annotation.plan_file import read_plan
+from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.questions import controls, keys
 from senseprobe.annotation.records import Item, Plan
 

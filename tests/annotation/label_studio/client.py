@@ -23,9 +23,8 @@ def answer(do: str, url: str, key: str, seconds: dict[str, float], **asked: Any)
 
 def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - Server
     """What pushing, pulling or asking for the status of a folder's plan gave."""
-    from senseprobe.annotation.label_studio.pull import pull, read_status
-    from senseprobe.annotation.label_studio.push import push
-    from senseprobe.annotation.plan_file import read_plan
+    from senseprobe.annotation.label_studio.transfer import pull, push, read_status
+    from senseprobe.annotation.project_folder import read_plan
 
     plan = read_plan(folder)
     if do == "push":

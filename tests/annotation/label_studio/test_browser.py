@@ -11,7 +11,7 @@ from tests.annotation.label_studio.studio import RATERS, Client, Studio
 from senseprobe.annotation.label_studio.exports import parse_export
 from senseprobe.annotation.label_studio.interface import interface
 from senseprobe.annotation.label_studio.local_server import Login
-from senseprobe.annotation.plan_file import read_plan
+from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Plan
 
 pytestmark = pytest.mark.system

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from tests.annotation.making import JUDGED, exported, faults, item, judged, marked, plan, received, result
 
-from senseprobe.annotation.findings import KINDS
-from senseprobe.annotation.label_studio.exports import parse_export
+from senseprobe.annotation.label_studio.exports import KINDS, parse_export
 from senseprobe.errors import AnnotationError
 
 

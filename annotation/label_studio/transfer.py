@@ -1,26 +1,26 @@
-"""Make a plan's project on Label Studio, and send its tasks: each once, however often and wherever that was cut off.
+"""A plan's project on Label Studio: make it, send its tasks, see how far it is, and fetch all answers.
 
 The server stores whatever it is sent, twice if sent twice. So before each request we look at what is new there since
 the last look, and repeat no request before we saw that its tasks are not there. The rows of a request are noted in the
 folder first: a server goes on with an import when the program that sent it is killed.
 """
 
-import fcntl
 import json
-import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from senseprobe.annotation.label_studio.client import Project, Server, Task, Unanswered
+from senseprobe.annotation.ingest import store
+from senseprobe.annotation.label_studio.client import NoProject, Project, Server, Task, Unanswered
 from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, interface, tasks
-from senseprobe.annotation.plan_file import check_project
+from senseprobe.annotation.project_folder import check_project
 from senseprobe.annotation.questions import warning
 from senseprobe.annotation.records import Plan
-from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.atomic_files import locked, read_plain, write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import listed, printable
 
@@ -38,7 +38,7 @@ _ATTEMPTS = 3
 
 
 @dataclass(slots=True)
-class TaskUpload:
+class _TaskUpload:
     """Tasks by row on their way to a project; `seen` are the ids of those that were there, up to task `last`."""
 
     server: Server
@@ -48,6 +48,10 @@ class TaskUpload:
     settle: float = SETTLE
     last: int = 0
     seen: dict[str, list[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, server: Server, project: Project, folder: Path, plan: Plan, settle: float = SETTLE) -> "_TaskUpload":
+        return cls(server, project.id, folder, {task["data"]["ext_id"]: task for task in tasks(plan)}, settle)
 
     def look(self) -> int:
         """Note the tasks that came since the last look, and count them; raise AnnotationError where one is not ours."""
@@ -62,17 +66,14 @@ class TaskUpload:
     def _check(self, page: Sequence[Task]) -> None:
         """Raise AnnotationError where tasks are of other rows, or of other words than the plan's."""
         unexpected = [task for task in page if task.row not in self.tasks]
-        other = [task for task in page if task.row in self.tasks and task.content != self._content(task.row)]
-        if unexpected or other:
-            rows = listed(printable(task.row or f"task {task.id}") for task in unexpected or other)
+        changed = [t for t in page if t.row in self.tasks and t.content != self.tasks[t.row]["data"]["content"]]
+        if unexpected or changed:
+            rows = listed(printable(task.row or f"task {task.id}") for task in unexpected or changed)
             why = "that are not in this plan" if unexpected else "whose words are not those of this plan's release"
             raise AnnotationError(
                 f"the project on the server has tasks {why} ({rows}); none was added: push with the options that it "
                 "was made with, or as another --project"
             )
-
-    def _content(self, row: str) -> str:
-        return str(self.tasks[row]["data"].get("content", ""))
 
     def missing(self, rows: Sequence[str] | None = None) -> list[str]:
         """Return the rows, of `rows` or of all, that were not seen; in their order."""
@@ -80,7 +81,7 @@ class TaskUpload:
 
     def count(self) -> int:
         """Return how many tasks were seen."""
-        return sum(len(ids) for ids in self.seen.values())
+        return sum(map(len, self.seen.values()))
 
     def duplicates(self) -> tuple[str, ...]:
         """Return the rows that are there more than once; look at all again where the server's count is another."""
@@ -91,17 +92,13 @@ class TaskUpload:
 
     def wait_for_earlier(self) -> None:
         """Wait for the tasks that an earlier push was sending when it was cut off, as long as they may still appear."""
-        note = self.folder / NOTE
-        self._await(*self._noted(note))
-        note.unlink(missing_ok=True)
-
-    def _noted(self, note: Path) -> tuple[list[str], float]:
-        """Return the rows that were being sent, and the seconds that are left to them; none where no note is usable."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        note, rows, age = self.folder / NOTE, [], 0.0
+        with suppress(OSError, ValueError, KeyError, TypeError):  # a note that cannot be used is none
             noted, age = json.loads(read_plain(note, 1 << 25)), max(0.0, time.time() - note.stat().st_mtime)
             if (noted["url"], noted["project"]) == (self.server.url, self.project):
-                return [row for row in noted["rows"] if row in self.tasks], self.settle - age
-        return [], 0.0
+                rows = [row for row in noted["rows"] if row in self.tasks]
+        self._await(rows, self.settle - age)
+        note.unlink(missing_ok=True)
 
     def _await(self, rows: Sequence[str], seconds: float) -> None:
         """Look until the rows are there, or the time is over."""
@@ -150,6 +147,9 @@ class TaskUpload:
         return lost
 
 
+# --- push -----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PushResult:
     """What a push did: `sent` tasks were added, `known` were there; `tasks` is how many the project has now.
@@ -182,50 +182,54 @@ def push(
     without an answer may take to appear. Raises AnnotationError where the project has another interface, or tasks that
     are not the plan's (nothing is changed then), where the server refuses, and where this folder is being pushed.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
-        project, created = _ensure_project(server, plan)
-        upload = TaskUpload(server, project.id, folder, _by_row(plan), settle)
-        existing = upload.look()
-        upload.wait_for_earlier()
-        sent = upload.send_missing(progress or (lambda done, total: None))
-        duplicates = upload.duplicates()
-        return PushResult(
-            project=project.id,
-            title=project.title,
-            url=server.link(project),
-            tasks=upload.count(),
-            sent=sent,
-            known=existing,
-            created=created,
-            duplicates=duplicates,
-            notes=_notes(project, plan),
-        )
+    try:
+        with locked(folder):
+            return _push(server, plan, folder, progress or (lambda done, total: None), settle)
+    except BlockingIOError:
+        raise AnnotationError(f"{folder}: another push of this project is running") from None
 
 
-def find_project(server: Server, plan: Plan) -> Project | None:
-    """Return the plan's project on the server, None without one; raise AnnotationError where there are several."""
-    numbers = server.projects(plan.project)
-    if len(numbers) > 1:
-        ids = listed(map(str, numbers))
-        name = printable(plan.project)
-        raise AnnotationError(f"{len(numbers)} projects are called {name!r} ({ids}): rename or delete all but one")
-    return server.project(numbers[0]) if numbers else None
+def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: float) -> PushResult:
+    check_project(plan.project)
+    existing = _matching_project(server, plan)
+    project = existing or _create(server, plan)
+    upload = _TaskUpload.of(server, project, folder, plan, settle)
+    known = upload.look()
+    upload.wait_for_earlier()
+    sent = upload.send_missing(progress)
+    duplicates = upload.duplicates()
+    note = f"the project asks for {project.overlap} answers per task, the plan for {plan.overlap}"
+    return PushResult(
+        project=project.id,
+        title=project.title,
+        url=server.link(project),
+        tasks=upload.count(),
+        sent=sent,
+        known=known,
+        created=existing is None,
+        duplicates=duplicates,
+        notes=(note,) if project.overlap != plan.overlap else (),
+    )
 
 
 def check_server_project(server: Server, plan: Plan, folder: Path) -> None:
     """Raise AnnotationError where the server has a project of this name with other questions or other rows."""
     if project := _matching_project(server, plan):
-        TaskUpload(server, project.id, folder, _by_row(plan)).look()
+        _TaskUpload.of(server, project, folder, plan).look()
 
 
-def _by_row(plan: Plan) -> dict[str, dict[str, Any]]:
-    return {str(task["data"]["ext_id"]): task for task in tasks(plan)}
+def _find_project(server: Server, plan: Plan) -> Project | None:
+    """Return the plan's project on the server, None without one; raise AnnotationError where there are several."""
+    numbers = server.projects(plan.project)
+    if len(numbers) > 1:
+        ids, name = listed(map(str, numbers)), printable(plan.project)
+        raise AnnotationError(f"{len(numbers)} projects are called {name!r} ({ids}): rename or delete all but one")
+    return server.project(numbers[0]) if numbers else None
 
 
 def _matching_project(server: Server, plan: Plan) -> Project | None:
-    """Return the plan's project as `find_project`; raise AnnotationError where its interface is another."""
-    project = find_project(server, plan)
+    """Return the plan's project as `_find_project`; raise AnnotationError where its interface is another."""
+    project = _find_project(server, plan)
     if project and (differs := find_difference(interface(plan), project.interface)):
         raise AnnotationError(
             f"project {plan.project!r} has another interface on the server ({differs}); nothing was changed: push with "
@@ -234,15 +238,7 @@ def _matching_project(server: Server, plan: Plan) -> Project | None:
     return project
 
 
-def _ensure_project(server: Server, plan: Plan) -> tuple[Project, bool]:
-    """Return the plan's project, and whether it was made."""
-    check_project(plan.project)
-    if project := _matching_project(server, plan):
-        return project, False
-    return _create(server, plan, interface(plan)), True
-
-
-def _create(server: Server, plan: Plan, xml: str) -> Project:
+def _create(server: Server, plan: Plan) -> Project:
     """Make the project with the plan's settings, and return it."""
     settings = {
         "description": f"Made by senseprobe for {plan.release}, content {plan.content[:12]}.",
@@ -256,31 +252,115 @@ def _create(server: Server, plan: Plan, xml: str) -> Project:
         **({"model_version": MODEL_VERSION} if plan.prefill else {}),  # of no chosen one no predictions are shown
     }
     try:
-        server.create(plan.project, xml, **settings)
+        server.create(plan.project, interface(plan), **settings)
     except Unanswered:
         if not server.projects(plan.project):
             raise
-    project = find_project(server, plan)  # somebody else may have made one of that name at the same time
+    project = _find_project(server, plan)  # somebody else may have made one of that name at the same time
     if project is None:
         raise AnnotationError(f"project {plan.project!r} was made, and is not there: look at the server")
     return project
 
 
-def _notes(project: Project, plan: Plan) -> tuple[str, ...]:
-    if project.overlap == plan.overlap:
-        return ()
-    return (f"the project asks for {project.overlap} answers per task, the plan for {plan.overlap}",)
+# --- pull and status ------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Lock the folder; raise AnnotationError where another process has it. The system unlocks it if we die."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AnnotationError(f"{folder}: another push of this project is running") from None
-        yield
-    finally:
-        os.close(handle)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PullResult:
+    """All tasks of a project with their annotations, as they were received.
+
+    - `path`: the file that holds `raw`; `new`: whether it was written now, as something had changed.
+    - `tasks`: how many there are.
+    - `people`: the e-mail addresses of the server's users, by the ids that annotations name.
+    """
+
+    path: Path
+    new: bool
+    raw: bytes
+    tasks: int
+    people: Mapping[str, str]
+
+
+def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
+    """Fetch all answers to a plan; the file ``exports/NUMBER-SHA.json`` of `folder` appears whole or not at all.
+
+    Raises AnnotationError where there is no such project (any more), and where the server gives less than all.
+    """
+    project = _require_project(server, plan)
+    for _ in range(_ATTEMPTS):
+        raw = server.export(project.id)
+        exported, there = _count_tasks(raw, project), server.project(project.id).tasks
+        if exported == there:
+            people = {str(number): email for number, email in server.people().items()}
+            path, new = store(folder, raw)
+            return PullResult(path=path, new=new, raw=raw, tasks=there, people=people)
+    raise AnnotationError(
+        f"project {printable(plan.project)!r} has {there} tasks, and the server gives {exported}: somebody changes it "
+        "at this moment, or it is damaged; nothing was kept"
+    )
+
+
+def _require_project(server: Server, plan: Plan) -> Project:
+    """Return the plan's project; raise NoProject, saying what to do, where there is none."""
+    if project := _find_project(server, plan):
+        return project
+    raise NoProject(
+        f"no project {printable(plan.project)!r} at {server}: it was renamed, deleted or never pushed; "
+        "`senseprobe annotate push` makes it, and earlier answers are in the folder's exports/"
+    )
+
+
+def _count_tasks(raw: bytes, project: Project) -> int:
+    """Return how many tasks an export has; raise AnnotationError where it is none."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(exported := json.loads(raw), list):
+            return len(exported)
+    raise AnnotationError(f"what the server gives for project {project.id} is not an export of Label Studio")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Status:
+    """What a project has.
+
+    - `tasks`: how many there are; `planned`: how many the plan has; `overlap`: how many answers each shall get.
+    - `answered`: number of answers → number of tasks with so many; `skips`: how often a task was skipped.
+    - `annotators`: e-mail address → tasks that this person answered or skipped.
+    """
+
+    project: int
+    title: str
+    url: str
+    tasks: int
+    planned: int
+    overlap: int
+    answered: Mapping[int, int]
+    skips: int
+    annotators: Mapping[str, int]
+
+    @property
+    def done(self) -> int:
+        """Tasks that have all the answers that they shall get."""
+        return sum(tasks for answers, tasks in self.answered.items() if answers >= self.overlap)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the record with stable keys."""
+        return {**asdict(self), "done": self.done}
+
+
+def read_status(server: Server, plan: Plan) -> Status:
+    """Return how far a plan's project is; raise AnnotationError where it has none, or the server refuses."""
+    project = _require_project(server, plan)
+    tasks = [task for page in server.tasks(project.id, people=True) for task in page]
+    people = server.people()
+    by_person = Counter(people.get(person, f"user {person}") for task in tasks for person in task.people)
+    return Status(
+        project=project.id,
+        title=project.title,
+        url=server.link(project),
+        tasks=len(tasks),
+        planned=len(plan.items),
+        overlap=plan.overlap,
+        answered=dict(sorted(Counter(task.answers for task in tasks).items())),
+        skips=sum(task.skips for task in tasks),
+        annotators=dict(sorted(by_person.items())),
+    )

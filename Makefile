@@ -76,7 +76,7 @@ check: $(STAMP)
 
 soak: $(STAMP)
 	$(VENV)/bin/pytest -m 'soak and not system'
-	$(VENV)/bin/pytest -m soak tests/annotation_server
+	$(VENV)/bin/pytest -m soak tests/annotation/label_studio
 
 clean:
 	rm -rf $(VENV) .venv-label-studio demo build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

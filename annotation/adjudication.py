@@ -18,10 +18,18 @@ from senseprobe.annotation.decisions import (
     summarise_round,
     write_decisions,
 )
-from senseprobe.annotation.harm import find_reported, unmatched_groups
+from senseprobe.annotation.groups import find_reported, unmatched_groups
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted
-from senseprobe.annotation.rules import Outcome, Rule, by_majority, by_posterior, collect_posteriors, estimate_truths
+from senseprobe.annotation.rules import (
+    Outcome,
+    Rule,
+    Truth,
+    by_majority,
+    by_posterior,
+    collect_posteriors,
+    estimate_truths,
+)
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
@@ -100,7 +108,7 @@ def adjudicate(
     write_annotation(target.path / ANNOTATION, facts)
     write_decisions(folder, decisions, merged.own, rule.name)
 
-    open_rows = [
+    others = [
         decision.row for decision in decisions if decision.row in merged.others and decision.state not in STANDING
     ]
     return Adjudication(
@@ -110,11 +118,7 @@ def adjudicate(
         total=len(merged.verdicts),
         changed=count_changes(before, merged.verdicts),
         reason=target.reason,
-        notes=(
-            *(str(truth) for truth in truths if not truth.converged),
-            *_group_notes(annotations, claims),
-            *_other_notes(open_rows),
-        ),
+        notes=tuple(_notes(truths, annotations, claims, others)),
     )
 
 
@@ -151,19 +155,15 @@ def read_claims(release: Release, plan: Plan) -> dict[str, Claim]:
     items = {item.row: item for item in plan.items}
     claims: dict[str, Claim] = {}
     for config in dict.fromkeys(item.config for item in plan.items):
-        if config in release.configs:
-            design = release.design(config)
-            for row in _rows(release, config, [name for name, item in items.items() if item.config == config]):
+        if config not in release.configs:
+            continue
+        ids = pa.array([row for row, item in items.items() if item.config == config], pa.string())
+        for batch in release.batches(config):
+            for row in batch.filter(pc.is_in(batch["id"], value_set=ids)).to_pylist():
                 item = items[row["id"]]
                 if all(row.get(sentence.role) == sentence.text for sentence in item.sentences):
-                    claims[item.row] = _claim(row, design, item)
+                    claims[item.row] = _claim(row, release.design(config), item)
     return claims
-
-
-def _rows(release: Release, config: str, ids: list[str]) -> Iterator[Mapping[str, Any]]:
-    names = pa.array(ids, pa.string())
-    for batch in release.batches(config):
-        yield from batch.filter(pc.is_in(batch["id"], value_set=names)).to_pylist()
 
 
 def _claim(row: Mapping[str, Any], design: Design, item: Item) -> Claim:
@@ -213,12 +213,17 @@ def decide(
     reported = find_reported(answered, _targets(claims))
     decisions = []
     for item in plan.items:
-        given = answered.get(item.row, [])
-        decision = _without_answers(item, given, claims)
-        if decision is None:
-            outcomes = _outcomes(plan, item, given, rule, posteriors or {})
-            decision = _decision(item.row, outcomes, claims[item.row], rule, len(given), reported=item.row in reported)
-        decisions.append(decision)
+        of_row, claim = answered.get(item.row, []), claims.get(item.row)
+        if claim is None:
+            reason = "reads otherwise in the release than people saw it"
+            decisions.append(Decision(row=item.row, state="changed", reason=reason))
+        elif not of_row:
+            decisions.append(Decision(row=item.row, state="unanswered", reason="nobody answered"))
+        elif any(annotation.content != item.content for annotation in of_row):
+            decisions.append(Decision(row=item.row, state="changed", reason="answers to other words than the plan's"))
+        else:
+            outcomes = _outcomes(plan, item, of_row, rule, posteriors or {})
+            decisions.append(_decision(item.row, outcomes, claim, rule, len(of_row), reported=item.row in reported))
     return decisions
 
 
@@ -230,17 +235,6 @@ def group_by_row(annotations: Iterable[Annotation]) -> dict[str, list[Annotation
     return groups
 
 
-def _without_answers(item: Item, annotations: Sequence[Annotation], claims: Mapping[str, Claim]) -> Decision | None:
-    """Return what becomes of a row without a look at the answers; None where they count."""
-    if item.row not in claims:
-        return Decision(row=item.row, state="changed", reason="reads otherwise in the release than people saw it")
-    if not annotations:
-        return Decision(row=item.row, state="unanswered", reason="nobody answered")
-    if any(annotation.content != item.content for annotation in annotations):
-        return Decision(row=item.row, state="changed", reason="answers to other words than the plan's")
-    return None
-
-
 def _outcomes(
     plan: Plan, item: Item, annotations: Sequence[Annotation], rule: Rule, posteriors: Posteriors
 ) -> dict[str, Outcome]:
@@ -248,8 +242,8 @@ def _outcomes(
     outcomes = {}
     for key in keys(plan, item):
         question = question_of(key)
-        given = (annotation.answers.get(key, "") for annotation in annotations)
-        answers = [answer for answer in given if answer in question.choices]
+        texts = (annotation.answers.get(key, "") for annotation in annotations)
+        answers = [text for text in texts if text in question.choices]
         if rule.name == "majority":
             outcomes[key] = by_majority(answers, rule, question.id)
         else:
@@ -260,9 +254,14 @@ def _outcomes(
 def _decision(
     row: str, outcomes: Mapping[str, Outcome], claim: Claim, rule: Rule, answers: int, *, reported: bool
 ) -> Decision:
+    """Return what becomes of a row that people answered."""
     objections, contested = find_objections(outcomes, claim)
     doubts = [doubt for key, outcome in outcomes.items() if (doubt := describe_doubt(key, outcome, claim))]
-    state, reasons = _state(objections, doubts, rule, reported=reported)
+    if objections or (reported and not rule.keep_reported):
+        state, reasons = "reject", [_REPORTED] * reported + objections
+    else:
+        state = "undecided" if doubts else "keep"
+        reasons = [f"{_REPORTED}, and not rejected because --keep-reported was asked for"] * reported + doubts
     return Decision(
         row=row,
         state=state,
@@ -271,14 +270,6 @@ def _decision(
         reported=reported,
         contested=contested,
     )
-
-
-def _state(objections: Sequence[str], doubts: Sequence[str], rule: Rule, *, reported: bool) -> tuple[str, list[str]]:
-    """Return the state of a row that people answered, and the reasons."""
-    if objections or (reported and not rule.keep_reported):
-        return "reject", [*([_REPORTED] if reported else []), *objections]
-    reasons = [f"{_REPORTED}, and not rejected because --keep-reported was asked for"] if reported else []
-    return ("undecided", [*reasons, *doubts]) if doubts else ("keep", reasons)
 
 
 # --- objections and doubts ------------------------------------------------------------------------------------------
@@ -299,8 +290,9 @@ def find_objections(outcomes: Mapping[str, Outcome], claim: Claim) -> tuple[list
         for key, outcome in outcomes.items()
         if claim.can_be_denied(key) and (objection := _objection(key, outcome.choice, claim))
     ]
-    contested = _contested(outcomes) if claim.can_be_denied("stereotype.stereo") else ""
-    return [*objections, *([contested] if contested else [])], bool(contested)
+    reasons = _contesting_answers(outcomes) if claim.can_be_denied("stereotype.stereo") else []
+    contested = [f"{_CONTESTED}: {', '.join(reasons)}"] if reasons else []
+    return [*objections, *contested], bool(contested)
 
 
 def _objection(key: str, choice: str, claim: Claim) -> str:
@@ -313,13 +305,13 @@ def _objection(key: str, choice: str, claim: Claim) -> str:
     return _OBJECTIONS.get((question, choice), "")
 
 
-def _contested(outcomes: Mapping[str, Outcome]) -> str:
-    """Return the reason where people see the stereotype in the sentence that is the counterpart in the release."""
+def _contesting_answers(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Return the answers by which people see the stereotype in the sentence that is the counterpart in the release."""
     stereo, anti = (outcomes.get(f"stereotype.{role}", Outcome()) for role in ("stereo", "anti"))
     reasons = [f"stereotype.stereo: anti-stereotype ({stereo.detail})"] if stereo.choice == "anti-stereotype" else []
     if anti.choice == "stereotype" and stereo.choice != "stereotype":
         reasons.append(f"stereotype.anti: stereotype ({anti.detail})")
-    return f"{_CONTESTED}: {', '.join(reasons)}" if reasons else ""
+    return reasons
 
 
 def describe_doubt(key: str, outcome: Outcome, claim: Claim) -> str:
@@ -352,20 +344,20 @@ def make_verdicts(decisions: Iterable[Decision], plan: Plan, rule: Rule) -> Iter
             )
 
 
-def _group_notes(annotations: Sequence[Annotation], claims: Mapping[str, Claim]) -> Iterator[str]:
+def _notes(
+    truths: Iterable[Truth], annotations: Sequence[Annotation], claims: Mapping[str, Claim], others: Collection[str]
+) -> Iterator[str]:
+    """Yield what readers should know; `others` are rows that stay open here, and on which others' verdicts stand."""
+    yield from (str(truth) for truth in truths if not truth.converged)
     if groups := unmatched_groups(group_by_row(annotations), _targets(claims)):
         yield (
             f"annotators who object to rows belong to groups that no row names ({listed(map(printable, groups))}): "
             "their objections count as anybody's"
         )
-
-
-def _other_notes(rows: Collection[str]) -> Iterator[str]:
-    """Yield a note on rows that this project leaves open, and on which others' verdicts stand."""
-    if rows:
+    if others:
         yield (
-            f"verdicts stand on {counted(len(rows), 'row')} that these answers leave open "
-            f"({listed(map(printable, rows))}): of other projects or releases, disputes, or of this project if its "
+            f"verdicts stand on {counted(len(others), 'row')} that these answers leave open "
+            f"({listed(map(printable, others))}): of other projects or releases, disputes, or of this project if its "
             "decisions.csv was lost"
         )
 

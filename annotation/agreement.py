@@ -1,21 +1,35 @@
-"""How well annotators agree: on each question, and in it by sentence, stratum, annotator, word and group."""
+"""How well annotators agree: on each question, and in it by sentence, stratum, annotator, word and group.
+
+And single annotators: kappas (by NLTK), who disagrees with whom, and who is right where the answer is known.
+"""
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from senseprobe.annotation.annotators import Accuracy, Pair, accuracies, fleiss, pairs
-from senseprobe.annotation.answer_table import Table, tabulate
+from senseprobe.annotation.answers import Table, tabulate
 from senseprobe.annotation.cells import write_file
+from senseprobe.annotation.groups import people_by_group
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
-from senseprobe.statistics import DRAWS, FEWEST_ITEMS, AgreementEstimate, IntArray, agreement_between, agreement_within
+from senseprobe.statistics import (
+    DRAWS,
+    FEWEST_ITEMS,
+    AgreementEstimate,
+    IntArray,
+    agreement_between,
+    agreement_within,
+    clopper_pearson,
+)
+
+NAME = "agreement.json"
 
 BY = ("all", "sentence", "stratum", "annotator", "word", "group", "groups")
 """What a figure is about: everything; one role; one stratum; one annotator against the others; one target word; those
@@ -52,27 +66,58 @@ class Figure:
 
     def __str__(self) -> str:
         subject = printable(f"{self.question}{f' · {self.by} {self.level}' if self.level else ''}")
-        value = "none" if self.value is None else f"{self.value:.3f}{_interval(self.low, self.high)}"
+        interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        value = "none" if self.value is None else f"{self.value:.3f}{interval}"
         same = "" if self.same is None else f", {100 * self.same:.1f} % the same"
         return f"{subject}: {self.measure} {value}{same}; {self.items:,} items{f' ({self.why})' if self.why else ''}"
 
 
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FleissKappa:
-    """Fleiss' kappa on a question, over the units that `answers` people answered, as most were; None: `why`."""
+class Kappa:
+    """A kappa over `units`, each answered `answers` times; None where `why` says so."""
 
-    question: str
+    question: str = ""
     value: float | None
     units: int
     answers: int
     why: str = ""
 
 
-NAME = "agreement.json"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pair:
+    """Two annotators on one question.
+
+    - `units`: how many both answered, `different`: how many of them differently; `share`: of all.
+    - `kappa`: Cohen's; None where `why` says so.
+    - `most`: what the first and the second said most often where they differ, and how often; None where they never do.
+    """
+
+    question: str
+    first: str
+    second: str
+    units: int
+    different: int
+    share: float
+    kappa: float | None
+    why: str = ""
+    most: tuple[str, str, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Accuracy:
+    """How often an annotator said what was expected, of the `answered` units of which that is known.
+
+    `low` and `high` are the exact interval (Clopper & Pearson 1934) at 95 %, for units that have nothing in common.
+    """
+
+    question: str
+    annotator: str
+    right: int
+    answered: int
+    share: float
+    low: float
+    high: float
+
 
 SMALLEST_GROUP = 5
 """Fewest annotators of a group with figures: figures of fewer would tell who they are."""
@@ -86,7 +131,7 @@ class Agreement:
     """
 
     figures: tuple[Figure, ...]
-    fleiss: tuple[FleissKappa, ...]
+    fleiss: tuple[Kappa, ...]
     pairs: tuple[Pair, ...]
     gold: tuple[Accuracy, ...]
     draws: int
@@ -129,119 +174,20 @@ def agreement(
     what other items would give of the same annotators.
     """
     answered = [*annotations]
-    groups = _groups(answered)
+    groups = people_by_group(answered)
     large = {name: people for name, people in groups.items() if len(people) >= max(2, smallest_group)}
     tables = tabulate(plan, answered)
-    measuring = _Measurement(draws=draws, seed=seed, groups=large, smallest=smallest_group)
     return Agreement(
-        figures=tuple(figure for table in tables for figure in measuring.figures(table)),
-        fleiss=tuple(_fleiss(table) for table in tables),
+        figures=tuple(
+            figure for table in tables for figure in _Measurement(table, draws, seed, large, smallest_group).figures()
+        ),
+        fleiss=tuple(replace(fleiss(_labels_of_units(table)), question=table.question) for table in tables),
         pairs=tuple(pair for table in tables for pair in pairs(table)),
         gold=tuple(accuracy for table in tables for accuracy in accuracies(table)),
         draws=draws,
         seed=seed,
         smallest_group=smallest_group,
         withheld=len(groups) - len(large),
-    )
-
-
-def _groups(annotations: Iterable[Annotation]) -> dict[str, frozenset[str]]:
-    """Return the annotators who named each group of themselves, in any annotation and whatever case."""
-    groups: dict[str, set[str]] = {}
-    for annotation in annotations:
-        for group in annotation.groups:
-            groups.setdefault(" ".join(group.casefold().split()), set()).add(annotation.annotator)
-    return {name: frozenset(people) for name, people in sorted(groups.items()) if name}
-
-
-def _fleiss(table: Table) -> FleissKappa:
-    counts = table.counts()
-    labels = [[label for label, often in zip(table.labels, row, strict=True) for _ in range(often)] for row in counts]
-    kappa = fleiss(labels)
-    return FleissKappa(
-        question=table.question, value=kappa.value, units=kappa.items, answers=kappa.answers, why=kappa.why
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Measurement:
-    draws: int
-    seed: int
-    groups: Mapping[str, frozenset[str]]
-    smallest: int
-
-    def figures(self, table: Table) -> Iterator[Figure]:
-        """Yield all figures of a question, in the order of BY."""
-        counts = table.counts()
-        yield self._within(table, "all", "", counts, np.arange(len(table.units)), table.people)
-        yield from self._parts(table, "sentence", [key.partition(".")[2] for _, key in table.units])
-        yield from self._parts(table, "stratum", self._of_items(table, "stratum"))
-        for person in table.people:
-            yield self._across(table, "annotator", person, {person}, {*table.people} - {person})
-        yield from self._parts(table, "word", self._of_items(table, "target"))
-        yield from self._groups(table)
-
-    def _of_items(self, table: Table, field: str) -> list[str]:
-        return [getattr(table.items[number], field) for number in table.item]
-
-    def _parts(self, table: Table, by: str, levels: list[str]) -> Iterator[Figure]:
-        """Yield a figure for each level of the units, where there is more than one; what has no level has no figure."""
-        if len(set(levels)) < 2:
-            return
-        counts, sequence = table.counts(), np.array(levels, dtype=object)
-        for level in sorted({*levels} - {""}):
-            units = np.flatnonzero(sequence == level)
-            people = {table.people[person] for person in table.person[np.isin(table.unit, units)]}
-            yield self._within(table, by, level, counts[units], units, people)
-
-    def _groups(self, table: Table) -> Iterator[Figure]:
-        """Yield figures of groups; of two groups those are left out who belong to both."""
-        here = {name: people & {*table.people} for name, people in self.groups.items()}
-        for name, people in here.items():
-            if len(people) >= max(2, self.smallest):
-                units = np.arange(len(table.units))
-                yield self._within(table, "group", name, table.counts(table.by(people)), units, people)
-        for first, second in combinations(here, 2):
-            own, others = here[first] - here[second], here[second] - here[first]
-            if min(len(own), len(others)) >= max(1, self.smallest):
-                yield self._across(table, "groups", f"{first} / {second}", own, others)
-
-    def _within(
-        self, table: Table, by: str, level: str, counts: IntArray, units: IntArray, people: Collection[str]
-    ) -> Figure:
-        result = agreement_within(counts, table.item[units], seed=self.seed, draws=self.draws)
-        return _figure(table, by, level, "alpha", result, len(people))
-
-    def _across(self, table: Table, by: str, level: str, own: Collection[str], others: Collection[str]) -> Figure:
-        counts = table.counts(table.by(own)), table.counts(table.by(others))
-        result = agreement_between(*counts, table.item, seed=self.seed, draws=self.draws)
-        return _figure(table, by, level, "cross-kappa", result, len({*own, *others}))
-
-
-def _figure(table: Table, by: str, level: str, measure: str, result: AgreementEstimate, annotators: int) -> Figure:
-    """Return a figure, rounded to nine decimals, on which all processors agree."""
-    value, low, high, same, same_low, same_high = (
-        None if number is None else round(number, 9)
-        for estimate in (result.corrected, result.percent)
-        for number in (estimate.value, *(estimate.interval or (None, None)))
-    )
-    return Figure(
-        question=table.question,
-        by=by,
-        level=level,
-        measure=measure,
-        value=value,
-        low=low,
-        high=high,
-        same=same,
-        same_low=same_low,
-        same_high=same_high,
-        items=result.items,
-        units=result.units,
-        answers=result.answers,
-        annotators=annotators,
-        alone=result.alone,
-        why=result.corrected.why,
     )
 
 
@@ -262,3 +208,174 @@ def write_agreement(folder: Path, result: Agreement) -> None:
     """Write `agreement.json` into a folder, canonical JSON; raise AnnotationError where it cannot be written."""
     text = json.dumps(result.as_dict(), ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
     write_file(folder / NAME, f"{text}\n".encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurement:
+    """How the figures of a question are measured; `groups` have their annotators, of which `smallest` are needed."""
+
+    table: Table
+    draws: int
+    seed: int
+    groups: Mapping[str, frozenset[str]]
+    smallest: int
+
+    def figures(self) -> Iterator[Figure]:
+        """Yield all figures, in the order of BY; of two groups those are left out who belong to both."""
+        table, people = self.table, {*self.table.people}
+        units = np.arange(len(table.units))
+        yield self._within("all", "", table.counts(), units, people)
+        yield from self._parts("sentence", [key.partition(".")[2] for _, key in table.units])
+        yield from self._parts("stratum", [table.items[number].stratum for number in table.item])
+        for person in table.people:
+            yield self._across("annotator", person, {person}, people - {person})
+        yield from self._parts("word", [table.items[number].target for number in table.item])
+        groups = {name: members & people for name, members in self.groups.items()}
+        for name, members in groups.items():
+            if len(members) >= max(2, self.smallest):
+                yield self._within("group", name, table.counts(table.by(members)), units, members)
+        for first, second in combinations(groups, 2):
+            own, others = groups[first] - groups[second], groups[second] - groups[first]
+            if min(len(own), len(others)) >= max(1, self.smallest):
+                yield self._across("groups", f"{first} / {second}", own, others)
+
+    def _parts(self, by: str, levels: list[str]) -> Iterator[Figure]:
+        """Yield a figure for each level of the units, where there is more than one; what has no level has no figure."""
+        table, counts, levels_of = self.table, self.table.counts(), np.array(levels, dtype=object)
+        for level in sorted({*levels} - {""}) if len({*levels}) > 1 else []:
+            units = np.flatnonzero(levels_of == level)
+            people = {table.people[person] for person in table.person[np.isin(table.unit, units)]}
+            yield self._within(by, level, counts[units], units, people)
+
+    def _within(self, by: str, level: str, counts: IntArray, units: IntArray, people: Collection[str]) -> Figure:
+        result = agreement_within(counts, self.table.item[units], seed=self.seed, draws=self.draws)
+        return self._figure(by, level, "alpha", result, len(people))
+
+    def _across(self, by: str, level: str, own: Collection[str], others: Collection[str]) -> Figure:
+        counts = self.table.counts(self.table.by(own)), self.table.counts(self.table.by(others))
+        result = agreement_between(*counts, self.table.item, seed=self.seed, draws=self.draws)
+        return self._figure(by, level, "cross-kappa", result, len({*own, *others}))
+
+    def _figure(self, by: str, level: str, measure: str, result: AgreementEstimate, annotators: int) -> Figure:
+        """Return a figure, rounded to nine decimals, on which all processors agree."""
+        value, low, high, same, same_low, same_high = (
+            None if number is None else round(number, 9)
+            for estimate in (result.corrected, result.percent)
+            for number in (estimate.value, *(estimate.interval or (None, None)))
+        )
+        return Figure(
+            question=self.table.question,
+            by=by,
+            level=level,
+            measure=measure,
+            value=value,
+            low=low,
+            high=high,
+            same=same,
+            same_low=same_low,
+            same_high=same_high,
+            items=result.items,
+            units=result.units,
+            answers=result.answers,
+            annotators=annotators,
+            alone=result.alone,
+            why=result.corrected.why,
+        )
+
+
+# --- single annotators ----------------------------------------------------------------------------------------------
+
+
+def cohen(pairs: Iterable[tuple[str, str]]) -> Kappa:
+    """Return Cohen's kappa (1960) of what two people said of the same items.
+
+    >>> cohen([("yes", "yes"), ("no", "no"), ("yes", "no"), ("no", "no")]).value
+    0.5
+    """
+    return _kappa([*pairs], "kappa_pairwise", ("0", "1"))
+
+
+def fleiss(items: Iterable[Sequence[str]]) -> Kappa:
+    """Return Fleiss' kappa (1971) of items that so many people answered as most items were; the others are left out.
+
+    Items with one answer do not count. Where two numbers are as frequent, the larger counts.
+    """
+    answered = [tuple(sorted(answers)) for answers in items if len(answers) > 1]
+    if not answered:
+        return Kappa(value=None, units=0, answers=0, why="no item was answered twice")
+    sizes = Counter(map(len, answered))
+    size = max(sizes, key=lambda number: (sizes[number], number))
+    return _kappa([answers for answers in answered if len(answers) == size], "pi")
+
+
+def _kappa(items: Sequence[tuple[str, ...]], name: str, people: tuple[str, ...] = ()) -> Kappa:
+    """Return a coefficient of NLTK's AnnotationTask over items that have the same number of answers."""
+    size = len(items[0]) if items else 0
+    if len({label for answers in items for label in answers}) < 2:
+        why = "all answers are one label" if items else "no item was answered by both"
+        return Kappa(value=None, units=len(items), answers=size, why=why)
+    from nltk.metrics.agreement import AnnotationTask
+
+    task = AnnotationTask(
+        [(str(person), number, label) for number, answers in enumerate(items) for person, label in enumerate(answers)]
+    )
+    return Kappa(value=round(float(getattr(task, name)(*people)), 12), units=len(items), answers=size)
+
+
+def _labels_of_units(table: Table) -> list[list[str]]:
+    return [list(Counter(dict(zip(table.labels, row, strict=True))).elements()) for row in table.counts().tolist()]
+
+
+def pairs(table: Table) -> list[Pair]:
+    """Return all pairs of annotators who answered the same, those who differ most often first."""
+    codes: list[list[tuple[int, int]]] = [[] for _ in table.units]
+    for unit, person, code in zip(table.unit.tolist(), table.person.tolist(), table.label.tolist(), strict=True):
+        codes[unit].append((person, code))
+    labels: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+    for answers in codes:
+        for (first, code), (second, other_code) in combinations(sorted(answers), 2):
+            labels[first, second].append((table.labels[code], table.labels[other_code]))
+    results = [_pair(table, first, second, answers_of_both) for (first, second), answers_of_both in labels.items()]
+    return sorted(results, key=lambda pair: (-pair.different, -pair.share, pair.first, pair.second))
+
+
+def _pair(table: Table, first: int, second: int, answers: list[tuple[str, str]]) -> Pair:
+    differ = Counter(labels for labels in answers if labels[0] != labels[1])
+    most = min(differ.items(), key=lambda entry: (-entry[1], entry[0]), default=None)
+    kappa = cohen(answers)
+    return Pair(
+        question=table.question,
+        first=table.people[first],
+        second=table.people[second],
+        units=len(answers),
+        different=differ.total(),
+        share=differ.total() / len(answers),
+        kappa=kappa.value,
+        why=kappa.why,
+        most=(*most[0], most[1]) if most else None,
+    )
+
+
+def accuracies(table: Table) -> list[Accuracy]:
+    """Return how often each annotator said what was expected, those who were wrong most often first."""
+    gold = {(item.row, key): label for item in table.items for key, label in item.gold.items()}
+    answers: dict[str, list[bool]] = defaultdict(list)
+    for unit, person, label in zip(table.unit, table.person, table.label, strict=True):
+        if expected := gold.get(table.units[unit]):
+            answers[table.people[person]].append(table.labels[label] == expected)
+    results = []
+    for annotator, correct in answers.items():
+        right, answered = sum(correct), len(correct)
+        low, high = ((50 + bound) / 100 for bound in clopper_pearson(right, answered))
+        results.append(
+            Accuracy(
+                question=table.question,
+                annotator=annotator,
+                right=right,
+                answered=answered,
+                share=right / answered,
+                low=low,
+                high=high,
+            )
+        )
+    return sorted(results, key=lambda accuracy: (accuracy.share, accuracy.annotator))

@@ -1,19 +1,21 @@
-"""The tables of a project: `answers.csv`, a line for each answer, `skipped.csv` and `groups.csv`.
+"""The answers of a project: its tables `answers.csv`, `skipped.csv` and `groups.csv`, their changes, and as arrays.
 
 All individual answers can be published so, without who belongs to which group; `groups.csv` is kept from git.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
-from senseprobe.annotation.harm import groups_of
-from senseprobe.annotation.label_studio.results import parse_time
-from senseprobe.annotation.questions import keys, question_of
-from senseprobe.annotation.records import Annotation, Plan
+from senseprobe.annotation.groups import groups_of
+from senseprobe.annotation.questions import Question, keys, question_of, questions_of
+from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted, parse_time
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import listed, printable, shortened
+from senseprobe.statistics import BoolArray, IntArray
 
 ANSWERS, SKIPPED, GROUPS = "answers.csv", "skipped.csv", "groups.csv"
 
@@ -33,34 +35,20 @@ def write_answers(folder: Path, annotations: Iterable[Annotation]) -> None:
     One after the other, the answers first: a later run makes whole what was cut off between them.
     `groups.csv` is written only where somebody named a group, or it exists. Raises AnnotationError where one cannot be.
     """
-    rows = [*annotations]
-    groups = sorted({(annotation.annotator, group) for annotation in rows for group in annotation.groups})
-    tables: dict[str, Sequence[Sequence[str]]] = {
-        ANSWERS: sorted(line for annotation in rows if annotation.status == "submitted" for line in _lines(annotation)),
-        SKIPPED: sorted(_skipped(annotation) for annotation in rows if annotation.status == "skipped"),
-        GROUPS: groups,
-    }
+    tables: dict[str, set[tuple[str, ...]]] = {ANSWERS: set(), SKIPPED: set(), GROUPS: set()}
+    for annotation in annotations:
+        seconds = "" if annotation.seconds is None else f"{annotation.seconds:.3f}"
+        row, end = (annotation.row, annotation.content), (annotation.id, annotation.updated, seconds)
+        tables[GROUPS] |= {(annotation.annotator, group) for group in annotation.groups}
+        if annotation.status == "skipped":
+            tables[SKIPPED].add((*row, annotation.annotator, *end))
+        elif annotation.status == "submitted":
+            for key, value in annotation.answers.items():
+                question, _, role = key.partition(".")
+                tables[ANSWERS].add((*row, question, role, annotation.annotator, value, *end))
     for name, lines in tables.items():
-        path = folder / name
-        if lines or name != GROUPS or path.exists():
-            write_file(path, csv_bytes([_COLUMNS[name], *lines]))
-
-
-def _lines(annotation: Annotation) -> Iterator[tuple[str, ...]]:
-    """Yield a line for each answer."""
-    for key, value in annotation.answers.items():
-        question, _, role = key.partition(".")
-        start = annotation.row, annotation.content, question, role, annotation.annotator
-        yield *start, value, annotation.id, annotation.updated, _number(annotation.seconds)
-
-
-def _skipped(annotation: Annotation) -> tuple[str, ...]:
-    start = annotation.row, annotation.content, annotation.annotator, annotation.id
-    return *start, annotation.updated, _number(annotation.seconds)
-
-
-def _number(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:.3f}"
+        if lines or name != GROUPS or (folder / name).exists():
+            write_file(folder / name, csv_bytes([_COLUMNS[name], *sorted(lines)]))
 
 
 def read_answers(folder: Path) -> list[Annotation]:
@@ -69,22 +57,19 @@ def read_answers(folder: Path) -> list[Annotation]:
     Raises AnnotationError, with file and line, for the first mistake of a table. The time of creation is not stored. An
     annotation in two tables was submitted after it was skipped, and its writing cut off.
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, set[str]] = {}
     for _, cells in _read(folder / GROUPS):
-        groups.setdefault(cells["annotator"], []).append(cells["group"])
-    skipped = _annotations(_read(folder / SKIPPED), "skipped", groups)
-    submitted = _annotations(_read(folder / ANSWERS), "submitted", groups)
-    return sorted(
-        (skipped | submitted).values(), key=lambda annotation: (annotation.row, annotation.annotator, annotation.id)
-    )
+        groups.setdefault(cells["annotator"], set()).add(cells["group"])
+    skipped = _annotations(folder / SKIPPED, "skipped", groups)
+    annotations = skipped | _annotations(folder / ANSWERS, "submitted", groups)
+    return sorted(annotations.values(), key=lambda annotation: (annotation.row, annotation.annotator, annotation.id))
 
 
 def read_checked_answers(plan: Plan, folder: Path) -> list[Annotation]:
     """Return the answers of a project; raise AnnotationError where they do not fit the plan: it was edited."""
     annotations = read_answers(folder)
     keys_of = {item.row: keys(plan, item) for item in plan.items}
-    unexpected = [message for annotation in annotations for message in _unexpected(annotation, keys_of)]
-    if unexpected:
+    if unexpected := [message for annotation in annotations for message in _unexpected(annotation, keys_of)]:
         path = printable(str(folder / ANSWERS))
         raise AnnotationError(
             f"{path}: {listed(unexpected)}; `annotate pull` or `annotate import` writes the table again"
@@ -105,10 +90,6 @@ def _unexpected(annotation: Annotation, keys_of: Mapping[str, Collection[str]]) 
             yield f"{printable(shortened(value))} is not an answer to {key} ({row})"
 
 
-_Lines = Iterable[tuple[str, Mapping[str, str]]]
-"""Lines of a table, each with its place."""
-
-
 def _read(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the lines of one of the tables by column, each with its place; none where it is not there."""
     if not path.is_symlink() and not path.exists():
@@ -124,28 +105,38 @@ def _read(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield position, dict(zip(columns, line.cells, strict=True))
 
 
-def _annotations(lines: _Lines, status: str, groups: Mapping[str, Collection[str]]) -> dict[str, Annotation]:
+def _annotations(path: Path, status: str, groups: Mapping[str, Collection[str]]) -> dict[str, Annotation]:
     """Return the annotations of a table by id; lines of one annotation differ in question, role and value only."""
-    facts: dict[str, tuple[str, ...]] = {}
-    answers: dict[str, dict[str, str]] = {}
-    for position, cells in lines:
-        name = cells["annotation"]
-        values = tuple(cells[column] for column in ("row", "content", "annotator", "updated", "seconds"))
-        if mistake := _mistake(cells) or ("differs from a line above" if facts.get(name, values) != values else ""):
-            raise AnnotationError(f"{position}: annotation {printable(shortened(name))}: {mistake}")
-        facts[name] = values
+    annotations: dict[str, Annotation] = {}
+    for position, cells in _read(path):
         key = ".".join(filter(None, (cells.get("question"), cells.get("role"))))
-        if key in answers.setdefault(name, {}) or (status == "skipped" and not key and "" in answers[name]):
-            raise AnnotationError(f"{position}: annotation {printable(shortened(name))}: {key or 'it'} is there twice")
-        answers[name][key] = cells.get("value", "")
-    return {name: _annotation(name, values, answers[name], status, groups) for name, values in facts.items()}
+        new = Annotation(
+            id=cells["annotation"],
+            row=cells["row"],
+            content=cells["content"],
+            annotator=cells["annotator"],
+            answers={key: cells["value"]} if key else {},
+            groups=tuple(sorted(groups.get(cells["annotator"], ()))),
+            status=status,
+            updated=cells["updated"],
+            seconds=_seconds(cells["seconds"]),
+        )
+        above = annotations.get(new.id)
+        mistake = _mistake(cells)
+        if above and replace(above, answers=new.answers) != new:
+            mistake = mistake or "differs from a line above"
+        elif above and (not key or key in above.answers):
+            mistake = mistake or f"{key or 'it'} is there twice"
+        if mistake:
+            raise AnnotationError(f"{position}: annotation {printable(shortened(new.id))}: {mistake}")
+        annotations[new.id] = replace(new, answers={**above.answers, **new.answers}) if above else new
+    return annotations
 
 
 def _mistake(cells: Mapping[str, str]) -> str:
     """Return what is wrong with a line; empty where nothing is."""
-    needed = [name for name in cells if name not in ("role", "updated", "seconds")]
-    if empty := [name for name in needed if not cells[name]]:
-        return f"no {empty[0]}"
+    if empty := next((name for name in cells if name not in ("role", "updated", "seconds") and not cells[name]), ""):
+        return f"no {empty}"
     if cells["updated"] and parse_time(cells["updated"]) != cells["updated"]:
         return f"{printable(shortened(cells['updated']))} is not a time as 2026-11-21T21:18:00.000000Z"
     if cells["seconds"] and _seconds(cells["seconds"]) is None:
@@ -159,21 +150,7 @@ def _seconds(text: str) -> float | None:
     return float(text) if digits and len(text) <= 20 else None
 
 
-def _annotation(
-    name: str, values: tuple[str, ...], answers: Mapping[str, str], status: str, groups: Mapping[str, Collection[str]]
-) -> Annotation:
-    row, content, annotator, updated, seconds = values
-    return Annotation(
-        id=name,
-        row=row,
-        content=content,
-        annotator=annotator,
-        answers={} if status == "skipped" else answers,
-        groups=tuple(sorted(groups.get(annotator, ()))),
-        status=status,
-        updated=updated,
-        seconds=_seconds(seconds),
-    )
+# --- changes --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,18 +186,98 @@ def changes(old: Iterable[Annotation], new: Iterable[Annotation]) -> Changes:
     """
     before, now = ({annotation.id: annotation for annotation in annotations} for annotations in (old, new))
     groups, named = groups_of(before.values()), groups_of(now.values())
+    both = now.keys() & before.keys()
+    ids = {
+        "new": now.keys() - before.keys(),
+        "edited": {id_ for id_ in both if _content(now[id_]) != _content(before[id_])},
+        "deleted": before.keys() - now.keys(),
+    }
     return Changes(
-        new=_sorted(now.keys() - before.keys()),
-        edited=_sorted(name for name in now.keys() & before.keys() if _content(now[name]) != _content(before[name])),
-        deleted=_sorted(before.keys() - now.keys()),
+        **{name: tuple(sorted(changed, key=lambda id_: (len(id_), id_))) for name, changed in ids.items()},
         regrouped=tuple(sorted(who for who, of in groups.items() if named.get(who, frozenset()) != of)),
     )
 
 
 def _content(annotation: Annotation) -> tuple[object, ...]:
-    answers = tuple(sorted(annotation.answers.items())) if annotation.status == "submitted" else ()
+    answers = annotation.answers if annotation.status == "submitted" else {}
     return annotation.row, annotation.content, annotation.annotator, annotation.status, answers
 
 
-def _sorted(ids: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(ids, key=lambda name: (len(name), name)))
+# --- arrays ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """N answers to one question, each to a unit: a row, or a sentence of one where it is asked of each.
+
+    - `unit`, `person`, `label`: shape (N,), indices into `units` (row and key), `people` and `labels`.
+    - `item`: shape (U,), index into `items` of the row that each unit belongs to.
+    """
+
+    question: str
+    units: tuple[tuple[str, str], ...]
+    items: tuple[Item, ...]
+    people: tuple[str, ...]
+    labels: tuple[str, ...]
+    item: IntArray
+    unit: IntArray
+    person: IntArray
+    label: IntArray
+
+    def counts(self, among: BoolArray | None = None) -> IntArray:
+        """Return how often each unit was given each label, by all or by some of the answers: shape (U, C)."""
+        cells = self.unit * len(self.labels) + self.label
+        width = len(self.units) * len(self.labels)
+        counted = np.bincount(cells if among is None else cells[among], minlength=width)
+        return counted.reshape(len(self.units), len(self.labels)).astype(np.intp)
+
+    def by(self, people: Iterable[str]) -> BoolArray:
+        """Return which answers are by one of these people: shape (N,)."""
+        names = set(people)
+        return np.array([name in names for name in self.people], dtype=np.bool_)[self.person]
+
+
+def tabulate(plan: Plan, annotations: Iterable[Annotation]) -> list[Table]:
+    """Return a table for each question with choices that somebody answered, in the order in which they are asked.
+
+    The last annotation of a row by each person counts; none that was skipped, that is of other words than the plan's,
+    or of a row that it does not have.
+    """
+    items = {item.row: item for item in plan.items}
+    contents = {row: item.content for row, item in items.items()}
+    valid = [a for a in latest_submitted(annotations) if contents.get(a.row) == a.content]
+    keys_of = {row: keys(plan, item) for row, item in items.items()}
+    answers = [
+        (annotation.row, key, annotation.annotator, annotation.answers[key])
+        for annotation in valid
+        for key in keys_of[annotation.row]
+        if annotation.answers.get(key, "") in question_of(key).choices
+    ]
+    return [
+        _table(question, items, of_question)
+        for question in questions_of(plan)
+        if (of_question := [answer for answer in answers if question_of(answer[1]).id == question.id])
+    ]
+
+
+def _table(question: Question, items: Mapping[str, Item], answers: Sequence[tuple[str, str, str, str]]) -> Table:
+    """Return the answers (row, key, annotator, choice) to a question."""
+    units = sorted({(row, key) for row, key, _, _ in answers})
+    rows, people = sorted({row for row, _ in units}), sorted({person for _, _, person, _ in answers})
+    labels = [label for label in question.choices if any(value == label for _, _, _, value in answers)]
+    return Table(
+        question=question.id,
+        units=tuple(units),
+        items=tuple(items[row] for row in rows),
+        people=tuple(people),
+        labels=tuple(labels),
+        item=_indices(rows, (row for row, _ in units)),
+        unit=_indices(units, ((row, key) for row, key, _, _ in answers)),
+        person=_indices(people, (person for _, _, person, _ in answers)),
+        label=_indices(labels, (value for _, _, _, value in answers)),
+    )
+
+
+def _indices(names: Sequence[object], values: Iterable[object]) -> IntArray:
+    positions = {name: number for number, name in enumerate(names)}
+    return np.array([positions[value] for value in values], dtype=np.intp)

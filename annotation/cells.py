@@ -35,11 +35,13 @@ class Line:
 def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
     r"""Return the rows as spreadsheets open them: UTF-8 with a mark, a comma between cells, nothing that is a formula.
 
+    What a spreadsheet would run, and an apostrophe that would be lost, stands behind an apostrophe.
+
     >>> csv_bytes([["a", "=1+1"]])
     b"\xef\xbb\xbfa,'=1+1\r\n"
     """
     out = io.StringIO()
-    csv.writer(out).writerows([_guarded(cell) for cell in row] for row in rows)
+    csv.writer(out).writerows([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row] for row in rows)
     return out.getvalue().encode("utf-8-sig", "surrogatepass")
 
 
@@ -52,9 +54,12 @@ def write_file(path: Path, data: bytes) -> Path:
     return path
 
 
-def _guarded(text: str) -> str:
-    """Return the text, behind an apostrophe where a spreadsheet would run it, or has one that would be lost."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+def read_file(path: Path, most: int) -> bytes:
+    """Return the bytes of a file; raise AnnotationError where it cannot be read, or has more than `most`."""
+    try:
+        return read_plain(path, most)
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
 
 
 def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
@@ -64,9 +69,7 @@ def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
     """
     display_path = printable(str(path))
     try:
-        text = read_plain(path, most).decode("utf-8-sig")
-    except OSError as error:
-        raise AnnotationError(f"{display_path} cannot be read: {error.strerror}") from None
+        text = read_file(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise AnnotationError(f'{display_path}:{line}: is not UTF-8: save it as "CSV UTF-8"') from None
@@ -74,10 +77,11 @@ def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
 
 
 def _lines(text: str, display_path: str) -> Iterator[Line]:
-    separator = _SEPARATOR_LINE.match(text)
+    separator, first = _SEPARATOR_LINE.match(text), _FIRST_CELL.match(text)
     skipped = 1 if separator else 0
+    delimiter = separator[1] if separator else first[1] if first else ","  # sheets of some countries have semicolons
     rows = io.StringIO(text[separator.end() :] if separator else text, newline="")
-    reader = csv.reader(rows, delimiter=separator[1] if separator else _delimiter(text), strict=True)
+    reader = csv.reader(rows, delimiter=delimiter, strict=True)
     start = skipped + 1
     try:
         for cells in reader:
@@ -86,12 +90,6 @@ def _lines(text: str, display_path: str) -> Iterator[Line]:
             start = skipped + reader.line_num + 1
     except csv.Error as error:
         raise AnnotationError(f"{display_path}:{start}: malformed CSV: {printable(str(error))}") from None
-
-
-def _delimiter(text: str) -> str:
-    """Return what stands behind the first cell: sheets of some countries have semicolons."""
-    match = _FIRST_CELL.match(text)
-    return match[1] if match else ","
 
 
 def _unguarded(cell: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from senseprobe.annotation.agreement import Agreement
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
-from senseprobe.annotation.ingest import platform_of
+from senseprobe.annotation.groups import count_groups
 from senseprobe.annotation.pseudonyms import is_pseudonym
 from senseprobe.annotation.questions import questions_of
 from senseprobe.annotation.records import Annotation, Plan
@@ -17,7 +17,6 @@ from senseprobe.errors import AnnotationError, DeclarationError
 from senseprobe.messages import printable, shortened
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import (
-    FEWEST_IN_GROUP,
     REPORTED,
     STAYED,
     AgreementFact,
@@ -89,13 +88,12 @@ def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection
 
     Raises AnnotationError where the file cannot be written.
     """
-    lines = (_cells(decision, rule if decision.row in own else "") for decision in decisions)
-    write_file(folder / DECISIONS, csv_bytes([_COLUMNS, *lines]))
-
-
-def _cells(decision: Decision, rule: str) -> tuple[str, ...]:
-    flags = _FLAGS[decision.contested], _FLAGS[decision.reported]
-    return decision.row, decision.state, decision.reason, str(decision.answers), *flags, rule
+    lines = [_COLUMNS]
+    for decision in decisions:
+        flags = _FLAGS[decision.contested], _FLAGS[decision.reported]
+        start = decision.row, decision.state, decision.reason, str(decision.answers)
+        lines.append((*start, *flags, rule if decision.row in own else ""))
+    write_file(folder / DECISIONS, csv_bytes(lines))
 
 
 def read_decisions(folder: Path, source: str) -> StoredDecisions:
@@ -110,25 +108,20 @@ def read_decisions(folder: Path, source: str) -> StoredDecisions:
     if lines[:1] != [_COLUMNS] or any(len(cells) != len(_COLUMNS) for cells in lines):
         raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
     rows = [dict(zip(_COLUMNS, cells, strict=True)) for cells in lines[1:]]
-    return StoredDecisions(
-        verdicts={row["row"]: _verdict(row, source) for row in rows if row["rule"]},
-        reported=frozenset(row["row"] for row in rows if _is_reported(row)),
-    )
-
-
-def _verdict(row: Mapping[str, str], source: str) -> Verdict:
-    return Verdict(
-        id=row["row"],
-        verdict=row["state"],
-        rule=row["rule"],
-        source=source,
-        reason=row["reason"],
-        reported=_is_reported(row),
-    )
-
-
-def _is_reported(row: Mapping[str, str]) -> bool:
-    return row["reported"] == _FLAGS[True]
+    reported = frozenset(row["row"] for row in rows if row["reported"] == _FLAGS[True])
+    verdicts = {
+        row["row"]: Verdict(
+            id=row["row"],
+            verdict=row["state"],
+            rule=row["rule"],
+            source=source,
+            reason=row["reason"],
+            reported=row["row"] in reported,
+        )
+        for row in rows
+        if row["rule"]
+    }
+    return StoredDecisions(verdicts, reported)
 
 
 # --- the dataset's verdicts -----------------------------------------------------------------------------------------
@@ -159,19 +152,16 @@ def merge_verdicts(
     for verdict in new:
         standing = merged.setdefault(verdict.id, verdict)
         if standing.verdict != verdict.verdict:
-            findings.append(_conflict(standing, verdict, display_path))
+            answers = f"answers to {verdict.source} say {verdict.verdict} ({verdict})"
+            message = f"{printable(verdict.id)} is {standing.verdict} by {standing}; {answers}"
+            hint = "nothing was written: remove the line if you stand by the new one"
+            findings.append(
+                Finding(path=display_path, line=standing.line, column=1, code="E202", message=message, hint=hint)
+            )
     if findings:
         raise DeclarationError(findings)
     verdicts = tuple(sorted(merged.values(), key=lambda verdict: verdict.id))
     return MergedVerdicts(verdicts, frozenset(merged) - others, others)
-
-
-def _conflict(standing: Verdict, new: Verdict, display_path: str) -> Finding:
-    message = f"{printable(new.id)} is {standing.verdict} by {standing}; answers to {new.source} say {new.verdict}"
-    hint = "nothing was written: remove the line if you stand by the new one"
-    return Finding(
-        path=display_path, line=standing.line, column=1, code="E202", message=f"{message} ({new})", hint=hint
-    )
 
 
 def count_changes(before: Mapping[str, Verdict], after: Iterable[Verdict]) -> dict[str, int]:
@@ -199,8 +189,9 @@ def summarise_round(
     people = {annotation.annotator for annotation in submitted}
     per_row = Counter(row for row, _ in {(annotation.row, annotation.annotator) for annotation in submitted})
     pseudonyms = all(is_pseudonym(annotation.annotator) for annotation in annotations)
+    platforms = {"CSV files" if annotation.of_sheet else "Label Studio" for annotation in annotations}
     return Round(
-        platform=platform_of(annotations),
+        platform=", ".join(sorted(platforms, reverse=True)) or "Label Studio",
         project=plan.project,
         release=plan.release,
         protocol=_protocol(plan, rule),
@@ -255,16 +246,3 @@ def _count_verdicts(decisions: Sequence[Decision]) -> dict[str, int]:
     counts = {state: count for state, count in count_states(decisions).items() if count or state in STANDING}
     extra = {REPORTED: len(reported), STAYED: sum(decision.state != "reject" for decision in reported)}
     return counts | {name: count for name, count in extra.items() if count}
-
-
-def count_groups(annotations: Iterable[Annotation]) -> dict[str, int]:
-    """Return how many annotators named each group, in whatever case, where they are five or more."""
-    named = {(annotation.annotator, _plain(group)) for annotation in annotations for group in annotation.groups}
-    counts = Counter(group for _, group in sorted(named) if group)
-    return {group: count for group, count in sorted(counts.items()) if count >= FEWEST_IN_GROUP}
-
-
-def _plain(group: str) -> str:
-    """Return the name of a group in lower case, in one line of 200 characters at most."""
-    signs = "".join(sign if sign.isprintable() else " " for sign in group.casefold())
-    return " ".join(signs.split())[:200].strip()

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
-from senseprobe.annotation.findings import AnswerFinding
-from senseprobe.annotation.label_studio.exports import NameOf, ParsedExport, parse_export
-from senseprobe.annotation.label_studio.results import MAX_BYTES
+from senseprobe.annotation.cells import read_file
+from senseprobe.annotation.label_studio.exports import MAX_BYTES, AnswerFinding, NameOf, ParsedExport, parse_export
 from senseprobe.annotation.pseudonyms import SHEET
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.sheets import Sheet, read_sheet
-from senseprobe.atomic_files import read_plain, write_whole
+from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
 from senseprobe.records import Finding
@@ -82,10 +81,19 @@ def ingest_files(
     export_paths = [path for path in files if path not in paths]
     if len(export_paths) > 1:
         raise AnnotationError("an export has the place of the one before: import one at a time")
-    _check_names(paths)
+    owners = [unicodedata.normalize("NFC", path.stem) for path in paths]  # file systems differ in how they write é
+    if unprintable := next((name for name in owners if not name.isprintable()), None):
+        raise AnnotationError(f"{unprintable!a} is not an annotator's name: sheets are named after their annotators")
+    if twice := next((name for name in owners if owners.count(name) > 1), None):
+        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
     old = read_answers(folder)
     exports = [_read_export(path, plan, name_of) for path in export_paths]
-    sheets = [_SheetFile.read(path, plan, name_of, pseudonym_of) for path in paths]
+    sheets = [
+        _IncomingSheet(
+            path, read_sheet(plan, path, name_of(f"{SHEET}{owner}")), {owner, pseudonym_of(f"{SHEET}{owner}")}
+        )
+        for path, owner in zip(paths, owners, strict=True)
+    ]
 
     replaced = {name for sheet in sheets if sheet.content.annotations for name in sheet.names}
     new = [
@@ -98,7 +106,7 @@ def ingest_files(
         findings += parsed.findings
     findings += _find_copies(folder, sheets, {annotation.annotator for annotation in old})
     for path in files:
-        store(folder, _read(path), "json" if path in export_paths else "csv")
+        store(folder, read_file(path, MAX_BYTES), "json" if path in export_paths else "csv")
     return _write_tables(folder, old, new, findings)
 
 
@@ -117,53 +125,28 @@ def _write_tables(
     return IngestResult(annotations=tuple(now), changes=changes(old, now), findings=tuple(findings))
 
 
-def platform_of(annotations: Iterable[Annotation]) -> str:
-    """Return the name of what people answered with: Label Studio, CSV files, or both."""
-    kinds = {"CSV files" if annotation.of_sheet else "Label Studio" for annotation in annotations}
-    return ", ".join(sorted(kinds, reverse=True)) or "Label Studio"
-
-
 # --- exports and sheets ---------------------------------------------------------------------------------------------
 
 
 def _read_export(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
     """Return what an export holds; raise AnnotationError, with its name, where it is not of this project."""
+    raw = read_file(path, MAX_BYTES)
     try:
-        return parse_export(_read(path), plan, name_of)
+        return parse_export(raw, plan, name_of)
     except AnnotationError as error:
         raise AnnotationError(f"{printable(str(path))}: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
-class _SheetFile:
+class _IncomingSheet:
     """A sheet that comes in, and the names, own and pseudonym, that its annotator may have in the tables."""
 
     path: Path
     content: Sheet
-    names: frozenset[str]
-
-    @classmethod
-    def read(cls, path: Path, plan: Plan, name_of: NameOf, pseudonym_of: NameOf) -> "_SheetFile":
-        owner = _owner(path)
-        names = frozenset((owner, pseudonym_of(f"{SHEET}{owner}")))
-        return cls(path, read_sheet(plan, path, name_of(f"{SHEET}{owner}")), names)
+    names: set[str]
 
 
-def _owner(sheet: Path) -> str:
-    """Return whose sheet a file is, by its name; file systems differ in how they write an accent."""
-    return unicodedata.normalize("NFC", sheet.stem)
-
-
-def _check_names(sheets: Sequence[Path]) -> None:
-    """Raise AnnotationError where sheets are not named so that each can be an annotator's."""
-    names = [_owner(path) for path in sheets]
-    if unprintable := next((name for name in names if not name.isprintable()), None):
-        raise AnnotationError(f"{unprintable!a} is not an annotator's name: sheets are named after their annotators")
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
-
-
-def _find_copies(folder: Path, sheets: Iterable[_SheetFile], annotators: set[str]) -> Iterator[Finding]:
+def _find_copies(folder: Path, sheets: Iterable[_IncomingSheet], annotators: set[str]) -> Iterator[Finding]:
     """Yield a finding for sheets with the bytes of another one, or of a stored one of somebody else.
 
     `annotators` are those whose answers the project has: their sheets may come again.
@@ -172,20 +155,13 @@ def _find_copies(folder: Path, sheets: Iterable[_SheetFile], annotators: set[str
     for sheet in sheets:
         if len(sheet.content.annotations) < FEWEST_FOR_COPY:
             continue
-        raw, display_path = _read(sheet.path), printable(str(sheet.path))
+        raw, display_path = read_file(sheet.path, MAX_BYTES), printable(str(sheet.path))
         if not sheet.names & annotators and (stored := _find_stored(folder, raw, "csv")):
             seen.setdefault(raw, printable(str(stored)))
         if first := seen.get(raw):
             message = f"is the same file as {first}: if one person filled it in, these answers count twice"
             yield Finding(path=display_path, code="A107", message=message)
         seen.setdefault(raw, display_path)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return read_plain(path, MAX_BYTES)
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(path))} cannot be read: {error.strerror}") from None
 
 
 # --- stored files ---------------------------------------------------------------------------------------------------
@@ -201,9 +177,8 @@ def store(folder: Path, raw: bytes, suffix: str = "json") -> tuple[Path, bool]:
     try:
         exports_folder.mkdir(parents=True, exist_ok=True)
         stored = _stored_files(exports_folder)
-        exports = [path for path in stored if path.suffix == ".json"]
         same = _find_stored(folder, raw, suffix)
-        if same and (suffix == "csv" or same == exports[-1]):
+        if same and (suffix == "csv" or same == [path for path in stored if path.suffix == ".json"][-1]):
             return same, False
         number = int(stored[-1].stem.partition("-")[0]) + 1 if stored else 1
         path = exports_folder / f"{number:04d}-{_digest(raw)}.{suffix}"
@@ -226,7 +201,6 @@ def _digest(raw: bytes) -> str:
 
 def _stored_files(exports_folder: Path) -> list[Path]:
     """Return the stored files, in the order in which they came."""
-    if not exports_folder.is_dir():
-        return []
-    files = ((int(match[1]), path) for path in exports_folder.iterdir() if (match := _NAME.fullmatch(path.name)))
-    return [path for _, path in sorted(files)]
+    paths = exports_folder.iterdir() if exports_folder.is_dir() else ()
+    files = (path for path in paths if _NAME.fullmatch(path.name))
+    return sorted(files, key=lambda path: (int(path.name.partition("-")[0]), path))

@@ -1,36 +1,93 @@
-"""The folder of an annotation project, with its plan, interface, tasks and sheets; it is never inside a release."""
+"""The folder of an annotation project, with its plan, interface, tasks and sheets; it is never inside a release.
+
+`plan.json` is canonical JSON, which somebody may have edited, so that everything in it is checked.
+"""
 
 import hashlib
 import json
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.label_studio.interface import interface, tasks
-from senseprobe.annotation.plan import write_plan
-from senseprobe.annotation.plan_file import read_plan
-from senseprobe.annotation.questions import for_sheets
-from senseprobe.annotation.records import Plan
+from senseprobe.annotation.questions import ROLES, for_sheets, keys, question_of, questions_of
+from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.annotation.sheets import sheets
+from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
-from senseprobe.messages import printable
-from senseprobe.release.manifest import NAME
+from senseprobe.messages import printable, shortened
+from senseprobe.release import manifest
+from senseprobe.release.manifest import Name, Sha256
 
-
-def check_outside(folder: Path) -> None:
-    """Raise AnnotationError where a folder, which need not be there, is a release or lies in one."""
-    path = folder.absolute()
-    for parent in (path, *path.resolve().parents):
-        if (parent / NAME).exists():
-            raise AnnotationError(
-                f"{printable(str(parent))} is a release, to which nothing is added: take another folder"
-            )
-
-
-INTERFACE, SHEETS, TASKS = "interface.xml", "sheets", "tasks.json"
+NAME, INTERFACE, TASKS, SHEETS = "plan.json", "interface.xml", "tasks.json", "sheets"
 READ_FIRST = "READ-ME-FIRST.txt"
 """Beside the sheets: what people read before they fill one in."""
+
+FORM = 1
+"""Version of the form of `plan.json`; readers accept every older one."""
+
+MAX_OVERLAP = 100
+MAX_BYTES = 256 * 2**20
+"""A hundred thousand items of 2.5 kB."""
+
+_Short = Annotated[str, StringConstraints(max_length=1_000)]
+_Text = Annotated[str, StringConstraints(max_length=100_000)]
+_Row = Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+_Release = Annotated[str, StringConstraints(pattern=r"^[^@]+@[0-9.]+$", max_length=200)]
+_Column = Annotated[str, StringConstraints(pattern=r"^\S(?:.*\S)?$", max_length=200)]
+_Answers = Annotated[dict[_Short, _Short], Field(max_length=100)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Sentence(_Strict):
+    role: _Short
+    text: _Text
+    span: tuple[int, int] | None
+
+
+class _Item(_Strict):
+    row: _Row
+    config: Name
+    content: Sha256
+    sentences: Annotated[tuple[_Sentence, ...], Field(max_length=2)]
+    target: _Text
+    sense_key: _Short
+    gloss: _Text
+    stratum: _Text
+    gold: _Answers
+    labels: _Answers
+
+
+class _Plan(_Strict):
+    form: Literal[1]
+    project: _Short
+    release: _Release
+    content: Sha256
+    kind: Literal["contrast", "inference", "association"]
+    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    overlap: Annotated[int, Field(ge=1, le=MAX_OVERLAP)]
+    strata: Annotated[tuple[_Column, ...], Field(max_length=50)]
+    where: _Text
+    questions: Annotated[tuple[_Short, ...], Field(max_length=100)]
+    prefill: bool
+    groups: bool
+    items: tuple[_Item, ...]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    form: Annotated[int, Field(ge=1)]
 
 
 def slug(project: str) -> str:
@@ -43,16 +100,66 @@ def slug(project: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or hashlib.sha256(project.encode()).hexdigest()[:12]
 
 
-def write_project(folder: Path, plan: Plan) -> None:
-    """Write plan, interface and tasks.
+def check_project(project: str) -> None:
+    """Raise AnnotationError for a name that the platform does not take: titles have 3 to 50 characters."""
+    if not 3 <= len(project) <= 50 or project != project.strip() or not project.isprintable():
+        raise AnnotationError(f"{project[:80]!r} is not a name of a project: expected 3 to 50 characters")
 
-    Raises AnnotationError where the folder has another plan or is a release, or cannot be written.
+
+def check_outside(folder: Path) -> None:
+    """Raise AnnotationError where a folder, which need not be there, is a release or lies in one."""
+    path = folder.absolute()
+    for parent in (path, *path.resolve().parents):
+        if (parent / manifest.NAME).exists():
+            raise AnnotationError(
+                f"{printable(str(parent))} is a release, to which nothing is added: take another folder"
+            )
+
+
+# --- plan.json ------------------------------------------------------------------------------------------------------
+
+
+def hash_item(item: Item) -> str:
+    """Return sha256, in hexadecimal, of the canonical JSON of what is shown of an item, in the order of the screen."""
+    content = {
+        "gloss": item.gloss,
+        "labels": dict(item.labels),
+        "sentences": [[sentence.text, sentence.span] for sentence in item.sentences],
+    }
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def dump(plan: Plan) -> bytes:
+    """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
+    return (json.dumps({"form": FORM, **asdict(plan)}, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+
+
+def write_plan(folder: Path, plan: Plan) -> Path:
+    """Write `plan.json` into a folder, once, and return its path.
+
+    Raises AnnotationError where another plan is there, or the file cannot be written.
     """
-    check_outside(folder)
-    write_plan(folder, plan)
-    text = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    write_file(folder / INTERFACE, interface(plan).encode())
-    write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
+    path = folder / NAME
+    if not path.is_symlink() and not path.exists():
+        return write_file(path, dump(plan))
+    if differs := _difference(read_plan(folder), plan):
+        raise AnnotationError(
+            f"{printable(str(path))} is another plan: {differs}; ask as it was asked, or take another project"
+        )
+    return path
+
+
+def _difference(stored: Plan, plan: Plan) -> str:
+    """Return the options in which a plan differs from the stored one, or else that its rows do; empty for none."""
+    names = [field.name for field in fields(plan) if getattr(stored, field.name) != getattr(plan, field.name)]
+    options = [
+        f"{name} {'none' if (value := getattr(stored, name)) in ('', ()) else printable(shortened(value))}"
+        for name in names
+        if name not in {"items", "content"}
+    ]
+    rows = "its rows are others (--n, --config, --gold)"
+    return f"it has {', '.join(options)}" if options else rows if names else ""
 
 
 def open_plan(folder: Path, project: str) -> Plan:
@@ -63,6 +170,87 @@ def open_plan(folder: Path, project: str) -> Plan:
             f"{folder} is the folder of {printable(plan.project)!r}, and not of {printable(project)!r}"
         )
     return plan
+
+
+def read_plan(folder: Path) -> Plan:
+    """Return the plan in a folder.
+
+    Raises AnnotationError with the first mistake where it is missing or not as `write_plan` wrote it: answers are
+    compared with what was shown, so a plan that was edited by hand is refused where it would mislead.
+    """
+    path = folder / NAME
+    display_path = printable(str(path))
+    try:
+        raw = read_plain(path, MAX_BYTES)
+    except OSError as error:
+        raise AnnotationError(f"no plan: {display_path} cannot be read ({error.strerror})") from None
+    try:
+        if (form := _Form.model_validate_json(raw).form) > FORM:
+            raise AnnotationError(f"{display_path} is of form {form}, this senseprobe reads up to {FORM}: upgrade it")
+        plan = _record(_Plan.model_validate_json(raw))
+        mistake = next(_mistakes(plan), "")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        location = printable(".".join(map(str, first["loc"])))[:200]
+        mistake = f"{location}: {first['msg']}" if location else first["msg"]
+    if mistake:
+        raise AnnotationError(f"{display_path}: {printable(mistake)}; it is not to be edited: remove it and draw again")
+    return plan
+
+
+def _record(read: _Plan) -> Plan:
+    items = (
+        Item(**{**dict(item), "sentences": tuple(Sentence(**dict(sentence)) for sentence in item.sentences)})
+        for item in read.items
+    )
+    return Plan(**{**{name: value for name, value in read if name != "form"}, "items": tuple(items)})
+
+
+def _mistakes(plan: Plan) -> Iterator[str]:
+    """Yield what makes a plan impossible, though each value alone might be right."""
+    try:
+        check_project(plan.project)
+        questions_of(plan)
+    except AnnotationError as error:
+        yield str(error)
+        return
+    if len(set(plan.questions)) < len(plan.questions):
+        yield "a question is asked twice"
+    rows = Counter(item.row for item in plan.items)
+    yield from (f"row {row[:200]} is there twice" for row, count in rows.items() if count > 1)
+    for item in plan.items:
+        yield from (f"row {item.row[:200]}: {mistake}" for mistake in _item_mistakes(plan, item))
+
+
+def _item_mistakes(plan: Plan, item: Item) -> Iterator[str]:
+    if sorted(sentence.role for sentence in item.sentences) != sorted(ROLES[plan.kind]):
+        yield f"its sentences are not {' and '.join(ROLES[plan.kind])}"
+    for sentence in item.sentences:
+        if sentence.span and not 0 <= sentence.span[0] < sentence.span[1] <= len(sentence.text):
+            yield f"the span of {sentence.role} is not in its text"
+    names = keys(plan, item)
+    for key, answer in [*item.gold.items(), *item.labels.items()]:
+        if key not in names:
+            yield f"is not asked {key!r}: there is {', '.join(names)}"
+        elif answer not in (choices := question_of(key).choices):
+            yield f"{answer[:200]!r} is not an answer to {key}: expected {', '.join(choices) or 'none in advance'}"
+    if item.content != hash_item(item):
+        yield "its content is not the hash of what is shown"
+
+
+# --- interface, tasks and sheets ------------------------------------------------------------------------------------
+
+
+def write_project(folder: Path, plan: Plan) -> None:
+    """Write plan, interface and tasks.
+
+    Raises AnnotationError where the folder has another plan or is a release, or cannot be written.
+    """
+    check_outside(folder)
+    write_plan(folder, plan)
+    text = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    write_file(folder / INTERFACE, interface(plan).encode())
+    write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
 
 
 def write_sheets(folder: Path, plan: Plan, annotators: int) -> list[Path]:

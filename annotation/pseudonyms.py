@@ -55,14 +55,29 @@ def read_secret(folder: Path) -> bytes:
 
     Raises AnnotationError where it cannot be read or made, is not a key, or others on the system may read it.
     """
-    path = folder / SECRET
+    path, ignored = folder / SECRET, folder / ".gitignore"
     try:
-        _keep_from_git(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        there = ignored.is_symlink() or ignored.exists()
+        names = read_plain(ignored, 2**20).decode("utf-8", "surrogateescape").splitlines() if there else []
+        if missing := [name for name in IGNORED if name not in names]:
+            lines = "".join(f"{name}\n" for name in [*names, *missing])
+            write_whole(ignored, lines.encode("utf-8", "surrogateescape"))
         if not path.is_symlink() and not path.exists():
             _make(path)
-        return _read(path)
+        raw, mode = read_plain(path, 100), path.stat().st_mode
     except OSError as error:
         raise AnnotationError(f"{printable(str(path))} cannot be used: {error.strerror}") from None
+    display_path = printable(str(path))
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise AnnotationError(
+            f"{display_path} may be read by others, who could tell who answered what: chmod 600 {display_path}"
+        )
+    if not _KEY.fullmatch(raw):
+        raise AnnotationError(
+            f"{display_path} is not a key: put back the one that was there, or all annotators get new names"
+        )
+    return bytes.fromhex(raw.decode().strip())
 
 
 def _make(path: Path) -> None:
@@ -78,28 +93,3 @@ def _make(path: Path) -> None:
             os.link(partial, path)
     finally:
         partial.unlink()
-
-
-def _read(path: Path) -> bytes:
-    display_path = printable(str(path))
-    raw = read_plain(path, 100)
-    if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise AnnotationError(
-            f"{display_path} may be read by others, who could tell who answered what: chmod 600 {display_path}"
-        )
-    if not _KEY.fullmatch(raw):
-        raise AnnotationError(
-            f"{display_path} is not a key: put back the one that was there, or all annotators get new names"
-        )
-    return bytes.fromhex(raw.decode().strip())
-
-
-def _keep_from_git(folder: Path) -> None:
-    """Have `.gitignore` name what is not to be published, behind what it names already."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / ".gitignore"
-    there = path.is_symlink() or path.exists()
-    text = read_plain(path, 2**20).decode("utf-8", "surrogateescape") if there else ""
-    if missing := [name for name in IGNORED if name not in text.splitlines()]:
-        lines = [*text.splitlines(), *missing]
-        write_whole(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))

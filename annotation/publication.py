@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from senseprobe.annotation.cells import csv_bytes
-from senseprobe.annotation.decisions import count_groups
-from senseprobe.annotation.harm import QUESTION
-from senseprobe.annotation.plan_file import NAME, dump
-from senseprobe.annotation.project_folder import check_outside
+from senseprobe.annotation.groups import QUESTION, count_groups
+from senseprobe.annotation.project_folder import NAME, check_outside, dump
 from senseprobe.annotation.pseudonyms import SHEET, is_pseudonym
 from senseprobe.annotation.questions import QUESTIONS, questions_of
 from senseprobe.annotation.records import Annotation, Plan
@@ -63,22 +61,32 @@ def publish(
     if not submitted:
         raise AnnotationError("nobody has answered yet: there is nothing to release")
     named = not reported or _all_answered_alike(submitted)
-    lines = [
-        line for annotation in submitted for line in _lines(annotation, _who(annotation, name_of) if named else "")
-    ]
-    reasons = [_reason(line[2], reported=reported, free_text=free_text) for line in lines]
-    published = [line for line, reason in zip(lines, reasons, strict=True) if not reason]
-    left_out = dict(sorted(Counter(filter(None, reasons)).items()))
-    left_out |= {} if named else {"pseudonyms, as the targeted group reported rows": len(published)}
-    people = {_who(annotation, name_of) for annotation in submitted}
-    page = "\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n"
+    people, lines, reasons = set(), [], Counter[str]()
+    for annotation in submitted:
+        who = _who(annotation, name_of)
+        people.add(who)
+        for key, value in annotation.answers.items():
+            question, _, role = key.partition(".")
+            if reason := _reason(question, reported=reported, free_text=free_text):
+                reasons[reason] += 1
+            else:
+                lines.append((annotation.row, annotation.content, question, role, who if named else "", value))
+    left_out = dict(sorted(reasons.items()))
+    left_out |= {} if named else {"pseudonyms, as the targeted group reported rows": len(lines)}
     files = {
-        "answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(published)]),
+        "answers.csv": csv_bytes([tuple(_COLUMNS), *sorted(lines)]),
         NAME: dump(plan),
-        "README.md": page.encode(),
+        "README.md": ("\n".join(_page(plan, submitted, licence, len(people), left_out)) + "\n").encode(),
     }
-    _write(out, files)
-    return Publication(folder=out, answers=len(published), annotators=len(people), left_out=left_out)
+    try:
+        with whole_folder(out) as partial:
+            for name, data in files.items():
+                (partial / name).write_bytes(data)
+    except FileExistsError:
+        raise AnnotationError(f"{printable(str(out))} exists: answers are released into a new folder") from None
+    except OSError as error:
+        raise AnnotationError(f"{printable(str(out))} cannot be written: {error.strerror}") from None
+    return Publication(folder=out, answers=len(lines), annotators=len(people), left_out=left_out)
 
 
 def _all_answered_alike(annotations: Iterable[Annotation]) -> bool:
@@ -93,12 +101,6 @@ def _who(annotation: Annotation, name_of: Callable[[str], str]) -> str:
     """Return the pseudonym of an annotator, also of one who was taken in by name."""
     name = annotation.annotator
     return name if is_pseudonym(name) else name_of(f"{SHEET}{name}" if annotation.of_sheet else name)
-
-
-def _lines(annotation: Annotation, who: str) -> Iterator[tuple[str, ...]]:
-    for key, value in annotation.answers.items():
-        question, _, role = key.partition(".")
-        yield annotation.row, annotation.content, question, role, who, value
 
 
 def _reason(question: str, *, reported: bool, free_text: bool) -> str:
@@ -137,14 +139,3 @@ def _table(first: str, second: str, rows: Iterable[tuple[str, str]]) -> Iterator
     yield "|---|---|"
     yield from (f"| `{name}` | {escape_markdown(text)} |" for name, text in rows)
     yield ""
-
-
-def _write(out: Path, files: Mapping[str, bytes]) -> None:
-    try:
-        with whole_folder(out) as partial:
-            for name, data in files.items():
-                (partial / name).write_bytes(data)
-    except FileExistsError:
-        raise AnnotationError(f"{printable(str(out))} exists: answers are released into a new folder") from None
-    except OSError as error:
-        raise AnnotationError(f"{printable(str(out))} cannot be written: {error.strerror}") from None

@@ -60,23 +60,15 @@ _INFERENCE = {
 _YES_NO = {"yes": "Yes", "no": "No"}
 _IF_STEREOTYPE = ("stereotype", frozenset({"stereotype", "anti-stereotype"}))
 
-_ALL = (
+_QUESTIONS = (
     Question(
         id="sense",
         text="Does the marked word have this meaning here, or one that goes with it, as a noun and its adjective?",
         choices={**_YES_NO, "unsure": "I am not sure"},
     ),
+    Question(id="inference", text="If sentence 1 is true, what of sentence 2?", choices=_INFERENCE, required=True),
     Question(
-        id="inference",
-        text="If sentence 1 is true, what of sentence 2?",
-        choices=_INFERENCE,
-        required=True,
-    ),
-    Question(
-        id="stereotype",
-        text="Where you live, is this known as a stereotype?",
-        choices=_STEREOTYPE,
-        required=True,
+        id="stereotype", text="Where you live, is this known as a stereotype?", choices=_STEREOTYPE, required=True
     ),
     Question(id="whom", text="Of which people is it a stereotype?", when=_IF_STEREOTYPE),
     Question(id="natural", text="Is it natural English?", choices=_YES_NO, required=True),
@@ -87,38 +79,39 @@ _ALL = (
     ),
     Question(id="comment", text="Anything else? (if you like)"),
 )
-QUESTIONS: Mapping[str, Question] = MappingProxyType({question.id: question for question in _ALL})
+QUESTIONS: Mapping[str, Question] = MappingProxyType({question.id: question for question in _QUESTIONS})
 """All questions by id, in the order in which they are asked."""
 
-_QUESTION_IDS: Mapping[str, tuple[str, ...]] = {
-    "contrast": ("sense", "stereotype", "whom", "natural", "withhold", "comment"),
-    "inference": ("inference", "stereotype", "whom", "natural", "withhold", "comment"),
-    "association": ("natural", "withhold", "comment"),
-}
-_PER_SENTENCE: Mapping[str, frozenset[str]] = {
-    "contrast": frozenset({"stereotype", "whom", "natural"}),
-    "inference": frozenset({"natural"}),
-    "association": frozenset(),
-}
+# The questions of a kind of rows, in order, and whether each is asked of every sentence.
+_PER_SENTENCE: Mapping[str, Mapping[str, bool]] = {
+    "contrast": {
+        "sense": False, "stereotype": True, "whom": True, "natural": True, "withhold": False, "comment": False
+    },
+    "inference": {
+        "inference": False, "stereotype": False, "whom": False, "natural": True, "withhold": False, "comment": False
+    },
+    "association": {"natural": False, "withhold": False, "comment": False},
+}  # fmt: skip
 
 
-def questions_for(kind: str, senses: bool = True) -> tuple[Question, ...]:
-    """Return the questions of a kind of rows, in order; that of the sense only where `senses`.
+def questions_for(kind: str) -> tuple[Question, ...]:
+    """Return the questions of a kind of rows, in order.
 
     >>> [question.id for question in questions_for("association")]
     ['natural', 'withhold', 'comment']
     """
-    ids = (id_ for id_ in _QUESTION_IDS[kind] if senses or id_ != "sense")
-    return tuple(replace(QUESTIONS[id_], per_sentence=id_ in _PER_SENTENCE[kind]) for id_ in ids)
+    return tuple(
+        replace(QUESTIONS[id_], per_sentence=of_sentences) for id_, of_sentences in _PER_SENTENCE[kind].items()
+    )
 
 
 def questions_of(plan: Plan) -> tuple[Question, ...]:
     """Return the questions of a plan, in its order; raise AnnotationError where its kind of rows lacks one."""
-    return _chosen(plan.kind, plan.questions)
+    return _questions(plan.kind, plan.questions)
 
 
 @lru_cache(maxsize=8)
-def _chosen(kind: str, ids: tuple[str, ...]) -> tuple[Question, ...]:
+def _questions(kind: str, ids: tuple[str, ...]) -> tuple[Question, ...]:
     questions = {question.id: question for question in questions_for(kind)}
     if unexpected := [printable(id_) for id_ in ids if id_ not in questions]:
         raise AnnotationError(f"no question {listed(unexpected)} for {kind} rows: there is {', '.join(questions)}")
@@ -127,17 +120,15 @@ def _chosen(kind: str, ids: tuple[str, ...]) -> tuple[Question, ...]:
 
 def plan_keys(plan: Plan) -> tuple[str, ...]:
     """Return all keys that answers to a plan may have, in order."""
-    roles = ROLES[plan.kind]
-    return tuple(key for question in questions_of(plan) for key in _keys(question, roles))
+    roles = tuple(f".{role}" for role in ROLES[plan.kind])
+    return tuple(
+        f"{question.id}{role}" for question in questions_of(plan) for role in (roles if question.per_sentence else [""])
+    )
 
 
 def keys(plan: Plan, item: Item) -> tuple[str, ...]:
     """Return the keys of what is asked of an item; that of the sense only where it has a gloss."""
     return tuple(key for key in plan_keys(plan) if key != "sense" or item.gloss)
-
-
-def _keys(question: Question, roles: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{question.id}.{role}" for role in roles) if question.per_sentence else (question.id,)
 
 
 def question_of(key: str) -> Question:
@@ -180,8 +171,7 @@ If you like, name in the column `groups` groups that you belong to, with commas 
 
 def warning() -> str:
     """Return the warning as HTML."""
-    paragraphs = (" ".join(paragraph.split()) for paragraph in _WARNING.split("\n\n"))
-    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+    return "".join(f"<p>{' '.join(paragraph.split())}</p>" for paragraph in _WARNING.split("\n\n"))
 
 
 def for_sheets(plan: Plan) -> str:

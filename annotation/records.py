@@ -1,7 +1,14 @@
-"""The records of annotation: plans with items and sentences, and annotations; frozen, typed, without other rooms."""
+"""The records of annotation: plans with items and sentences, and annotations; and what their texts and times are."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+MAX_TEXT = 10_000
+"""Characters of an answer in words."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,9 +103,14 @@ def latest(annotations: Iterable[Annotation]) -> tuple[list[Annotation], list[An
 
     One that was submitted counts before one that was skipped, whenever that was; then the one that was changed last.
     """
+
+    def order(annotation: Annotation) -> tuple[bool, str, int, str]:
+        changed = annotation.updated or annotation.created
+        return annotation.status == "submitted", changed, len(annotation.id), annotation.id
+
     last: dict[tuple[str, str], Annotation] = {}
     dropped = []
-    for annotation in sorted(annotations, key=_order):
+    for annotation in sorted(annotations, key=order):
         key = annotation.row, annotation.annotator
         if key in last:
             dropped.append(last[key])
@@ -111,6 +123,26 @@ def latest_submitted(annotations: Iterable[Annotation]) -> list[Annotation]:
     return [annotation for annotation in latest(annotations)[0] if annotation.status == "submitted"]
 
 
-def _order(annotation: Annotation) -> tuple[bool, str, int, str]:
-    changed = annotation.updated or annotation.created
-    return annotation.status == "submitted", changed, len(annotation.id), annotation.id
+def clean(text: str) -> str:
+    r"""Return a text without blanks around it, with plain ends of lines, and without what no file can hold.
+
+    >>> clean(" a\r\nb\x00 ")
+    'a\nb�'
+    """
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def parse_time(value: object) -> str | None:
+    """Return a time of ISO 8601 in UTC, with as many digits as any other; None where it is no time.
+
+    >>> parse_time("2026-11-21T22:18:00+01:00")
+    '2026-11-21T21:18:00.000000Z'
+    """
+    if not isinstance(value, str) or len(value) > 40:
+        return None
+    try:
+        parsed = datetime.fromisoformat(value)
+        parsed = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return f"{parsed.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from senseprobe.annotation.answer_table import Table, tabulate
+from senseprobe.annotation.answers import Table, tabulate
 from senseprobe.annotation.questions import QUESTIONS
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
@@ -26,10 +26,7 @@ _SENTENCES = {
     "majority": "majority: a choice of more than half of the answers to a question stands",
     "dawid-skene": "dawid-skene: a choice stands that the model of Dawid and Skene (1979) holds likely enough",
 }
-_REPORTED_REJECTED = (
-    "rows that annotators of the targeted group would rather not have used are rejected whatever others say"
-)
-_REPORTED_STAY = "rows that annotators of the targeted group would rather not have used may stay, and are counted"
+_REPORTED = "rows that annotators of the targeted group would rather not have used"
 
 _ROUNDING = 1e-9
 
@@ -89,8 +86,8 @@ class Rule:
 
     def __str__(self) -> str:
         """Return what the rule is, without its numbers."""
-        sentence = _SENTENCES[self.name]
-        return f"{sentence}; {_REPORTED_STAY if self.keep_reported else _REPORTED_REJECTED}"
+        fate = "may stay, and are counted" if self.keep_reported else "are rejected whatever others say"
+        return f"{_SENTENCES[self.name]}; {_REPORTED} {fate}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +113,7 @@ def by_majority(answers: Iterable[str], rule: Rule, question: str) -> Outcome:
     counts = Counter(answers)
     total = counts.total()
     if total < rule.least:
-        return _too_few(total, rule)
+        return Outcome(detail=f"{total} of at least {rule.least} answers", answers=total)
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     choice, most = ordered[0]
     if 2 * most > total and most >= rule.threshold_of(question) * total - _ROUNDING:
@@ -133,15 +130,11 @@ def by_posterior(posterior: Mapping[str, float], answers: int, rule: Rule, quest
     Outcome(choice='yes', detail='p = 0.93', answers=3)
     """
     if answers < rule.least:
-        return _too_few(answers, rule)
+        return Outcome(detail=f"{answers} of at least {rule.least} answers", answers=answers)
     choice, probability = max(sorted(posterior.items()), key=lambda entry: entry[1], default=("", 0.0))
     if probability > 0.5 + _ROUNDING and probability >= rule.threshold_of(question) - _ROUNDING:
         return Outcome(choice=choice, detail=f"p = {probability:.2f}", answers=answers)
     return Outcome(detail=f"not likely enough: {choice} p = {probability:.2f}", answers=answers)
-
-
-def _too_few(answers: int, rule: Rule) -> Outcome:
-    return Outcome(detail=f"{answers} of at least {rule.least} answers", answers=answers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,25 +174,25 @@ def estimate_truths(plan: Plan, annotations: Iterable[Annotation], *, smoothing:
 
 def _truth(table: Table, smoothing: float) -> Truth:
     estimate = dawid_skene(table.unit, table.person, table.label, smoothing=smoothing)
-    given = np.bincount(table.person, minlength=len(table.people))
+    counts = np.bincount(table.person, minlength=len(table.people))
+
+    def by_label(shares: np.ndarray[Any, Any]) -> dict[str, float]:
+        """Return shares by label; those that are not known are left out."""
+        return {label: float(share) for label, share in zip(table.labels, shares, strict=True) if not np.isnan(share)}
+
     return Truth(
         question=table.question,
-        posterior={unit: _named(table, shares) for unit, shares in zip(table.units, estimate.posterior, strict=True)},
-        prevalence=_named(table, estimate.prevalence),
+        posterior=dict(zip(table.units, map(by_label, estimate.posterior), strict=True)),
+        prevalence=by_label(estimate.prevalence),
         confusion={
-            person: {true: _named(table, row) for true, row in zip(table.labels, rows, strict=True)}
+            person: dict(zip(table.labels, map(by_label, rows), strict=True))
             for person, rows in zip(table.people, estimate.confusion, strict=True)
         },
-        answers=dict(zip(table.people, given.tolist(), strict=True)),
+        answers=dict(zip(table.people, counts.tolist(), strict=True)),
         steps=estimate.steps,
         converged=estimate.converged,
         smoothing=smoothing,
     )
-
-
-def _named(table: Table, shares: np.ndarray[Any, Any]) -> dict[str, float]:
-    """Return shares by label; those that are not known are left out."""
-    return {label: float(share) for label, share in zip(table.labels, shares, strict=True) if not np.isnan(share)}
 
 
 def collect_posteriors(truths: Iterable[Truth]) -> dict[tuple[str, str], Mapping[str, float]]:

@@ -48,7 +48,6 @@ class Query:
                 )
             self._values.setdefault(column.strip(), set()).add(value.strip())
         self._seen: dict[str, set[str]] = {column: set() for column in self._values}
-        self._matched: dict[str, set[str]] = {column: set() for column in self._values}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -62,31 +61,18 @@ class Query:
         """Return which of so many rows the query selects; `columns` has their values as texts."""
         mask = pa.array([True] * rows, pa.bool_())
         for column, values in self._values.items():
-            self._note(column, pc.unique(columns[column]).to_pylist())
+            seen = self._seen[column]
+            seen.update(v for v in pc.unique(columns[column]).to_pylist() if v in values or len(seen) < _MOST_SEEN)
             mask = pc.and_(mask, pc.is_in(columns[column], value_set=pa.array(sorted(values), pa.string())))
         return mask
-
-    def _note(self, column: str, values: Iterable[str]) -> None:
-        for value in values:
-            if value in self._values[column]:
-                self._matched[column].add(value)
-            elif len(self._seen[column]) < _MOST_SEEN:
-                self._seen[column].add(value)
 
     def check(self) -> None:
         """Raise AnnotationError for a value that no row had."""
         for column, values in self._values.items():
-            for value in sorted(values - self._matched[column]):
-                names = sorted((self._seen[column] | self._matched[column]) - {""})
+            for value in sorted(values - self._seen[column]):
+                names = sorted(self._seen[column] - {""})
                 hint = meant(value, names) or f"there is {listed(map(_short, names)) or 'none'}"
                 raise AnnotationError(f"no row has {printable(column)}={_short(value)}: {hint}")
-
-
-def check_column(name: str, names: Sequence[str], purpose: str) -> None:
-    """Raise AnnotationError where the rows have no such column; `purpose` says what it is needed for."""
-    if name not in names:
-        hint = meant(name, names) or f"there is {', '.join(names)}"
-        raise AnnotationError(f"{purpose}: rows have no column {_short(name)!r}: {hint}")
 
 
 def _short(text: str) -> str:
@@ -105,10 +91,7 @@ def read_gold(path: Path, questions: Mapping[str, Question]) -> dict[str, Gold]:
     """Return the expected answers by row id; `questions` are those that have choices, by key.
 
     The file is a CSV: the column `id`, then one column for each question key, as `sense` or `stereotype.stereo`; an
-    empty cell expects nothing.
-
-    Raises AnnotationError with the first mistakes, each with its line: an unknown question or choice, an id twice or
-    none, a row that expects nothing.
+    empty cell expects nothing. Raises AnnotationError with the first mistakes, each with its line.
     """
     display_path, lines = printable(str(path)), read_cells(path)
     if not lines:
@@ -140,19 +123,17 @@ def _columns(header: Line, questions: Mapping[str, Question], display_path: str)
 
 def _mistakes(
     line: Line, expected: Mapping[str, str], questions: Mapping[str, Question], width: int, previous: Collection[str]
-) -> Sequence[str]:
+) -> Iterator[str]:
     id_ = line.cell(0)
-    errors = [] if len(line.cells) <= width else [f"{len(line.cells)} cells, expected {width}"]
-    if not id_:
-        errors.append("a row without an id")
-    elif id_ in previous:
-        errors.append(f"{_short(id_)} is there twice")
+    if len(line.cells) > width:
+        yield f"{len(line.cells)} cells, expected {width}"
+    if not id_ or id_ in previous:
+        yield f"{_short(id_)} is there twice" if id_ else "a row without an id"
     if not expected:
-        errors.append("expects no answer")
+        yield "expects no answer"
     for key, text in expected.items():
         if text.lower() not in (choices := questions[key].choices):
-            errors.append(f"{_short(text)!r} is not an answer to {key}: expected {', '.join(choices)}")
-    return errors
+            yield f"{_short(text)!r} is not an answer to {key}: expected {', '.join(choices)}"
 
 
 MAX_ITEMS = 100_000
@@ -204,7 +185,12 @@ def draw(
         raise AnnotationError("how many rows? give a number, or a query for rows as config=race")
     if n is not None and n < 1:
         raise AnnotationError(f"a sample of {n} rows: at least 1 is needed")
-    _check_columns(release, configs, strata, query)
+    fields = [field for name in configs for field in design_schema(release.design(name))]
+    names = [CONFIG, *dict.fromkeys(field.name for field in fields if not pa.types.is_struct(field.type))]
+    for purpose, column in [*(("strata", name) for name in strata), *(("query", name) for name in query.columns)]:
+        if column not in names:
+            hint = meant(column, names) or f"there is {', '.join(names)}"
+            raise AnnotationError(f"{purpose}: rows have no column {_short(column)!r}: {hint}")
     scan = _scan(release, configs, seed, strata, query, frozenset(also))
     chosen = _chosen(scan, n, seed) | scan.named
     if len(chosen) > MAX_ITEMS:
@@ -222,15 +208,6 @@ def kind_of(release: Release, configs: Sequence[str]) -> str:
     return next(iter(kinds.values()))
 
 
-def _check_columns(release: Release, configs: Sequence[str], strata: Sequence[str], query: Query) -> None:
-    fields = [field for name in configs for field in design_schema(release.design(name))]
-    names = [CONFIG, *dict.fromkeys(field.name for field in fields if not pa.types.is_struct(field.type))]
-    for name in strata:
-        check_column(name, names, "strata")
-    for name in query.columns:
-        check_column(name, names, "query")
-
-
 def _scan(
     release: Release, configs: Sequence[str], seed: int, strata: Sequence[str], query: Query, also: frozenset[str]
 ) -> _Scan:
@@ -239,9 +216,13 @@ def _scan(
     for config, start, batch in _batches(release, configs):
         columns = _texts(batch, config, {*strata, *query.columns})
         matches = np.flatnonzero(query.holds(columns, batch.num_rows).to_numpy(zero_copy_only=False))
+        size, selected = len(matches), pa.array(matches)
+        draws = (hash_draw(seed, "row", config, id_) for id_ in batch["id"].take(selected).to_pylist())
+        levels = _levels([columns[name].take(selected) for name in strata], size)
+        codes = (scan.strata.setdefault(level, len(scan.strata)) for level in levels)
         scan.numbers.append(matches + start)
-        scan.draws.append(_hash_draws(seed, config, batch["id"].take(pa.array(matches)).to_pylist()))
-        scan.codes.append(_codes(scan.strata, [columns[name].take(pa.array(matches)) for name in strata], len(matches)))
+        scan.draws.append(np.fromiter(draws, np.uint64, size))
+        scan.codes.append(np.fromiter(codes, np.int64, size))
         if also:
             named = pc.is_in(batch["id"], value_set=names).to_numpy(zero_copy_only=False)
             scan.named.update(int(number) + start for number in np.flatnonzero(named))
@@ -263,23 +244,17 @@ def _batches(release: Release, configs: Sequence[str]) -> Iterator[tuple[str, in
 
 def _texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[str, pa.Array]:
     """Return columns of texts or flags as texts; empty for null, and where this config has no such column."""
-    texts = {}
-    for name in names:
-        if name in batch.schema.names:
-            texts[name] = pc.fill_null(batch[name].cast(pa.string()), "")
-        else:
-            texts[name] = pa.array([config if name == CONFIG else ""] * batch.num_rows, pa.string())
-    return texts
+    return {
+        name: pc.fill_null(batch[name].cast(pa.string()), "")
+        if name in batch.schema.names
+        else pa.array([config if name == CONFIG else ""] * batch.num_rows, pa.string())
+        for name in names
+    }
 
 
-def _codes(numbers: dict[tuple[str, ...], int], columns: Sequence[pa.Array], rows: int) -> NDArray[np.int64]:
-    """Return the number of each row's stratum; new ones get the next."""
-    levels = zip(*(column.to_pylist() for column in columns), strict=True) if columns else [()] * rows
-    return np.fromiter((numbers.setdefault(level, len(numbers)) for level in levels), np.int64, rows)
-
-
-def _hash_draws(seed: int, config: str, ids: Sequence[str]) -> NDArray[np.uint64]:
-    return np.fromiter((hash_draw(seed, "row", config, id_) for id_ in ids), np.uint64, len(ids))
+def _levels(columns: Sequence[pa.Array], rows: int) -> Iterable[tuple[str, ...]]:
+    """Return the levels of each of so many rows; there may be no column."""
+    return zip(*(column.to_pylist() for column in columns), strict=True) if columns else [()] * rows
 
 
 def _chosen(scan: _Scan, n: int | None, seed: int) -> set[int]:
@@ -306,28 +281,17 @@ def allot(sizes: Sequence[int], n: int) -> list[int]:
     >>> allot([50, 30, 20], 10), allot([97, 2, 1], 10), allot([5, 5, 5], 2)
     ([5, 3, 2], [8, 1, 1], [1, 1, 0])
     """
-    shares = dict.fromkeys(range(len(sizes)), 0)
-    left, rest = [number for number in shares if sizes[number]], n
-    while n >= sum(map(bool, sizes)) and (small := _below_one(sizes, left, rest)):
+    shares, rest = dict.fromkeys(range(len(sizes)), 0), {number: size for number, size in enumerate(sizes) if size}
+    is_enough, total = n >= len(rest), sum(sizes)
+    while is_enough and (small := [number for number, size in rest.items() if n * size < total]):
         shares |= dict.fromkeys(small, 1)
-        left, rest = [number for number in left if number not in small], rest - len(small)
-    shares |= _by_remainder({number: sizes[number] for number in left}, rest)
-    return [*shares.values()]
-
-
-def _below_one(sizes: Sequence[int], left: Sequence[int], rest: int) -> set[int]:
-    total = sum(sizes[number] for number in left)
-    return {number for number in left if rest * sizes[number] < total}
-
-
-def _by_remainder(sizes: Mapping[int, int], n: int) -> dict[int, int]:
-    """Return shares by Hamilton's method: whole quotas, and what is left goes to the largest remainders."""
-    total = sum(sizes.values()) or 1
-    shares = {number: n * size // total for number, size in sizes.items()}
-    remainders = sorted(sizes, key=lambda number: -(n * sizes[number] % total))
-    for number in remainders[: n - sum(shares.values())]:
-        shares[number] += 1
-    return shares
+        total -= sum(rest.pop(number) for number in small)
+        n -= len(small)
+    quotas = {number: n * size // total for number, size in rest.items()}
+    remainders = sorted(rest, key=lambda number: -(n * rest[number] % total))
+    for number in remainders[: n - sum(quotas.values())]:
+        quotas[number] += 1
+    return [*(shares | quotas).values()]
 
 
 def _fetched(
@@ -338,11 +302,8 @@ def _fetched(
     for config, start, batch in _batches(release, configs):
         here = chosen_numbers[(chosen_numbers >= start) & (chosen_numbers < start + batch.num_rows)] - start
         rows = batch.take(pa.array(here))
-        levels = _texts(rows, config, strata)
-        strata_levels = zip(*(levels[name].to_pylist() for name in strata), strict=True) if strata else [()] * len(here)
-        for row, level in zip(rows.to_pylist(), strata_levels, strict=True):
-            yield SampledRow(
-                config, ", ".join(f"{name}={value}" for name, value in zip(strata, level, strict=True)), row
-            )
+        levels = _levels([*_texts(rows, config, strata).values()], len(here))
+        for row, level in zip(rows.to_pylist(), levels, strict=True):
+            yield SampledRow(config, ", ".join(map("=".join, zip(strata, level, strict=True))), row)
         if not len(chosen_numbers) or chosen_numbers[-1] < start + batch.num_rows:
             return

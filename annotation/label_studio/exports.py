@@ -1,30 +1,88 @@
-"""Answers as Label Studio exports them, compared with the plan; whatever does not fit is counted and named."""
+"""Answers as Label Studio exports them: untrusted JSON; what does not fit the plan is counted and named."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from senseprobe.annotation.findings import AnswerFinding, FindingCollector
-from senseprobe.annotation.harm import groups_of
+from senseprobe.annotation.groups import groups_of, named_groups
 from senseprobe.annotation.label_studio.interface import tasks as planned
-from senseprobe.annotation.label_studio.results import (
-    ParsedAnswers,
-    Reader,
-    identity,
-    parse_json,
-    parse_seconds,
-    parse_time,
-)
-from senseprobe.annotation.records import Annotation, Item, Plan, latest
+from senseprobe.annotation.questions import CONSENT, GROUPS, controls, keys, question_of
+from senseprobe.annotation.records import MAX_TEXT, Annotation, Item, Plan, clean, latest, parse_time
 from senseprobe.errors import AnnotationError
-from senseprobe.messages import counted
+from senseprobe.messages import MAX_LISTED, counted, listed, printable, shortened
 
 T = TypeVar("T")
 
 NameOf = Callable[[str], str]
 """From an account of the platform (an id, or else an address) to the name that answers have."""
 
-_JSON_MIN_KEYS = ("annotation_id", "annotator")
+MAX_BYTES = 2**30
+"""An export of 20,000 tasks with three annotations each has some 150 MB."""
+
+KINDS = {
+    "task": "entries that are not tasks, left out",
+    "unnamed": "tasks without a row id (`ext_id`), of another project, left out",
+    "unknown": "tasks of rows that this project does not ask about, left out",
+    "changed": "tasks of rows that read otherwise than planned, left out",
+    "annotation": "entries that are not annotations, left out",
+    "nobody": "annotations that do not say whose they are, left out",
+    "repeated": "annotations with the id of another one, left out",
+    "duplicate": "annotations of a row by somebody who has a later one of it, left out",
+    "empty": "annotations without any answer, left out",
+    "control": "answers to what the interface does not ask, left out",
+    "unasked": "answers to a question that was not asked of the row, left out",
+    "label": "answers that the interface does not offer, left out",
+    "several": "several answers where one was asked for, left out",
+    "malformed": "values of a wrong kind, left out",
+    "cut": "answers longer than 10,000 characters, cut",
+    "consent": "groups without consent, left out",
+    "groups": "groups behind the first 20 of an annotation, or longer than 100 characters, left out",
+    "unfinished": "annotations that leave out a question which must be answered, kept",
+    "draft": "drafts, which were not submitted, left out",
+}
+"""The kinds of findings, in the order of messages."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerFinding:
+    """A kind of KINDS, how often it occurred, and the first examples, safe to print."""
+
+    kind: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        named = f" ({listed(self.examples, self.count)})" if self.examples else ""
+        return f"{KINDS[self.kind]}: {self.count:,}{named}"
+
+
+@dataclass(slots=True)
+class FindingCollector:
+    """Collects findings; however many there are, only the first examples of each kind are stored.
+
+    >>> findings = FindingCollector()
+    >>> findings.note("label", "sense: maybe")
+    >>> print(*findings)
+    answers that the interface does not offer, left out: 1 (sense: maybe)
+    """
+
+    _counts: Counter[str] = field(default_factory=Counter)
+    _examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def note(self, kind: str, example: str, count: int = 1) -> None:
+        """Count a finding of a kind; an empty example is not stored."""
+        self._counts[kind] += count
+        examples, text = self._examples.setdefault(kind, []), printable(shortened(example))
+        if text and len(examples) < MAX_LISTED and text not in examples:
+            examples.append(text)
+
+    def __iter__(self) -> Iterator[AnswerFinding]:
+        for kind in KINDS:
+            if count := self._counts[kind]:
+                yield AnswerFinding(kind=kind, count=count, examples=tuple(self._examples[kind]))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,10 +106,11 @@ def parse_export(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
     the export of another one, and must not replace the answers of this one.
     """
     findings = FindingCollector()
-    tasks = parse_json(raw, lambda key: findings.note("malformed", f"key twice in one object: {key}"))
+    tasks = _parse_json(raw, findings)
     if not isinstance(tasks, list):
         raise AnnotationError("the export is not a list of tasks: export the project as JSON")
-    if any(isinstance(task, dict) and "data" not in task and set(_JSON_MIN_KEYS) <= set(task) for task in tasks[:1]):
+    first = tasks[0] if tasks and isinstance(tasks[0], dict) else {}
+    if "data" not in first and {"annotation_id", "annotator"} <= {*first}:
         raise AnnotationError("the export is JSON-MIN, which leaves out what was asked: export the project as JSON")
     if tasks and not any(isinstance(task, dict) and "annotations" in task for task in tasks):
         raise AnnotationError("the file has no annotations: it is what was sent, and not what came back")
@@ -60,8 +119,8 @@ def parse_export(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
         raise AnnotationError(
             f"none of {counted(len(tasks), 'task')} is of this project: {'; '.join(map(str, findings))}"
         )
-    reader = Reader(plan, findings)
-    parsed = [annotation for item, task in item_tasks for annotation in _annotations(task, item, reader, name_of)]
+    reader = _Reader(plan, findings, name_of)
+    parsed = [annotation for item, task in item_tasks for annotation in reader.annotations(task, item)]
     counting = [annotation for annotation in parsed if annotation.status != "submitted" or annotation.answers]
     last, dropped = latest(_distinct(counting, findings))
     groups = groups_of(parsed)  # also of annotations that do not count
@@ -69,6 +128,29 @@ def parse_export(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
     for annotation in dropped:
         findings.note("duplicate", f"{annotation.id} of {annotation.row}")
     return ParsedExport(annotations=tuple(last), findings=tuple(findings), tasks=len(item_tasks))
+
+
+def _parse_json(raw: bytes, findings: FindingCollector) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the JSON value; raise AnnotationError where it is none. A repeated key is noted."""
+    if len(raw) > MAX_BYTES:
+        raise AnnotationError(f"the export is larger than {MAX_BYTES >> 20} MiB: export it in parts")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            repeated = next(key for key, count in counts.items() if count > 1)
+            findings.note("malformed", f"key twice in one object: {repeated}")
+        return result
+
+    try:
+        return json.loads(raw.decode("utf-8-sig"), object_pairs_hook=unique)
+    except UnicodeDecodeError as error:
+        raise AnnotationError(f"the export is not UTF-8: byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise AnnotationError(f"the export is not JSON: line {error.lineno}: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise AnnotationError("the export is not JSON that can be read: too deep, or a number too long") from None
 
 
 def _planned_tasks(
@@ -82,15 +164,14 @@ def _planned_tasks(
             findings.note("task", f"entry {number}")
             continue
         row = data.get("ext_id")
-        item = items.get(row) if isinstance(row, str) else None
         if not isinstance(row, str) or not row:
-            findings.note("unnamed", f"task {identity(task.get('id'))}")
-        elif item is None:
+            findings.note("unnamed", f"task {_identity(task.get('id'))}")
+        elif row not in items:
             findings.note("unknown", row)
-        elif data.get("content") != item.content or _is_edited(data, data_by_row[row]):
+        elif data.get("content") != items[row].content or _is_edited(data, data_by_row[row]):
             findings.note("changed", row)
         else:
-            yield item, task
+            yield items[row], task
 
 
 def _is_edited(data: Mapping[str, Any], planned_data: Mapping[str, Any]) -> bool:
@@ -98,75 +179,164 @@ def _is_edited(data: Mapping[str, Any], planned_data: Mapping[str, Any]) -> bool
     return any(isinstance(text, str) and data.get(name, text) != text for name, text in planned_data.items())
 
 
-def _annotations(task: Mapping[str, Any], item: Item, reader: Reader, name_of: NameOf) -> Iterator[Annotation]:
-    findings = reader.findings
-    entries = task.get("annotations", [])
-    if not isinstance(entries, list):
-        findings.note("malformed", f"annotations of {item.row}")
-        entries = []
-    if isinstance(drafts := task.get("drafts"), list) and drafts:
-        findings.note("draft", item.row, len(drafts))
-    for entry in entries:
-        name = identity(entry.get("id")) if isinstance(entry, dict) else ""
-        if not name:
-            findings.note("annotation", f"of {item.row}")
-        elif not (account := _annotator(entry.get("completed_by"))):
-            findings.note("nobody", f"{name} of {item.row}")
+def _distinct(annotations: Iterable[Annotation], findings: FindingCollector) -> Iterator[Annotation]:
+    """Yield annotations with distinct ids; one that was exported twice counts once."""
+
+    def order(annotation: Annotation) -> tuple[int, str, str, str, str]:
+        return len(annotation.id), annotation.id, annotation.row, annotation.annotator, annotation.updated
+
+    seen: set[str] = set()
+    for annotation in sorted(annotations, key=order):
+        if annotation.id in seen:
+            findings.note("repeated", f"{annotation.id} of {annotation.row}")
         else:
-            yield _annotation(entry, name, name_of(account), item, reader)
+            seen.add(annotation.id)
+            yield annotation
 
 
-def _annotator(value: object) -> str:
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the annotations of a plan's items, and notes what is odd in them; `position` names an annotation."""
+
+    plan: Plan
+    findings: FindingCollector
+    name_of: NameOf
+
+    def annotations(self, task: Mapping[str, Any], item: Item) -> Iterator[Annotation]:
+        entries = task.get("annotations", [])
+        if not isinstance(entries, list):
+            self.findings.note("malformed", f"annotations of {item.row}")
+            entries = []
+        if isinstance(drafts := task.get("drafts"), list) and drafts:
+            self.findings.note("draft", item.row, len(drafts))
+        for entry in entries:
+            id_ = _identity(entry.get("id")) if isinstance(entry, dict) else ""
+            if not id_:
+                self.findings.note("annotation", f"of {item.row}")
+            elif not (account := _account(entry.get("completed_by"))):
+                self.findings.note("nobody", f"{id_} of {item.row}")
+            else:
+                yield self._annotation(entry, id_, self.name_of(account), item)
+
+    def _annotation(self, entry: Mapping[str, Any], id_: str, annotator: str, item: Item) -> Annotation:
+        """Return an annotation of an item, perhaps without any answer; of one that was skipped only groups count."""
+        skipped, position = entry.get("was_cancelled") is True, f"{id_} of {item.row}"
+        texts = self._texts(entry.get("result"), item, position, skipped=skipped)
+        groups = self._groups(texts.pop(CONSENT, []), texts.pop(GROUPS, []), position)
+        answers = {} if skipped else self._answers(texts, item, position)
+        if not skipped and not answers:
+            self.findings.note("empty", position)
+        return Annotation(
+            id=id_,
+            row=item.row,
+            content=item.content,
+            annotator=annotator,
+            answers=answers,
+            groups=groups,
+            status="skipped" if skipped else "submitted",
+            created=self._optional(parse_time, entry, "created_at", position) or "",
+            updated=self._optional(parse_time, entry, "updated_at", position) or "",
+            seconds=self._optional(_parse_seconds, entry, "lead_time", position),
+        )
+
+    def _texts(self, results: Any, item: Item, position: str, *, skipped: bool) -> dict[str, list[str]]:  # noqa: ANN401
+        """Return the texts that results hold, by key of the control that took them."""
+        names = controls(self.plan, item) | ({CONSENT: CONSENT, GROUPS: GROUPS} if self.plan.groups else {})
+        if not isinstance(results, list):
+            if not skipped:
+                self.findings.note("malformed", f"result of {position}")
+            return {}
+        if skipped:
+            names = {name: name for name in (CONSENT, GROUPS) if name in names}
+            results = [result for result in results if isinstance(result, dict) and result.get("from_name") in [*names]]
+        texts: dict[str, list[str]] = {}
+        for result in results:
+            name = result.get("from_name") if isinstance(result, dict) else None
+            key = names.get(name) if isinstance(name, str) else None
+            if key is None:
+                self.findings.note("control", f"{name} in {position}" if isinstance(name, str) else position)
+                continue
+            free = key == GROUPS or (key != CONSENT and not question_of(key).choices)
+            values = _values(result.get("value"), "text" if free else "choices")
+            if values is None:
+                self.findings.note("malformed", f"{name} of {position}")
+            for text in filter(None, map(clean, values or [])):
+                texts.setdefault(key, []).append(text)
+        return texts
+
+    def _answers(self, texts: Mapping[str, Sequence[str]], item: Item, position: str) -> dict[str, str]:
+        """Return an answer to each question of the item, in the order of the questions."""
+        item_keys = keys(self.plan, item)
+        for key in sorted(texts.keys() - {*item_keys}):
+            self.findings.note("unasked", f"{key} in {position}")
+        answers = {
+            key: answer for key in item_keys if key in texts and (answer := self._answer(key, texts[key], position))
+        }
+        missing = [key for key in item_keys if key not in answers and question_of(key).required]
+        if answers and missing:
+            self.findings.note("unfinished", f"{missing[0]} of {position}")
+        return answers
+
+    def _answer(self, key: str, texts: Sequence[str], position: str) -> str:
+        """Return the answer to a question; empty where none counts."""
+        choices = question_of(key).choices
+        if not choices:
+            text = "\n".join(dict.fromkeys(texts))
+            if len(text) > MAX_TEXT:
+                self.findings.note("cut", f"{key} of {position}")
+            return text[:MAX_TEXT].strip()
+        offered = {text for text in texts if text in choices}
+        if unexpected := sorted(set(texts) - offered):
+            self.findings.note("label", f"{key}: {unexpected[0]} in {position}", len(unexpected))
+        if len(offered) > 1:
+            self.findings.note("several", f"{key} of {position}")
+        return offered.pop() if len(offered) == 1 else ""
+
+    def _groups(self, consent: Sequence[str], groups: Sequence[str], position: str) -> tuple[str, ...]:
+        """Return the groups that the annotator named, if they agreed to have them kept."""
+        if groups and consent != ["yes"]:
+            self.findings.note("consent", position)
+            return ()
+        named, left_out = named_groups(",".join(groups))
+        if left_out:
+            self.findings.note("groups", position, left_out)
+        return named
+
+    def _optional(
+        self, parse: Callable[[object], T | None], entry: Mapping[str, Any], name: str, position: str
+    ) -> T | None:
+        """Return a value of an entry; None where it is not there or of another form."""
+        parsed = parse(entry.get(name))
+        if entry.get(name) is not None and parsed is None:
+            self.findings.note("malformed", f"{name} of {position}")
+        return parsed
+
+
+def _identity(value: object) -> str:
+    """Return a number or a short text that names something; empty where it is neither."""
+    if type(value) is int and 0 <= value < 2**63:
+        return str(value)
+    return clean(value) if isinstance(value, str) and len(value) <= 200 else ""
+
+
+def _account(value: object) -> str:
     """Return the id of an annotation's author, or else their address; empty where it names nobody."""
     if isinstance(value, dict):
         address = value.get("email")
-        return identity(value.get("id")) or (identity(address).lower() if isinstance(address, str) else "")
-    return identity(value)
+        return _identity(value.get("id")) or (_identity(address).lower() if isinstance(address, str) else "")
+    return _identity(value)
 
 
-def _annotation(entry: Mapping[str, Any], name: str, annotator: str, item: Item, reader: Reader) -> Annotation:
-    """Return an annotation of an item, perhaps without any answer."""
-    skipped, position = entry.get("was_cancelled") is True, f"{name} of {item.row}"
-    results = entry.get("result")
-    parsed = ParsedAnswers({}, reader.groups(results, position)) if skipped else reader.answers(results, item, position)
-    if not skipped and not parsed.answers:
-        reader.findings.note("empty", position)
-    return Annotation(
-        id=name,
-        row=item.row,
-        content=item.content,
-        annotator=annotator,
-        answers=parsed.answers,
-        groups=parsed.groups,
-        status="skipped" if skipped else "submitted",
-        created=_optional(parse_time, entry.get("created_at"), f"created_at of {position}", reader.findings) or "",
-        updated=_optional(parse_time, entry.get("updated_at"), f"updated_at of {position}", reader.findings) or "",
-        seconds=_optional(parse_seconds, entry.get("lead_time"), f"lead_time of {position}", reader.findings),
-    )
+def _parse_seconds(value: object) -> float | None:
+    """Return how long something took, to a thousandth of a second; None where it is no such number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return round(float(value), 3) if 0 <= value <= 1e9 and math.isfinite(value) else None
 
 
-def _optional(form: Callable[[object], T | None], value: object, name: str, findings: FindingCollector) -> T | None:
-    """Return a value of a form; None where it is not there or of another form."""
-    parsed = form(value)
-    if value is not None and parsed is None:
-        findings.note("malformed", name)
-    return parsed
-
-
-def _distinct(annotations: Iterable[Annotation], findings: FindingCollector) -> Iterator[Annotation]:
-    """Yield annotations with distinct ids; one that was exported twice counts once."""
-    seen: dict[str, Annotation] = {}
-    for annotation in sorted(
-        annotations,
-        key=lambda annotation: (
-            len(annotation.id),
-            annotation.id,
-            annotation.row,
-            annotation.annotator,
-            annotation.updated,
-        ),
-    ):
-        if seen.setdefault(annotation.id, annotation) is annotation:
-            yield annotation
-        else:
-            findings.note("repeated", f"{annotation.id} of {annotation.row}")
+def _values(value: Any, kind: str) -> list[str] | None:  # noqa: ANN401 - whatever JSON holds
+    """Return the texts that a result's value has under `kind`; None where it is of another form."""
+    texts = value.get(kind) if isinstance(value, dict) else None
+    if isinstance(texts, str) and kind == "text":
+        return [texts]
+    return texts if isinstance(texts, list) and all(isinstance(text, str) for text in texts) else None

@@ -9,16 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.annotation_asking import given
-from tests.annotation_deciding import world
-from tests.annotation_deciding.world import fill
+from tests.annotation import given, world
+from tests.annotation.world import fill
 from tests.commands import Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation.adjudication import read_claims
 from senseprobe.annotation.label_studio import client
 from senseprobe.annotation.plan import make_plan
-from senseprobe.annotation.plan_file import read_plan
+from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 
 EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--n", "8", "--annotators", "3", "--groups")
@@ -424,7 +423,7 @@ def test_pushing_without_the_client_says_how_to_install_it(typed: Typed, monkeyp
 
 @pytest.fixture
 def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
-    """What stands for a server here; tests/annotation_server has a real one."""
+    """What stands for a server here; tests/annotation/label_studio has a real one."""
     made = world.Studio()
     monkeypatch.setattr(client, "connect", lambda: made)
     return made

@@ -12,13 +12,13 @@ from xml.etree import ElementTree
 
 import nltk
 import pytest
-from tests.annotation_deciding import world
-from tests.annotation_deciding.world import Said, fill
+from tests.annotation import world
+from tests.annotation.world import Said, fill
 from tests.commands import Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation.label_studio import client
-from senseprobe.annotation.plan_file import read_plan
+from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.lexicon.install import prepare
 
@@ -58,7 +58,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
 
 @pytest.fixture
 def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
-    """What stands for a server here; tests/annotation_server has a real one."""
+    """What stands for a server here; tests/annotation/label_studio has a real one."""
     made = world.Studio()
     monkeypatch.setattr(client, "connect", lambda: made)
     return made

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from senseprobe.annotation.annotators import cohen, fleiss
+from senseprobe.annotation.agreement import cohen, fleiss
 from senseprobe.statistics import FEWEST_ITEMS, AgreementEstimate, agreement_between, agreement_within
 
 Counts = NDArray[np.intp]
@@ -64,7 +64,7 @@ def test_the_table_of_fleiss_is_as_he_printed_it() -> None:
 def test_fleiss_kappa_is_that_of_his_paper() -> None:
     estimate = fleiss([[str(label) for label, often in enumerate(row) for _ in range(int(often))] for row in FLEISS])
     assert estimate.value == pytest.approx(0.430, abs=5e-4)
-    assert (estimate.items, estimate.answers) == (30, 6)
+    assert (estimate.units, estimate.answers) == (30, 6)
 
 
 def test_fleiss_kappa_is_of_items_answered_as_often_as_most() -> None:
@@ -72,7 +72,7 @@ def test_fleiss_kappa_is_of_items_answered_as_often_as_most() -> None:
     answers = [["a", "a"], ["a", "b"], ["b", "b"], ["a", "a", "b"], ["a"]]
     estimate = fleiss(answers)
     assert estimate.value == pytest.approx(1 / 3)
-    assert (estimate.items, estimate.answers) == (3, 2)
+    assert (estimate.units, estimate.answers) == (3, 2)
     assert fleiss([["a"], []]).why == "no item was answered twice"
 
 

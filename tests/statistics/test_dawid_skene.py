@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.annotation_answers.making import answer, item, plan
+from tests.annotation.making import answer, item, plan
 
 from senseprobe.annotation.rules import collect_posteriors, estimate_truths
 from senseprobe.statistics import dawid_skene

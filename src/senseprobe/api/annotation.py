@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from senseprobe.annotation.adjudication import Adjudication, VerdictFolder
     from senseprobe.annotation.agreement import Agreement
     from senseprobe.annotation.ingest import IngestResult
-    from senseprobe.annotation.label_studio.pull import PullResult, Status
-    from senseprobe.annotation.label_studio.push import PushResult
+    from senseprobe.annotation.label_studio.transfer import PullResult, PushResult, Status
     from senseprobe.annotation.publication import Publication
     from senseprobe.annotation.records import Annotation, Plan
     from senseprobe.annotation.rules import Rule
@@ -86,7 +85,7 @@ def plan(
     Nothing is written. Raises AnnotationError where the options do not fit the release.
     """
     from senseprobe.annotation.plan import make_plan
-    from senseprobe.annotation.plan_file import check_project
+    from senseprobe.annotation.project_folder import check_project
 
     check_project(project)
     path = _project_folder(project, folder)
@@ -110,10 +109,9 @@ def push(
     server refuses, or the project has another plan already.
     """
     from senseprobe.annotation.label_studio.client import connect
-    from senseprobe.annotation.label_studio.push import check_server_project
-    from senseprobe.annotation.label_studio.push import push as push_plan
-    from senseprobe.annotation.plan_file import NAME
-    from senseprobe.annotation.project_folder import write_project
+    from senseprobe.annotation.label_studio.transfer import check_server_project
+    from senseprobe.annotation.label_studio.transfer import push as push_plan
+    from senseprobe.annotation.project_folder import NAME, write_project
 
     server = connect()  # before rows are drawn, which may take a while
     drawn, path = plan(release, project, options, folder)
@@ -128,8 +126,7 @@ def export(
     release: ReleaseSpec, project: str, options: PlanOptions, annotators: int, folder: str | Path | None = None
 ) -> tuple[Plan, list[Path]]:
     """Write plan, interface, tasks and a sheet for each of so many annotators, without a server; return the files."""
-    from senseprobe.annotation.plan_file import NAME
-    from senseprobe.annotation.project_folder import INTERFACE, TASKS, write_project, write_sheets
+    from senseprobe.annotation.project_folder import INTERFACE, NAME, TASKS, write_project, write_sheets
 
     if 0 < annotators < options.overlap:  # before there is a plan, which stays
         people, answers = counted(annotators, "annotator"), counted(options.overlap, "answer")
@@ -147,7 +144,7 @@ def export(
 def status(project: str, folder: str | Path | None = None) -> Status:
     """Return how far the annotation of a project is on Label Studio."""
     from senseprobe.annotation.label_studio.client import connect
-    from senseprobe.annotation.label_studio.pull import read_status
+    from senseprobe.annotation.label_studio.transfer import read_status
 
     return read_status(connect(), _open_project(project, folder)[0])
 
@@ -160,7 +157,7 @@ def pull(project: str, folder: str | Path | None = None, *, names: bool = False)
     """
     from senseprobe.annotation.ingest import ingest_export
     from senseprobe.annotation.label_studio.client import connect
-    from senseprobe.annotation.label_studio.pull import pull as pull_export
+    from senseprobe.annotation.label_studio.transfer import pull as pull_export
     from senseprobe.annotation.pseudonyms import pseudonyms
 
     plan, path = _open_project(project, folder)

@@ -1,0 +1,106 @@
+"""Both kinds of token, those that are refused, and servers that are none; no token is ever shown."""
+
+import base64
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+from tests.annotation.label_studio.proxy import Proxy
+from tests.annotation.label_studio.studio import ADMIN, Client, Refused, Studio
+
+pytestmark = pytest.mark.system
+
+
+def test_a_legacy_token(studio: Studio, client: Client) -> None:
+    assert client.ask("connect", studio.url) == {"email": ADMIN.email, "url": f"{studio.url}/"}
+
+
+def test_a_personal_access_token_and_where_only_that_is_taken(
+    new_studio: Callable[[], Studio], client: Client, planned: Callable[..., object]
+) -> None:
+    """Where legacy tokens are turned off, they are refused with the reason; personal ones do everything."""
+    studio = new_studio()
+    personal = studio.ask("POST", "/api/token/")["token"]
+    studio.ask("POST", "/api/jwt/settings", {"api_tokens_enabled": True, "legacy_api_tokens_enabled": False})
+    folder = planned(3)
+
+    with pytest.raises(Refused, match="is a legacy token, and this organisation takes none: make a personal") as told:
+        client.ask("connect", studio.url)
+    assert ADMIN.token not in str(told.value)
+    assert client.ask("connect", studio.url, personal)["email"] == ADMIN.email
+    assert client.ask("push", studio.url, personal, folder=folder)["sent"] == 3
+    assert client.ask("pull", studio.url, personal, folder=folder)["tasks"] == 3
+    for wrong, words in {
+        personal[:-25]: "was cut",
+        personal.rpartition(".")[0]: "was cut",
+        f"{personal[:-8]}AAAAAAAA": "revoked, or is of another server",
+    }.items():
+        with pytest.raises(Refused, match=words) as told:
+            client.ask("connect", studio.url, wrong)
+        assert "eyJ" not in str(told.value).replace("eyJ…", "")
+    studio.stop()
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_does_not_take_the_token_along(status: int, client: Client, proxy: Proxy) -> None:
+    """A personal token is in the body of a request: who followed a redirect would send it to another host."""
+    parts = ({"alg": "HS256", "typ": "JWT"}, {"token_type": "refresh", "exp": 9_999_999_999, "user_id": 1})
+    coded = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts)
+    personal = ".".join([*coded, "a" * 43])
+    asked: list[str] = []
+    elsewhere = Proxy(proxy.target)
+    elsewhere.behave = lambda request: asked.append(request.path)
+    proxy.behave = lambda request: (status, {"location": f"{elsewhere.url}{request.path}"}, b"")
+    with pytest.raises(Refused, match="is not Label Studio: LABEL_STUDIO_URL") as told:
+        client.ask("connect", proxy.url, personal)
+    assert personal not in str(told.value)
+    assert asked == []
+    elsewhere.stop()
+
+
+@pytest.mark.parametrize(
+    ("key", "words"), [("0" * 40, "looks like a legacy token, which no user"), ("my-secret", "looks neither like")]
+)
+def test_a_wrong_token(key: str, words: str, studio: Studio, client: Client) -> None:
+    with pytest.raises(Refused, match=words) as told:
+        client.ask("connect", studio.url, key)
+    assert key not in str(told.value)
+
+
+def test_an_address_with_a_path_too_many(studio: Studio, client: Client) -> None:
+    """The address that the browser shows is not that of the server."""
+    with pytest.raises(Refused, match="is not Label Studio: LABEL_STUDIO_URL is what stands before /projects"):
+        client.ask("connect", f"{studio.url}/projects/1/data")
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (200, b"<html>Welcome to nginx</html>", "is not Label Studio"),
+        (200, b"[1, 2", "is not Label Studio"),
+        (200, b"[]", "is not Label Studio"),
+        (404, b"<html>" + b"x" * 170_000, "is not Label Studio"),
+        (403, b'{"detail": "You do not have permission"}', "one who may"),
+        (500, b"<html>Server error", r"fault of its own: .* \(HTTP 500\)"),
+        (503, b"<html>Starting", r"fault of its own: .* \(HTTP 503\)"),
+    ],
+)
+def test_answers_of_others(status: int, body: bytes, words: str, proxy: Proxy, client: Client) -> None:
+    """Whatever answers, what is told is one short line without the page, the token and the cookie that came with it."""
+    cookie = {"set-cookie": "sessionid=c0ffee", "content-type": "text/html"}
+    proxy.behave = lambda request: (status, cookie, body + str(request.headers).encode() if status == 500 else body)
+    with pytest.raises(Refused, match=words) as told:
+        client.ask("connect", proxy.url)
+
+    assert not any(secret in str(told.value) for secret in (ADMIN.token, "c0ffee", "<html", "\n"))
+    assert len(str(told.value)) < 500
+
+
+def test_a_server_that_does_not_answer(proxy: Proxy, client: Client) -> None:
+    def late(request: object) -> None:
+        time.sleep(2)
+
+    proxy.behave = late
+    with pytest.raises(Refused, match=r"gave no answer within 0.5 s"):
+        client.ask("connect", proxy.url, seconds={"ask": 0.5})

@@ -1,0 +1,238 @@
+"""What the platform is given: an interface that it accepts, and tasks in which every sentence is a text."""
+
+import json
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.annotation.given import ROOT, Given, contrast, gloss, plan
+
+from senseprobe.annotation.label_studio.interface import find_difference, html_of, interface, tasks
+from senseprobe.annotation.plan import make_plan
+from senseprobe.annotation.questions import controls, question_of
+from senseprobe.annotation.records import Plan, Sentence
+from senseprobe.release.release import open_release
+
+# What the platform's own client says of an interface and its tasks; the results are answers to take or to refuse.
+CHECK = """
+import json, sys
+from label_studio_sdk.label_interface import LabelInterface
+told = json.load(open(sys.argv[1]))
+for each in told:
+    face = LabelInterface(each["xml"])
+    face.validate()
+    for task in each["tasks"]:
+        assert face.validate_task({"data": task["data"]}), task  # with predictions, 2.1.2 fails by itself
+        for prediction in task.get("predictions", []):
+            assert not face.validate_prediction(prediction, return_errors=True), prediction
+    for right, result in each["results"]:
+        assert face.validate_annotation({"result": result}) is right, result
+    controls = {name: sorted(control.labels or ()) for name, control in face._controls.items()}
+    assert controls == each["controls"], controls
+print(len(told))
+"""
+
+
+class _Seen(HTMLParser):
+    """The text of HTML, what of it is marked, and its tags."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.text, self.marked, self.tags, self._inside = "", "", [], False  # type: ignore[var-annotated]
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+        self._inside = self._inside or tag == "mark"
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != "mark"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+        self.marked += data if self._inside else ""
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet=st.characters(exclude_characters="\r\0", exclude_categories=["Cs"]), min_size=1), st.data())
+def test_sentences_are_shown_as_text(text: str, data: st.DataObject) -> None:
+    """A browser's reading of the HTML gives the sentence again, its target marked, and no tag but ours."""
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    seen = _Seen(html_of(Sentence(role="stereo", text=text, span=(start, end))))
+    assert (seen.text, seen.marked, seen.tags) == (text, text[start:end], ["p", "mark"])
+    assert _Seen(html_of(Sentence(role="stereo", text=text))).tags == ["p"]
+
+
+def test_a_script_is_a_text() -> None:
+    row = contrast(1, stereo="The <script>alert(1)</script> & <b>bad</b>.", stereo_span={"start": 4, "end": 12})
+    made = make_plan(Given({"c": [row]}), project="a test", n=1, gloss=lambda *_: "<i>a meaning</i>")
+    task = tasks(made)[0]["data"]
+    shown = {task["html_1"], task["html_2"]}
+    # By hand.
+    escaped = "<p>The <mark>&lt;script&gt;</mark>alert(1)&lt;/script&gt; &amp; &lt;b&gt;bad&lt;/b&gt;.</p>"
+    assert shown == {escaped, "<p>The <mark>black</mark> dress is good 1.</p>"}
+    assert task["meaning"] == "Meaning of “black”: <i>a meaning</i>"  # a Header shows text
+
+
+def test_tasks_tell_no_role() -> None:
+    """The same keys for every row: its id, the hash, and what is shown."""
+    made = plan(6)
+    told = tasks(made)
+    assert [task["data"]["ext_id"] for task in told] == [item.row for item in made.items]
+    assert [task["data"]["content"] for task in told] == [item.content for item in made.items]
+    keys = {
+        "ext_id",
+        "content",
+        "gloss",
+        "meaning",
+        *(f"{kind}_{n}" for kind in ("text", "span", "html") for n in (1, 2)),
+    }
+    assert {tuple(sorted(task)) for task in told} == {("data",)}
+    assert all(set(task["data"]) == keys for task in told)
+    assert all(not {"stereo", "anti"} & set(json.dumps(task).split('"')) for task in told)
+
+
+def test_labels_are_shown_where_that_is_wished() -> None:
+    """As predictions, at the position of their sentence."""
+    made = plan(8, prefill=True)
+    for task, item in zip(tasks(made), made.items, strict=True):
+        (prediction,) = task["predictions"]
+        by_position = {each["from_name"]: each["value"]["choices"] for each in prediction["result"]}
+        first = "stereotype" if item.sentences[0].role == "stereo" else "anti-stereotype"
+        assert by_position["stereotype-1"] == [first]
+        assert {each["from_name"][-1] == each["to_name"][-1] for each in prediction["result"]} == {True}
+
+
+def _tree(xml: str) -> ElementTree.Element:
+    return ElementTree.fromstring(xml)  # noqa: S314 - ours
+
+
+def _controls(xml: str) -> dict[str, list[str]]:
+    """The choices of every control of an interface, by its name."""
+    tree = _tree(xml)
+    return {
+        each.attrib["name"]: sorted(choice.attrib["value"] for choice in each)
+        for tag in ("Choices", "TextArea")
+        for each in tree.iter(tag)
+    }
+
+
+@pytest.mark.parametrize("kind", ["contrast", "inference"])
+def test_every_question_has_its_control(kind: str) -> None:
+    """One for each key of an item, with the choices of its question; each key of the keyboard is given once."""
+    made = plan(3, kind, groups=True)
+    xml = interface(made)
+    wanted = {name: sorted(question_of(key).choices) for name, key in controls(made, made.items[0]).items()}
+    assert _controls(xml) == {**wanted, "consent": ["yes"], "groups": []}
+    hotkeys = [choice.get("hotkey") for choice in _tree(xml).iter("Choice") if choice.get("hotkey")]
+    assert len(set(hotkeys)) == len(hotkeys) == sum(map(len, wanted.values()))
+
+
+def test_what_follows_an_answer_comes_behind_it() -> None:
+    """Of whom is asked where a stereotype was seen, right behind that question, for each sentence."""
+    tree = _tree(interface(plan()))
+    names = [each.attrib["name"] for each in tree.iter() if each.tag in {"Choices", "TextArea"}]
+    assert names[:5] == ["sense", "stereotype-1", "whom-1", "stereotype-2", "whom-2"]
+    views = {view.attrib["whenTagName"]: view for view in tree.iter("View") if "whenTagName" in view.attrib}
+    assert {name: view.attrib["whenChoiceValue"] for name, view in views.items()} == {
+        "stereotype-1": "anti-stereotype,stereotype",
+        "stereotype-2": "anti-stereotype,stereotype",
+    }
+
+
+def test_a_sense_is_required_only_where_all_have_one() -> None:
+    mixed = make_plan(
+        Given({"c": [contrast(1), contrast(2, sense_key=None)]}), project="a test", n=2, gloss=lambda *_: "it"
+    )
+    required = [
+        _tree(interface(made)).find(".//Choices[@name='sense']").get("required")  # type: ignore[union-attr]
+        for made in (plan(), mixed)
+    ]
+    assert required == ["true", None]
+    told = {task["data"]["ext_id"]: task["data"]["meaning"] for task in tasks(mixed)}
+    assert told["c.2"] == "The question of the meaning is not asked here: leave it open."
+
+
+def test_another_interface_is_noticed() -> None:
+    """Blanks and the order of attributes make no difference; any control, choice or text does."""
+    xml = interface(plan())
+    assert find_difference(xml, xml) == ""
+    assert find_difference(xml, " ".join(line.strip() for line in xml.splitlines())) == ""
+    assert find_difference(xml, ElementTree.canonicalize(xml)) == ""
+    assert find_difference(xml, interface(plan(groups=True))) == "View/View[13] is there and should not be"
+    assert "is missing" in find_difference(interface(plan(groups=True)), xml)
+    assert find_difference(xml, xml.replace('value="unsure"', 'value="dunno"', 1)) == (
+        "View/View[4]/Choices[sense]/Choice[unsure]: value is dunno, not unsure"
+    )
+    assert "required is false, not true" in find_difference(xml, xml.replace('required="true"', 'required="false"', 1))
+    assert "Rectangle instead of Choices" in find_difference(xml, xml.replace("Choices", "Rectangle"))
+    assert find_difference(xml, xml.replace("font-size", "font")) == "View/Style[1]: its text is another"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "",
+        "<View>",
+        "x",
+        "<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>",
+        "<x>&a;</x>",
+        "<View/>" * 2,
+        "\x00",
+        "<a>\ud800</a>",
+    ],
+)
+def test_what_is_no_interface_is_told(other: str) -> None:
+    assert "it is not" in find_difference(interface(plan()), other)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text())
+def test_any_text_is_compared(other: str) -> None:
+    assert find_difference("<View/>", other).isprintable()
+
+
+def _answered(made: Plan) -> list[tuple[bool, list[dict[str, Any]]]]:
+    """An answer to every question that has choices, which the platform takes; and one that it has to refuse."""
+    found = []
+    for name, key in controls(made, made.items[0]).items():
+        for right, choice in [(True, next(iter(question_of(key).choices), "")), (False, "nonsense")]:
+            if question_of(key).choices:
+                result = {"from_name": name, "to_name": f"sentence-{name.partition('-')[2] or 1}", "type": "choices"}
+                found.append((right, [{**result, "id": "a", "value": {"choices": [choice]}}]))
+    return found
+
+
+@pytest.mark.system
+def test_the_platform_takes_interfaces_and_tasks(label_studio_sdk: Path, tmp_path: Path) -> None:
+    """The client of Label Studio finds interfaces, tasks and predictions valid, and a wrong choice wrong."""
+    associations = open_release(ROOT / "releases" / "association" / "1.0.1")
+    plans = [
+        plan(3, kind, prefill=prefill, groups=prefill)
+        for kind in ("contrast", "inference")
+        for prefill in (True, False)
+    ]
+    plans.append(make_plan(associations, project="a test", n=5, gloss=gloss))
+    plans.append(plan(2, questions=["natural"]))
+    told = [
+        {
+            "xml": interface(made),
+            "tasks": tasks(made),
+            "results": _answered(made),
+            "controls": _controls(interface(made)),
+        }
+        for made in plans
+    ]
+    (tmp_path / "told.json").write_text(json.dumps(told))
+    ran = subprocess.run(
+        [label_studio_sdk, "-c", CHECK, tmp_path / "told.json"], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == str(len(plans))

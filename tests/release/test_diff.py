@@ -28,10 +28,10 @@ from senseprobe.project import Layer
 from senseprobe.records import Contrast, Design, Factor
 from senseprobe.release import row_diff
 from senseprobe.release.changelog import render_entry
-from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
+from senseprobe.release.diff import Bump, ReleaseDiff, Side, diff_releases, lowest_version
 from senseprobe.release.manifest import Manifest
+from senseprobe.release.release import earlier_releases
 from senseprobe.release.schema import design_schema
-from senseprobe.release.versions import Bump, earlier_releases, lowest_version
 
 Row = dict[str, Any]
 

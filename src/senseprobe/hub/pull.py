@@ -27,9 +27,8 @@ from senseprobe.hub.download import TIMEOUT, Download, Entry, compare_files, lim
 from senseprobe.messages import listed, sized
 from senseprobe.records import Finding
 from senseprobe.release.manifest import NAME, VERSION, Manifest
-from senseprobe.release.release import Release
+from senseprobe.release.release import Release, parse_version
 from senseprobe.release.verify import unexpected_files, verify_release
-from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -13,9 +13,8 @@ from senseprobe.hub.client import check_commit, explain_errors
 from senseprobe.hub.download import compare_files, has_identity, list_files, read_commit
 from senseprobe.messages import printable
 from senseprobe.release.manifest import NAME, Manifest
-from senseprobe.release.release import Release
+from senseprobe.release.release import Release, parse_version
 from senseprobe.release.restore import RESTORED, read_restored
-from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -19,7 +19,7 @@ from senseprobe.messages import offered
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
-    from senseprobe.hub.upload import Gate, PublishResult
+    from senseprobe.hub.publish import Gate, PublishResult
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding
     from senseprobe.release.diff import ReleaseDiff

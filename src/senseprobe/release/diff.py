@@ -1,7 +1,7 @@
 """What changed from one release to another, and which version number the change needs.
 
-Changes are of rows by id, words and frames behind them, labels, columns, designs. Ids are matched by hashes and then
-compared, values are compared as codes of shared dictionaries: no row is handled on its own. Rows may be in any order.
+Changes are of rows by id, words and frames behind them, labels, columns, designs. Values are compared as codes of
+shared dictionaries: no row is handled on its own. Rows may be in any order.
 
 Versions follow Croissant 1.1's rules. PATCH: the same rows; MINOR: rows added, and the old ones still there as they
 were; MAJOR: rows edited or removed. docs/versions.md says what this means for columns, designs and contrasts.

@@ -7,8 +7,8 @@ from senseprobe.generator import yaml_source
 from senseprobe.generator.schema import Dataset, Fixed
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.records import Finding
+from senseprobe.release.documents import Source
 from senseprobe.release.licences import alternatives, combine_licences
-from senseprobe.release.metadata import Source
 
 
 def find_used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:

@@ -15,12 +15,10 @@ from senseprobe.release.changelog import render_entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
 from senseprobe.release.hashing import ContentHash
 from senseprobe.release.parquet import Rows
-from senseprobe.release.rebuild import remake_rows
-from senseprobe.release.release import Release, open_release
-from senseprobe.release.restore import file_finding, recipe_damage
+from senseprobe.release.release import Release, earlier_releases, open_release
+from senseprobe.release.restore import file_finding, recipe_damage, remake_rows
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
-from senseprobe.release.versions import earlier_releases
 
 RowsOf = Callable[[Path, str], Mapping[str, Rows]]
 """Makes the rows of each config, from a recipe's folder and the name of its dataset."""

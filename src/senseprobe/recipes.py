@@ -20,8 +20,8 @@ from senseprobe.release.documents import CardSources
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.parquet import BatchCallback, Rows, write_rows
-from senseprobe.release.rebuild import unused_files, verify_recipe
 from senseprobe.release.release import Release, open_release
+from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verify import verify_all_but_rows, verify_release
 

@@ -8,7 +8,7 @@ from tests.hub.server import Hub
 from tests.hub.state import Repo
 
 from senseprobe import api
-from senseprobe.hub.upload import Gate
+from senseprobe.hub.publish import Gate
 
 # The Hub's client hands bytes to httpx2 in a way that httpx2 does not want any more.
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")

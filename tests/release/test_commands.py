@@ -20,10 +20,10 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.recipes import card_sources
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.documents import read_bibliography, stated_memory
+from senseprobe.release.card import stated_memory
+from senseprobe.release.documents import DocumentInput, read_bibliography
 from senseprobe.release.hashing import ContentHash, memory_bytes
 from senseprobe.release.manifest import read_manifest
-from senseprobe.release.metadata import DocumentInput
 
 # The paper's Table 1 (576 for language and 186 of its 192 for noun: cunning is there twice), and issue 2.
 PAPER = {"nationality": 1728, "language": 576, "race": 108, "colour": 625, "noun": 186}

@@ -21,7 +21,7 @@ from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
-    from senseprobe.hub.upload import Gate, PublishResult
+    from senseprobe.hub.publish import Gate, PublishResult
     from senseprobe.importers.plan import ImportedDataset
     from senseprobe.importers.sources import Notes
     from senseprobe.records import Finding

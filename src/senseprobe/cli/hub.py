@@ -7,7 +7,7 @@ import typer
 from senseprobe.cli.console import AsJson, ReleasesFolder, print_json, print_line
 
 if TYPE_CHECKING:
-    from senseprobe.hub.upload import PublishResult
+    from senseprobe.hub.publish import PublishResult
 
 
 def publish(

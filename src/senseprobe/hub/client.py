@@ -21,7 +21,6 @@ from senseprobe.release.manifest import VERSION
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
 
 _VARIABLES = "HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
 _READERS = {"read"}
@@ -150,7 +149,7 @@ def explain_errors(action: str) -> Iterator[None]:
     # The client has no classes of its own for answers that it cannot read, and for most failures of its uploader.
     vague = (ValueError, LookupError, RuntimeError, AttributeError, TypeError)
     xet = getattr(errors, "XetDownloadError", errors.FileMetadataError)  # older clients have none
-    expected: tuple[type[Exception], ...] = (*_connection_errors(), *_page_errors(), xet, *vague)
+    expected = (*(kind for kinds, _ in _explanations() for kind in kinds), xet, *vague)
     try:
         with _silence_client():
             yield
@@ -183,30 +182,6 @@ def check_commit(commit: object) -> str:
     return commit
 
 
-def _connection_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of the client where the Hub refuses, or cannot be reached."""
-    from huggingface_hub import errors
-    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # the one in use, whichever it is
-
-    return errors.HfHubHTTPError, httpx.HTTPError, ConnectionError, errors.LocalEntryNotFoundError, TimeoutError
-
-
-def _timeout_errors() -> tuple[type[Exception], ...]:
-    """Return the errors where an answer, or the rest of it, takes too long."""
-    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
-
-    return httpx.TimeoutException, TimeoutError
-
-
-def _page_errors() -> tuple[type[Exception], ...]:
-    """Return the errors of the client where a page is not the requested one, or HF_ENDPOINT is not an address."""
-    from huggingface_hub.errors import FileMetadataError
-    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
-
-    page = (FileMetadataError, JSONDecodeError, UnicodeDecodeError, LookupError, AttributeError, TypeError)
-    return (*page, httpx.InvalidURL)
-
-
 @contextmanager
 def _silence_client() -> Iterator[None]:
     """Suppress what the client prints: a progress bar for each file, a warning for each new attempt or a small disk."""
@@ -228,32 +203,36 @@ def _silence_client() -> Iterator[None]:
             utils.enable_progress_bars()  # type: ignore[attr-defined]
 
 
+def _explanations() -> list[tuple[tuple[type[Exception], ...], str]]:
+    """Return the errors of the client with what they mean, the most telling first; empty where the answer tells it."""
+    from huggingface_hub import errors
+    from huggingface_hub.utils import httpx  # type: ignore[attr-defined]  # the one in use, whichever it is
+
+    unreadable = (JSONDecodeError, UnicodeDecodeError, LookupError, AttributeError, TypeError)
+    return [
+        ((errors.OfflineModeIsEnabled,), _OFFLINE),
+        ((errors.GatedRepoError,), _GATED),
+        ((errors.HfHubHTTPError,), ""),
+        ((errors.FileMetadataError, httpx.InvalidURL, *unreadable), _NO_HUB),
+        ((httpx.TimeoutException, TimeoutError), _SLOW),
+        ((httpx.HTTPError, ConnectionError, errors.LocalEntryNotFoundError), _AWAY),
+    ]
+
+
 def _reason(error: BaseException) -> str:
     """Return why the Hub's client failed: the cause of its error may say more than the error."""
-    from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled
-
     causes = [error]
     while (cause := causes[-1].__cause__) is not None and cause not in causes:
         causes.append(cause)
-    if any(isinstance(cause, OfflineModeIsEnabled) for cause in causes):
-        return _OFFLINE
-    if any(isinstance(cause, GatedRepoError) for cause in causes):
-        return _GATED
-    for cause in causes:
-        if isinstance(cause, HfHubHTTPError):
-            return _refused(cause)
-    if any(isinstance(cause, _page_errors()) for cause in causes):
-        return _NO_HUB
-    if any(isinstance(cause, _timeout_errors()) for cause in causes):
-        return _SLOW
-    if any(isinstance(cause, _connection_errors()) for cause in causes):
-        return _AWAY
+    for kinds, explanation in _explanations():
+        for cause in causes:
+            if isinstance(cause, kinds):
+                return explanation or _refusal(cause)
     return f"{_clean(str(error))}; {_RETRY_HINT}"
 
 
-def _refused(error: "HfHubHTTPError") -> str:
-    status = error.response.status_code
-    message = _clean(error.server_message or "")
+def _refusal(error: Any) -> str:  # noqa: ANN401 - HfHubHTTPError, which is imported late
+    status, message = error.response.status_code, _clean(error.server_message or "")
     advice = _ADVICE.get(status, _BROKEN if status >= 500 else "the Hub refuses it")
     return f"{advice} (HTTP {status}{f': {message}' if message else ''})"
 

@@ -90,20 +90,15 @@ class Download:
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def _file(self, name: str, entry: Entry, path: Path) -> None:
-        size, identity = entry
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_file() and has_identity(path, size, identity):
-            self.progress(size)
-            return
-        path.unlink(missing_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        self._complete(name, size, part)
-        part.rename(path)
-
-    def _complete(self, name: str, size: int, part: Path) -> None:
         """Fetch the rest of a file; go on after a cut as long as bytes come."""
         from huggingface_hub.utils import httpx  # type: ignore[attr-defined]
 
+        size, part = entry[0], path.with_name(f"{path.name}.part")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and has_identity(path, *entry):
+            self.progress(size)
+            return
+        path.unlink(missing_ok=True)
         part.touch()
         if part.stat().st_size > size:
             part.write_bytes(b"")
@@ -118,29 +113,23 @@ class Download:
                 if not attempts_left:
                     raise
                 time.sleep(min(1.0, self.timeout))
+        part.rename(path)
 
     def _append(self, name: str, size: int, part: Path) -> None:
         """Append the bytes of one answer to a file, at most those that it lacks."""
         from huggingface_hub import hf_hub_url
-        from huggingface_hub.utils import (  # type: ignore[attr-defined]
-            build_hf_headers,
-            get_session,
-            hf_raise_for_status,
-        )
+        from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status  # type: ignore[attr-defined]
 
         offset = part.stat().st_size
         url = hf_hub_url(self.repo, name, repo_type="dataset", revision=self.commit, endpoint=open_client().endpoint)
         headers = build_hf_headers(token=read_token() or False, library_name="senseprobe")
-        range_header = {"Range": f"bytes={offset}-"} if offset else {}
-        headers = {**headers, "Accept-Encoding": "identity", **range_header}
+        headers |= {"Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
         with get_session().stream("GET", url, headers=headers, follow_redirects=True) as answer:
             hf_raise_for_status(answer)
             if not any("X-Repo-Commit" in response.headers for response in (*answer.history, answer)):
                 raise LookupError(name)  # what answers is no Hub
-            goes_on = answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(
-                f"bytes {offset}-"
-            )
-            if offset and not goes_on:
+            rest = answer.headers.get("Content-Range", "")
+            if offset and not (answer.status_code == 206 and rest.startswith(f"bytes {offset}-")):
                 self.progress(-offset)
                 offset = 0
             with part.open("ab" if offset else "wb") as file:
@@ -194,8 +183,10 @@ def list_files(api: "HfApi", repo: str, commit: str) -> dict[str, Entry]:
     if len(entries) > MAX_FILES:
         raise ReleaseError(f"{repo} has more than {MAX_FILES:,} files and folders, which no release has")
     files = [entry for entry in entries if isinstance(entry, RepoFile) and not is_foreign(entry.path)]
-    identity = {file.path: f"sha256:{file.lfs.sha256}" if file.lfs else f"git:{file.blob_id}" for file in files}
-    return {file.path: (file.lfs.size if file.lfs else file.size, identity[file.path]) for file in files}
+    return {
+        file.path: (file.lfs.size, f"sha256:{file.lfs.sha256}") if file.lfs else (file.size, f"git:{file.blob_id}")
+        for file in files
+    }
 
 
 def read_commit(api: "HfApi", repo: str, commit: str, name: str, timeout: float = TIMEOUT) -> CommitFiles:

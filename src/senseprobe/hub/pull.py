@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -27,25 +26,13 @@ from senseprobe.hub.download import TIMEOUT, Download, Entry, compare_files, lim
 from senseprobe.messages import listed, sized
 from senseprobe.records import Finding
 from senseprobe.release.manifest import NAME, VERSION, Manifest
-from senseprobe.release.release import Release
+from senseprobe.release.release import Release, parse_version
 from senseprobe.release.verify import unexpected_files, verify_release
-from senseprobe.release.versions import parse_version
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
-
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteRelease:
-    """A release on the Hub: the commit of its tag, its manifest, and size and identity of its files."""
-
-    commit: str
-    manifest: Manifest
-    files: Mapping[str, Entry]
-
 
 Verify: TypeAlias = Callable[[Path], tuple[Manifest | None, list[Finding]]]
 """Compares the release in a folder with its manifest: `verify_release`, or one that compares its card as well."""
@@ -56,27 +43,27 @@ def fetch(address: ReleaseAddress, folder: Path, verify: Verify = verify_release
 
     Raise ReleaseError where the Hub does not give it, and DamagedRelease where it is not as it was frozen.
     """
-    remote = _find_release(address, TIMEOUT)
-    _download(address, remote, folder, verify)
-    return remote.commit, remote.manifest
+    commit, manifest, files = _find_release(address, TIMEOUT)
+    _download(address, commit, files, folder, verify)
+    return commit, manifest
 
 
-def _find_release(address: ReleaseAddress, timeout: float) -> RemoteRelease:
-    """Read the commit of the tag: its manifest, and the list of its files.
+def _find_release(address: ReleaseAddress, timeout: float) -> tuple[str, Manifest, Mapping[str, Entry]]:
+    """Return the commit of the tag, its manifest, and size and identity of its files.
 
     Raise as `fetch` does: files that differ from the manifest by name or size are reported before any is downloaded.
     """
     api = open_client()
     with explain_errors(f"fetch {address}"), limit_waiting(timeout):
         commit = _commit(api, address)
-        commit_files = read_commit(api, address.repo, commit, str(address), timeout)
-    if commit_files.manifest is None:
+        remote = read_commit(api, address.repo, commit, str(address), timeout)
+    if remote.manifest is None:
         raise ReleaseError(f"{address.tag} of {address.repo} is no release of senseprobe: it has no usable {NAME}")
-    if commit_files.manifest.data["version"] != address.version:
-        raise ReleaseError(f"{address.tag} of {address.repo} holds {commit_files.manifest.name}: ask its authors")
-    if findings := [*compare_files(commit_files, commit_files.manifest), *unexpected_files(commit_files.manifest)]:
+    if remote.manifest.data["version"] != address.version:
+        raise ReleaseError(f"{address.tag} of {address.repo} holds {remote.manifest.name}: ask its authors")
+    if findings := [*compare_files(remote, remote.manifest), *unexpected_files(remote.manifest)]:
         raise damaged_copy(str(address), findings)
-    return RemoteRelease(commit, commit_files.manifest, commit_files.files)
+    return commit, remote.manifest, remote.files
 
 
 def _commit(api: "HfApi", address: ReleaseAddress) -> str:
@@ -94,44 +81,37 @@ def _commit(api: "HfApi", address: ReleaseAddress) -> str:
 
 def _download(
     address: ReleaseAddress,
-    remote: RemoteRelease,
+    commit: str,
+    files: Mapping[str, Entry],
     folder: Path,
     verify: Verify,
     timeout: float = TIMEOUT,
-    progress: Progress | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> None:
     """Fetch a release's files into an empty folder; raise DamagedRelease where they differ from what was frozen.
 
     What came before a cut stays in the user's cache, and is not fetched again. `progress` gets the number of bytes that
     are there, and of all.
     """
-    total = sum(size for size, _ in remote.files.values())
-    with _partial_download(address, remote.commit) as partial:
+    lock, done, total = Lock(), 0, sum(size for size, _ in files.values())
+
+    def add(size: int) -> None:
+        nonlocal done
+        with lock:  # of several threads
+            done += size
+            progress(done, total)
+
+    with _partial_download(address, commit) as partial:
         if total > (free := shutil.disk_usage(partial).free):
-            raise ReleaseError(
-                f"cannot fetch {address}: it has {sized(total)}, and {sized(free)} are free in {partial.parent}"
-            )
-        add_progress = _progress_counter(progress, total) if progress else lambda size: None
+            reason = f"it has {sized(total)}, and {sized(free)} are free in {partial.parent}"
+            raise ReleaseError(f"cannot fetch {address}: {reason}")
         with explain_errors(f"fetch {address}"), limit_waiting(timeout):
-            Download(address.repo, remote.commit, str(address), timeout, add_progress).fetch(remote.files, partial)
+            Download(address.repo, commit, str(address), timeout, add).fetch(files, partial)
         for path in [*partial.iterdir()]:
             shutil.move(path, folder / path.name)
         with relabel_errors(str(address), folder):
             if findings := verify(folder)[1]:
                 raise DamagedRelease(findings)
-
-
-def _progress_counter(progress: Progress, total: int) -> Callable[[int], None]:
-    """Return a function that adds up bytes from several threads and reports their sum to `progress`."""
-    lock, done = Lock(), 0
-
-    def add(size: int) -> None:
-        nonlocal done
-        with lock:
-            done += size
-            progress(done, total)
-
-    return add
 
 
 @contextmanager
@@ -210,8 +190,14 @@ def cached(spec: str, verify: Verify = verify_release) -> tuple[Path, str | None
     if damaged:
         shutil.rmtree(folder) if folder.is_dir() and not folder.is_symlink() else folder.unlink()
     if not folder.is_dir():
-        with suppress(FileExistsError), _mention_damaged_copy(folder, damaged), _new_folder(folder) as partial:
-            fetch(address, partial, verify)  # unless another process was faster
+        try:
+            with suppress(FileExistsError), _new_folder(folder) as partial:
+                fetch(address, partial, verify)  # unless another process was faster
+        except DamagedRelease:
+            raise
+        except ReleaseError as error:
+            note = f" (the copy in {folder} was damaged, so it was removed)" if damaged else ""
+            raise ReleaseError(f"{error}{note}") from None
     return folder, address.config
 
 
@@ -229,17 +215,6 @@ def _is_undamaged(folder: Path, verify: Verify) -> bool:
         return folder.is_dir() and not verify(folder)[1]
     except ReleaseError:
         return False
-
-
-@contextmanager
-def _mention_damaged_copy(folder: Path, damaged: bool) -> Iterator[None]:
-    """Add to an error that the copy of the release in `folder` was damaged and removed, if it was."""
-    try:
-        yield
-    except ReleaseError as error:
-        if not damaged or isinstance(error, DamagedRelease):
-            raise
-        raise ReleaseError(f"{error} (the copy in {folder} was damaged, so it was removed)") from None
 
 
 def pull(
@@ -261,20 +236,16 @@ def pull(
         raise ReleaseError(f"{spec} names a config, and a release is fetched whole: leave out ':{address.config}'")
     if not timeout > 0:
         raise ReleaseError(f"timeout {timeout}: expected seconds, more than 0")
-    remote = _find_release(address, timeout)
-    folder = releases / str(remote.manifest.data["dataset"]) / address.version
+    commit, manifest, files = _find_release(address, timeout)
+    folder = releases / str(manifest.data["dataset"]) / address.version
     try:
         with _new_folder(folder) as partial:
-            _download(address, remote, partial, verify, timeout, progress)
+            _download(address, commit, files, partial, verify, timeout, progress or (lambda done, total: None))
     except FileExistsError:
-        _check_same(folder, remote.manifest, verify)
-    return Release(folder, remote.manifest), remote.commit
-
-
-def _check_same(folder: Path, manifest: Manifest, verify: Verify) -> None:
-    """Raise ReleaseError unless the folder has, undamaged, the release with this manifest."""
-    present, findings = verify(folder)
-    if findings:
-        raise damaged_copy(str(folder), findings)
-    if present is None or present.dump() != manifest.dump():
-        raise ReleaseError(f"{folder} holds another release of this version: move it away, or pull with --out DIR")
+        present, findings = verify(folder)
+        if findings:
+            raise damaged_copy(str(folder), findings) from None
+        if present is None or present.dump() != manifest.dump():
+            advice = "move it away, or pull with --out DIR"
+            raise ReleaseError(f"{folder} holds another release of this version: {advice}") from None
+    return Release(folder, manifest), commit

@@ -25,13 +25,14 @@ from senseprobe.importers.sources import Notes, Row, Source, Table, csv_text, re
 from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
-from senseprobe.release.documents import mismatch, read_section
+from senseprobe.release.card import read_section
+from senseprobe.release.documents import mismatch
 from senseprobe.release.freeze import ConfigPlan, Plan
 from senseprobe.release.licences import alternatives
 from senseprobe.release.manifest import CARDS, VERSION, Manifest
 from senseprobe.release.parquet import BatchCallback, Rows, write_rows
-from senseprobe.release.rebuild import unused_files, verify_recipe
 from senseprobe.release.release import Release
+from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
 
 MAX_CONFIGS = 50

@@ -6,7 +6,7 @@ describe a round are plain text: the card escapes them, Croissant takes them as 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -164,15 +164,12 @@ def read_annotation(path: Path, display_path: str = "") -> tuple[Round, ...]:
     try:
         return tuple(_File.model_validate_json(read_declaration(path, display_path, MAX_BYTES)).rounds)
     except ValidationError as error:
-        raise DeclarationError([*_form_findings(display_path, error)]) from None
-
-
-def _form_findings(display_path: str, error: ValidationError) -> Iterator[Finding]:
-    hint = "`senseprobe annotate apply` writes this file: let it write it again"
-    for details in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
-        location, message = ".".join(map(str, details["loc"])), details["msg"]
-        message = printable(f"{location[:200]}: {message}" if location else message)
-        yield Finding(path=display_path, code="E202", message=message, hint=hint)
+        hint, findings = "`senseprobe annotate apply` writes this file: let it write it again", []
+        for details in error.errors(include_url=False, include_input=False, include_context=False)[:20]:
+            location, message = ".".join(map(str, details["loc"]))[:200], details["msg"]
+            message = printable(f"{location}: {message}" if location else message)
+            findings.append(Finding(path=display_path, code="E202", message=message, hint=hint))
+        raise DeclarationError(findings) from None
 
 
 def write_annotation(path: Path, round_: Round) -> None:
@@ -181,17 +178,13 @@ def write_annotation(path: Path, round_: Round) -> None:
     Raises ReleaseError where the file cannot be written, and DeclarationError where the one there cannot be read.
     """
     others = [other for other in read_annotation(path) if _key(other) != _key(round_)]
+    ordered = sorted([*others, round_], key=lambda round_: (round_.release, round_.project))
+    data = {"form": 1, "rounds": [round_.model_dump(mode="json") for round_ in ordered]}
+    text = json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n"
     try:
-        write_whole(path, _dump_rounds([*others, round_]))
+        write_whole(path, text.encode())
     except OSError as error:
         raise ReleaseError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _dump_rounds(rounds: Sequence[Round]) -> bytes:
-    """Return canonical JSON of the rounds, in the order of their releases and projects."""
-    ordered = sorted(rounds, key=lambda round_: (round_.release, round_.project))
-    data = {"form": 1, "rounds": [round_.model_dump(mode="json") for round_ in ordered]}
-    return (json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
 
 
 def describe_sample(round_: Round) -> str:
@@ -250,30 +243,24 @@ def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
     """Return Croissant's RAI fields on annotation; none without a round."""
     if not rounds:
         return {}
-    several = len(rounds) > 1
+    protocols, analysis = [], []
+    for round_ in rounds:
+        facts = round_.protocol.questions
+        choices = [f" ({', '.join(fact.choices)})" if fact.choices else "" for fact in facts]
+        questions = "; ".join(f"{fact.id}: {fact.text}{own}" for fact, own in zip(facts, choices, strict=True))
+        rule = describe_rule(round_)
+        protocols.append(f"{round_.project}: {describe_sample(round_)}. Questions: {questions}. Verdicts by {rule}.")
+        decisions = describe_decisions(round_)
+        analysis.append(f"{round_.project}: answers: {describe_answers(round_)}; decided: {decisions}")
+        analysis += [f"{round_.project}, {fact.question}: {describe_agreement(fact)}" for fact in round_.agreement]
+    several, prefilled = len(rounds) > 1, [round_ for round_ in rounds if round_.protocol.prefill]
     per_item = [f"{round_.project}: {round_.per_item}" if several else round_.per_item for round_ in rounds]
-    tools = [
-        f"{round_.project}: the release's own labels, shown as answers" for round_ in rounds if round_.protocol.prefill
-    ]
+    tools = [f"{round_.project}: the release's own labels, shown as answers" for round_ in prefilled]
     return {
         "rai:dataAnnotationPlatform": list(dict.fromkeys(round_.platform for round_ in rounds)),
-        "rai:dataAnnotationProtocol": [_protocol(round_) for round_ in rounds],
+        "rai:dataAnnotationProtocol": protocols,
         "rai:annotationsPerItem": "; ".join(per_item),
         "rai:annotatorDemographics": [f"{round_.project}: {describe_annotators(round_)}" for round_ in rounds],
-        "rai:dataAnnotationAnalysis": [text for round_ in rounds for text in _analysis(round_)],
+        "rai:dataAnnotationAnalysis": analysis,
         **({"rai:machineAnnotationTools": tools} if tools else {}),
     }
-
-
-def _protocol(round_: Round) -> str:
-    questions = "; ".join(f"{fact.id}: {fact.text}{_choices(fact.choices)}" for fact in round_.protocol.questions)
-    return f"{round_.project}: {describe_sample(round_)}. Questions: {questions}. Verdicts by {describe_rule(round_)}."
-
-
-def _choices(choices: Sequence[str]) -> str:
-    return f" ({', '.join(choices)})" if choices else ""
-
-
-def _analysis(round_: Round) -> Iterator[str]:
-    yield f"{round_.project}: answers: {describe_answers(round_)}; decided: {describe_decisions(round_)}"
-    yield from (f"{round_.project}, {fact.question}: {describe_agreement(fact)}" for fact in round_.agreement)

@@ -1,23 +1,29 @@
 """The dataset card: `README.md` with the front matter that the Hugging Face Hub reads."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import jinja2
 import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from senseprobe.records import Design
+from senseprobe.atomic_files import read_plain
+from senseprobe.messages import printable
+from senseprobe.records import Design, Finding
 from senseprobe.release import annotation_record
+from senseprobe.release.changelog import is_entry
 from senseprobe.release.citation import find_paper, render_bibtex
+from senseprobe.release.documents import MAX_BYTES, CardSources, DocumentInput, line_findings, mismatch
 from senseprobe.release.licences import hub_name, spdx_url
-from senseprobe.release.manifest import CARDS
+from senseprobe.release.manifest import CARDS, Manifest, first_error
 from senseprobe.release.markup import code_span, dump_yaml, escape_markdown
-from senseprobe.release.metadata import DocumentInput
 from senseprobe.release.schema import design_schema, meanings
-from senseprobe.release.verdicts import Verdict
 
 NAME = "README.md"
 
@@ -56,21 +62,21 @@ _SINCE_CROISSANT = {"source_datasets", *_GATE, "dataset_info"}
 
 def render(about: DocumentInput) -> str:
     """Return the card of a release, front matter and text."""
-    designs = {name: Design.from_dict(about.config(name)["design"]) for name in about.facts["order"]}
-    values = {
-        "about": about,
-        "columns": meanings(designs.values()).items(),
-        "accepted": {name: dict(sorted(about.config(name)["accept"].items())) for name in about.facts["order"]},
-        "published": [name for name in about.facts["order"] if _has_published_count(about.config(name)["expect"])],
-        "genders": any("gender" in design.bias_type for design in designs.values()),
-        "bibtex": render_bibtex(about).strip(),
-        "paper": find_paper(about),
-        "changelog": re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE) or FIRST,
-        "licence_url": spdx_url(about.licence),
-        "left_out": _left_out(about),
-    }
-    values["levels"] = {name: _levels(design, about.config(name)["levels"]) for name, design in designs.items()}
-    text = _template().render(**about.facts, **values)
+    order, configs, designs = about.facts["order"], about.facts["configs"], about.designs
+    text = _template().render(
+        **about.facts,
+        about=about,
+        columns=meanings(designs.values()).items(),
+        accepted={name: dict(sorted(configs[name]["accept"].items())) for name in order},
+        published=[name for name in order if _has_published_count(configs[name]["expect"])],
+        genders=any("gender" in design.bias_type for design in designs.values()),
+        bibtex=render_bibtex(about).strip(),
+        paper=find_paper(about),
+        changelog=re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE) or FIRST,
+        licence_url=spdx_url(about.licence),
+        left_out=[about.verdicts[row] for name in order for row in about.left_out.get(name, ())],
+        levels={name: _levels(design, configs[name]["levels"]) for name, design in designs.items()},
+    )
     return f"---\n{render_front_matter(about)}---\n\n{text}"
 
 
@@ -90,11 +96,6 @@ def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
     return {name: levels[name] for name in names}
 
 
-def _left_out(about: DocumentInput) -> list[Verdict]:
-    """Return the verdicts that leave rows out, config by config, in the order of the rows."""
-    return [about.verdicts[name] for config in about.facts["order"] for name in about.left_out.get(config, ())]
-
-
 def _has_published_count(expect: Mapping[str, Any]) -> bool:
     return expect.get("published") is not None or bool(expect.get("reason"))
 
@@ -105,25 +106,22 @@ def _template() -> jinja2.Template:
     env = jinja2.Environment(  # noqa: S701 - Markdown, not HTML
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    env.filters.update(cell=_cell, quoted=_quoted, code=code_span, prose=escape_markdown)
+    env.filters.update(
+        cell=lambda text: " ".join(str(text).split()).replace("|", "\\|"),  # what would end the cell of a table
+        quoted=lambda text: "\n> ".join(str(text).splitlines()),
+        code=code_span,
+        prose=escape_markdown,
+    )
     env.globals.update(rounds=annotation_record, most=MOST_LEFT_OUT)
     return env.from_string(source)
 
 
-def _cell(text: object) -> str:
-    """Return the text in one line, without what would end the cell of a table."""
-    return " ".join(str(text).split()).replace("|", "\\|")
-
-
-def _quoted(text: object) -> str:
-    """Return the text as a quotation: every further line begins as the first does."""
-    return "\n> ".join(str(text).splitlines())
-
-
 def _front_matter(about: DocumentInput) -> dict[str, Any]:
     """Return what the Hub reads: licence, configs with their files, columns and sizes, and the texts of the gate."""
-    card, order, imported = about.card, about.facts["order"], bool(about.card.get("imported"))
-    kinds = list(dict.fromkeys(str(about.config(name)["design"]["kind"]) for name in order))
+    card, designs, imported = about.card, about.designs, bool(about.card.get("imported"))
+    kinds = dict.fromkeys(design.kind for design in designs.values())
+    # Of an ambiguous word, where a config is about a sense of one, and not about a group alone.
+    senses = ["word-senses"] if any(design.sense_type for design in designs.values()) else []
     return {
         "pretty_name": card["title"],
         **_licence(about.licence),
@@ -134,17 +132,11 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
         "size_categories": [_size_category(about.rows())],
         "source_datasets": ["extended|other" if imported else "original"],
         "task_categories": [task for kind in kinds for task in _TASKS[kind]],
-        "tags": ["bias", "fairness", "stereotypes", *_sense_tags(about), "croissant"],
+        "tags": ["bias", "fairness", "stereotypes", *senses, "croissant"],
         **_GATE,
-        "configs": [_config(name, first=name == order[0]) for name in order],
-        "dataset_info": [_info(about, name) for name in order],
+        "configs": [_config(name, first=number == 0) for number, name in enumerate(designs)],
+        "dataset_info": [_info(about, name, design) for name, design in designs.items()],
     }
-
-
-def _sense_tags(about: DocumentInput) -> list[str]:
-    """Return a tag where a config is about a sense of an ambiguous word, and not about a group alone."""
-    has_senses = any(about.config(name)["design"]["sense_type"] for name in about.facts["order"])
-    return ["word-senses"] if has_senses else []
 
 
 def _licence(licence: str) -> dict[str, str]:
@@ -156,10 +148,8 @@ def _licence(licence: str) -> dict[str, str]:
 
 def _size_category(rows: int) -> str:
     """Return the Hub's name for a number of rows."""
-    for number, bound in enumerate(_BOUNDS):
-        if rows < 10 ** (number + 3):
-            return f"{_BOUNDS[number - 1]}<n<{bound}" if number else f"n<{bound}"
-    return "n>1T"
+    names = [f"n<{_BOUNDS[0]}", *(f"{low}<n<{high}" for low, high in pairwise(_BOUNDS)), f"n>{_BOUNDS[-1]}"]
+    return names[min(max(len(str(rows)) - 3, 0), len(_BOUNDS))]
 
 
 def _config(name: str, *, first: bool) -> dict[str, Any]:
@@ -167,13 +157,13 @@ def _config(name: str, *, first: bool) -> dict[str, Any]:
     return {"config_name": name, **default, "data_files": [{"split": "test", "path": f"{name}/test-*.parquet"}]}
 
 
-def _info(about: DocumentInput, name: str) -> dict[str, Any]:
+def _info(about: DocumentInput, name: str, design: Design) -> dict[str, Any]:
     """Return a config's columns and sizes as the `datasets` library states them."""
-    facts, memory = about.config(name), about.memory[name]
+    memory = about.memory[name]
     return {
         "config_name": name,
-        "features": [*_features(design_schema(Design.from_dict(facts["design"])))],
-        "splits": [{"name": "test", "num_bytes": memory, "num_examples": facts["rows"]}],
+        "features": [*_features(design_schema(design))],
+        "splits": [{"name": "test", "num_bytes": memory, "num_examples": about.config(name)["rows"]}],
         "download_size": sum(int(entry["bytes"]) for entry in about.tables(name).values()),
         "dataset_size": memory,
     }
@@ -185,3 +175,81 @@ def _features(fields: pa.Schema | pa.StructType) -> Iterator[dict[str, Any]]:
             yield {"name": field.name, "struct": [*_features(field.type)]}
         else:
             yield {"name": field.name, "dtype": str(field.type)}
+
+
+class _Card(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    title: str
+    summary: str
+    content_warning: str
+    measured: str
+    intended_use: str
+    out_of_scope: str
+    who_could_be_harmed: str
+    languages: list[str]
+    authors: list[str] = []
+    citation: str = ""
+    license: str | None = None
+
+
+def card_mistake(manifest: Manifest) -> str | None:
+    """Return the first of the card's facts that is not of its type; None where all are."""
+    try:
+        _Card.model_validate(manifest.data["card"])
+    except ValidationError as error:
+        return printable(f"card.{': '.join(first_error(error))}")
+    return None
+
+
+def stated_memory(folder: Path, manifest: Manifest) -> dict[str, int]:
+    """Return by config the bytes in memory that the card states for its rows; empty where it states none."""
+    try:
+        text = read_plain(folder / NAME, MAX_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    return _memory(text, manifest.configs) if manifest.cards > 1 else {}
+
+
+def _memory(text: str, configs: Sequence[str]) -> dict[str, int]:
+    sizes = re.findall(r"(?m)^  dataset_size: (0|[1-9][0-9]{0,14})$", text)
+    return dict(zip(configs, map(int, sizes), strict=False))
+
+
+def compare(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
+    """Yield differences of a card from its manifest: in the front matter, and with `sources` in the text below it."""
+    about = replace(about, memory=dict.fromkeys(about.facts["order"], 0) | _memory(text, about.facts["order"]))
+    if sources is None:
+        front = f"---\n{render_front_matter(about, form)}---\n"
+        # Lines after the front matter are prose, but for the first, which ends it for every reader.
+        top = "\n".join(text.split("\n")[: front.count("\n") + 1])
+        yield from line_findings(NAME, top, front, _is_bare if form == 1 else None)
+        return
+    creation, changelog = sources.creation, read_section(text, "Changelog")
+    if creation is None:
+        creation = read_section(text, "Creation")
+    written = replace(about, lists=sources.lists, left_out=sources.left_out, creation=creation, changelog=changelog)
+    yield from line_findings(NAME, text, render(written))
+    if changelog != FIRST and not is_entry(changelog, about.name):
+        line = text[: text.rfind("\n## Changelog\n")].count("\n") + 2
+        yield mismatch(NAME, "the changelog is not one that senseprobe writes", line)
+
+
+def read_section(text: str, heading: str) -> str:
+    """Return the last section of a card with this heading, without its heading; empty where there is none.
+
+    The last, since the authors' own texts, which may have such headings too, stand before it.
+    """
+    sections = re.findall(rf"(?m)^## {heading}\n\n((?:(?!# |## ).*(?:\n|\Z))*)", text)
+    return re.sub(r"(?m)^#(?=##)", "", sections[-1].strip()) if sections else ""
+
+
+_BARE = re.compile(r'((?: *- )?(?: *[a-z_]+: )?)"([A-Za-z0-9][A-Za-z0-9 ().,/<>*+&_-]*)"')
+_NO_TEXT = re.compile(r"(?i)y|n|yes|no|on|off|true|false|null|[0-9.][0-9._a-f,x+-]*|.* ")
+"""Words that YAML reads as other types than texts where they are not in quotes."""
+
+
+def _is_bare(line: str, expected: str) -> bool:
+    """Return whether a line of the first form of cards is the `expected` one without the quotes of its text."""
+    quoted = _BARE.fullmatch(expected)
+    return quoted is not None and not _NO_TEXT.fullmatch(quoted[2]) and line == quoted[1] + quoted[2]

@@ -1,8 +1,7 @@
 """The entry of a changelog in Markdown for what changed between two releases."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from senseprobe.messages import counted, listed, shortened
 from senseprobe.release.diff import ConfigChange, ReleaseDiff
@@ -15,15 +14,12 @@ _SINCE = re.compile(r"Since [A-Za-z0-9_-]+@[0-9.]+: (?:nothing changed|(?:MAJOR|
 def render_entry(diff: ReleaseDiff) -> str:
     """Return the entry, in the form of Keep a Changelog, without a date; it ends with a line feed."""
     name, _, version = diff.new.partition("@")
-    lines = [f"## {name} {version}", "", f"Since {diff.old}: {_summary(diff)}"]
-    groups = {
-        "Added": _additions_or_removals(diff, "added"),
-        "Changed": _changed(diff),
-        "Removed": _additions_or_removals(diff, "removed"),
-    }
-    for heading, texts in groups.items():
+    summary = f"{diff.bump.upper()} ({diff.version} or higher)." if diff.reasons else "nothing changed."
+    lines = [f"## {name} {version}", "", f"Since {diff.old}: {summary}"]
+    groups = (_additions_or_removals(diff, "added"), _changed(diff), _additions_or_removals(diff, "removed"))
+    for heading, texts in zip(_HEADINGS, groups, strict=True):
         if items := [f"- {text}" for text in texts]:
-            lines += ["", f"### {heading}", "", *items]
+            lines += ["", heading, "", *items]
     return "\n".join(lines) + "\n"
 
 
@@ -35,12 +31,6 @@ def is_entry(text: str, release: str) -> bool:
     return (heading, blank) == (f"## {name} {version}", "") and bool(_SINCE.fullmatch(since)) and is_list
 
 
-def _summary(diff: ReleaseDiff) -> str:
-    if not diff.reasons:
-        return "nothing changed."
-    return f"{diff.bump.upper()} ({diff.version} or higher)."
-
-
 def _additions_or_removals(diff: ReleaseDiff, what: str) -> Iterator[str]:
     """Yield what was ``added``, or ``removed``: configs, rows with their words, columns, contrasts."""
     for change in diff.configs:
@@ -48,11 +38,15 @@ def _additions_or_removals(diff: ReleaseDiff, what: str) -> Iterator[str]:
         if elsewhere is None:
             yield f"config {name}: {getattr(change, what)} rows"
         elif getattr(change, what):
-            words = _words(change, "appeared" if what == "added" else "vanished")
-            yield f"{name}: {_rows(change, what)}{words}"
+            yield f"{name}: {_rows(change, what)}{_words(change, 'appeared' if what == 'added' else 'vanished')}"
         if columns := change.schema.get(what):
-            yield f"{name}: {_columns(columns)}"
-        yield from _by_verdict(change, what)
+            yield f"{name}: columns {listed(f'{code_span(column)} ({kind})' for column, kind in columns.items())}"
+        action = "taken back from earlier" if what == "added" else "left out by"
+        for group in change.taken_back if what == "added" else change.rejected:
+            reasons = [f" ({escape_markdown(shortened(text))})" if text else "" for text in group.first.values()]
+            ids = (f"{code_span(id_)}{reason}" for id_, reason in zip(group.first, reasons, strict=True))
+            rows, verdicts = counted(group.rows, "row"), f"{code_span(group.rule)}, {code_span(group.source)}"
+            yield f"{name}: {rows} {action} verdicts ({verdicts}): {listed(ids, group.rows)}"
     if names := diff.contrasts.get(what):
         yield f"contrasts {listed(map(code_span, names))}"
 
@@ -92,20 +86,6 @@ def _rows(change: ConfigChange, what: str) -> str:
     return f"{counted(count, 'row')} {what} ({listed(map(code_span, ids), count)})"
 
 
-def _by_verdict(change: ConfigChange, what: str) -> Iterator[str]:
-    """Yield the rows ``removed`` by verdicts, or ``added`` as a verdict no longer leaves them out, with the reasons."""
-    groups = change.taken_back if what == "added" else change.rejected
-    action = "taken back from earlier" if what == "added" else "left out by"
-    for group in groups:
-        rows = listed((_row_with_reason(*row) for row in group.first.items()), group.rows)
-        count, verdicts = counted(group.rows, "row"), f"{code_span(group.rule)}, {code_span(group.source)}"
-        yield f"{code_span(change.config)}: {count} {action} verdicts ({verdicts}): {rows}"
-
-
-def _row_with_reason(name: str, reason: str) -> str:
-    return f"{code_span(name)} ({escape_markdown(shortened(reason))})" if reason else code_span(name)
-
-
 def _words(change: ConfigChange, what: str) -> str:
     parts = [
         f"{code_span(slot)} {listed(f'{code_span(word)} ({rows})' for word, rows in words.items())}"
@@ -113,10 +93,6 @@ def _words(change: ConfigChange, what: str) -> str:
         if (words := getattr(pair, what))
     ]
     return f"; {what}: {'; '.join(parts)}" if parts else ""
-
-
-def _columns(columns: Mapping[str, Any]) -> str:
-    return f"columns {listed(f'{code_span(name)} ({kind})' for name, kind in columns.items())}"
 
 
 def _label(value: object) -> str:

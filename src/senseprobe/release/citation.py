@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from senseprobe.records import Finding
+from senseprobe.release.documents import Author, CardSources, DocumentInput, line_findings
 from senseprobe.release.licences import hub_name, spdx_url
+from senseprobe.release.manifest import CARDS
 from senseprobe.release.markup import dump_yaml
-from senseprobe.release.metadata import Author, DocumentInput
 
 _HEAD = re.compile(r"@(\w+)\s*\{\s*([^\s,{}()]+)\s*,")
 _FIELD = re.compile(r"[\s,]*([A-Za-z][\w-]*)\s*=\s*")
@@ -32,10 +34,10 @@ class Entry:
     text: str
 
     @property
-    def authors(self) -> list[tuple[str, str]]:
-        """Family and given names of each author; an organisation has no given names."""
+    def authors(self) -> list[Author]:
+        """The authors, without repetitions; an organisation is a group."""
         names = (name.strip() for name in re.split(r"\s+and\s+", self.fields.get("author", "")))
-        return [_split_name(name) for name in names if name and name != "others"]
+        return list(dict.fromkeys(_split_name(name) for name in names if name and name != "others"))
 
 
 def find_entry(bibliography: str, key: str) -> Entry | None:
@@ -56,19 +58,15 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
     while head := _FIELD.match(body, position):
         start = head.end()
         if body[start : start + 1] == "{":
-            end = _closing(body, start) or len(body)
-            value = body[start + 1 : end]
+            start, end = start + 1, _closing(body, start)
         elif body[start : start + 1] == '"':
-            closing = body.find('"', start + 1)
-            end = closing if closing >= 0 else len(body)
-            value = body[start + 1 : end]
+            start, end = start + 1, body.find('"', start + 1)
         else:
-            comma = body.find(",", start)
-            end = (comma if comma >= 0 else len(body)) - 1
-            value = body[start : end + 1]
+            end = body.find(",", start)
+        end = end if end > 0 else len(body)
         # An author in braces is an organisation, which `_split_name` recognises by them.
         name = head.group(1).lower()
-        yield name, _plain(value, keep="{}" if name == "author" else "")
+        yield name, _plain(body[start:end], keep="{}" if name == "author" else "")
         position = end + 1
 
 
@@ -94,15 +92,15 @@ def _accented(match: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", letter + _COMBINING[accent])
 
 
-def _split_name(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> Author:
     bare = text.replace("{", "").replace("}", "")
     if text.startswith("{") and text.endswith("}"):
-        return bare, ""
+        return Author(bare, "")
     family, comma, given = bare.partition(",")
     if comma:
-        return family.strip(), given.strip()
+        return Author(family.strip(), given.strip())
     given, _, family = bare.rpartition(" ")
-    return family, given
+    return Author(family, given)
 
 
 NAME = "CITATION.cff"
@@ -119,6 +117,7 @@ _UNKNOWN_TO_CFF = {"CDLA-Permissive-2.0"}
 
 _DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
 _URL = re.compile(r"https?://\S+")
+_PROSE_LINE = re.compile(r'(message|  description): "(?:[^"\\]|\\.)*"')
 
 
 def find_paper(about: DocumentInput) -> Entry | None:
@@ -146,8 +145,7 @@ def render_cff(about: DocumentInput) -> str:
         fields["license"] = about.licence
     elif url := spdx_url(about.licence):
         fields["license-url"] = url
-    entry = find_paper(about)
-    if entry and (reference := dict(_reference(entry))):
+    if (entry := find_paper(about)) and (reference := dict(_reference(entry))):
         fields["references"] = [reference]
     return dump_yaml(fields)
 
@@ -159,7 +157,7 @@ def _reference(entry: Entry) -> Iterator[tuple[str, Any]]:
         return
     yield "type", _KINDS.get(entry.kind, "generic")
     yield "title", fields["title"]
-    yield "authors", [_author(Author(*name)) for name in dict.fromkeys(entry.authors)]
+    yield "authors", [_author(author) for author in entry.authors]
     names = {"journal": "journal", "booktitle": "collection-title", "volume": "volume", "number": "issue"}
     yield from ((cff_name, fields[name]) for name, cff_name in names.items() if fields.get(name))
     if fields.get("year", "").isdecimal():
@@ -177,6 +175,17 @@ def _author(author: Author) -> dict[str, str]:
     if not author.given:
         return {"name": author.family}
     return {"family-names": author.family, "given-names": author.given}
+
+
+def compare(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
+    """Yield the first difference between a `CITATION.cff` and the facts of its manifest."""
+    yield from line_findings(NAME, text, render_cff(about), None if form == CARDS else _is_prose)
+
+
+def _is_prose(line: str, expected: str) -> bool:
+    """Return whether two lines of a citation are the same text of senseprobe in two wordings."""
+    keys = [match and match[1] for match in map(_PROSE_LINE.fullmatch, (line, expected))]
+    return keys[0] is not None and keys[0] == keys[1]
 
 
 def render_bibtex(about: DocumentInput) -> str:

@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 import pyarrow as pa
 
-from senseprobe.records import Design
+from senseprobe.messages import printable
+from senseprobe.records import Finding
 from senseprobe.release.annotation_record import croissant_fields
 from senseprobe.release.citation import render_bibtex
+from senseprobe.release.documents import Author, CardSources, DocumentInput, mismatch, unlike
 from senseprobe.release.licences import spdx_url
-from senseprobe.release.metadata import Author, DocumentInput
+from senseprobe.release.manifest import CARDS
 from senseprobe.release.schema import design_schema, meanings
 
 NAME = "croissant.json"
@@ -49,7 +52,8 @@ _TYPES = {pa.string(): "sc:Text", pa.bool_(): "sc:Boolean", pa.int32(): "sc:Inte
 
 def render(about: DocumentInput) -> str:
     """Return the description, without hashes of itself and of the manifest, which holds the hash of this file."""
-    card, facts = about.card, about.facts
+    card, facts, languages = about.card, about.facts, ", ".join(about.card["languages"])
+    words = "The words are those of the lists in the recipe; a score says nothing of other words, groups or meanings."
     description = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
@@ -66,7 +70,7 @@ def render(about: DocumentInput) -> str:
         "isLiveDataset": False,
         "rai:dataUseCases": f"{card['intended_use']} Out of scope: {card['out_of_scope']}",
         "rai:dataBiases": card["measured"] or card["summary"],
-        "rai:dataLimitations": _limitations(about),
+        "rai:dataLimitations": f"Language: {languages}. {words}",
         "rai:dataSocialImpact": card["who_could_be_harmed"] or card["content_warning"],
         **croissant_fields(about.annotation),
         "distribution": [*_files(about)],
@@ -81,22 +85,16 @@ def _creator(author: Author) -> dict[str, str]:
     return {"@type": "sc:Person", "name": str(author), "givenName": author.given, "familyName": author.family}
 
 
-def _limitations(about: DocumentInput) -> str:
-    languages, words = ", ".join(about.card["languages"]), "The words are those of the lists in the recipe"
-    return f"Language: {languages}. {words}; a score says nothing of other words, groups or meanings."
-
-
 def _files(about: DocumentInput) -> Iterator[dict[str, Any]]:
     """Yield every file with its hash, and the files of a config as a set where there are several."""
     for name, entry in sorted(about.files.items()):
-        suffix = f".{name.rpartition('.')[2]}"
         yield {
             "@type": "cr:FileObject",
             "@id": name,
             "name": name,
             "contentUrl": name,
             "contentSize": f"{entry['bytes']} B",
-            "encodingFormat": _FORMATS.get(suffix, "text/plain"),
+            "encodingFormat": _FORMATS.get(f".{name.rpartition('.')[2]}", "text/plain"),
             "sha256": entry["sha256"],
         }
     for config in about.facts["order"]:
@@ -107,11 +105,9 @@ def _files(about: DocumentInput) -> Iterator[dict[str, Any]]:
 
 
 def _records(about: DocumentInput, config: str) -> dict[str, Any]:
-    facts = about.config(config)
-    design, tables = Design.from_dict(facts["design"]), about.tables(config)
-    rows = {"fileObject": {"@id": next(iter(tables))}}
-    if len(tables) != 1:
-        rows = {"fileSet": {"@id": f"{config}/test-*.parquet"}}
+    facts, design, tables = about.config(config), about.designs[config], [*about.tables(config)]
+    several = len(tables) != 1
+    rows = {"fileSet": {"@id": f"{config}/test-*.parquet"}} if several else {"fileObject": {"@id": tables[0]}}
     texts = meanings([design])
     return {
         "@type": "cr:RecordSet",
@@ -124,19 +120,60 @@ def _records(about: DocumentInput, config: str) -> dict[str, Any]:
 
 
 def _field(config: str, column: pa.Field, meaning: str, rows: Mapping[str, Any]) -> dict[str, Any]:
-    id_ = f"{config}/{column.name}"
-    head = {"@type": "cr:Field", "@id": id_, "name": column.name, "description": meaning}
-    source = {**rows, "extract": {"column": column.name}}
+    path, source = f"{config}/{column.name}", {**rows, "extract": {"column": column.name}}
+    head = {"@type": "cr:Field", "@id": path, "name": column.name, "description": meaning}
     if not pa.types.is_struct(column.type):
         return {**head, "dataType": _TYPES[column.type], "source": source}
-    return {**head, "subField": [_subfield(id_, child, source) for child in column.type]}
+    parts = [
+        {
+            "@type": "cr:Field",
+            "@id": f"{path}/{part.name}",
+            "name": part.name,
+            "dataType": _TYPES[part.type],
+            "source": {**source, "transform": {"jsonPath": part.name}},
+        }
+        for part in column.type
+    ]
+    return {**head, "subField": parts}
 
 
-def _subfield(parent: str, child: pa.Field, source: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "@type": "cr:Field",
-        "@id": f"{parent}/{child.name}",
-        "name": child.name,
-        "dataType": _TYPES[child.type],
-        "source": {**source, "transform": {"jsonPath": child.name}},
-    }
+def compare(text: str, about: DocumentInput, form: int, sources: CardSources | None) -> Iterator[Finding]:
+    """Yield the first difference between a description and the facts of its manifest."""
+    try:
+        data = json.loads(text)
+        is_canonical = json.dumps(data, ensure_ascii=False, indent=1) + "\n" == text
+    except (ValueError, RecursionError):
+        yield mismatch(NAME, "is not JSON")
+        return
+    for location, value, expected in _differences(data, json.loads(render(about)), "", form == CARDS):
+        message = unlike(value, expected)
+        yield mismatch(NAME, f"{printable(location)[:200]}: {message}" if location else message)
+        return
+    if not is_canonical:
+        yield mismatch(NAME, "has a key twice, or is not laid out as senseprobe writes it")
+
+
+Difference = tuple[str, object, object]
+
+
+def _differences(value: Any, expected: Any, path: str, prose: bool) -> Iterator[Difference]:  # noqa: ANN401 - any JSON
+    """Yield path and both values where JSON differs; senseprobe's own texts are compared only with `prose`."""
+    if isinstance(value, dict) and isinstance(expected, dict):
+        for key in {**expected, **value}:
+            pair = value.get(key, ...), expected.get(key, ...)
+            if prose or not _are_prose(key, *pair):
+                yield from _differences(*pair, f"{path}.{key}" if path else key, prose)
+    elif isinstance(value, list) and isinstance(expected, list):
+        for number, pair in enumerate(zip_longest(value, expected, fillvalue=...)):
+            yield from _differences(*pair, f"{path}.{number}", prose)
+    elif type(value) is not type(expected) or value != expected:
+        yield path, value, expected
+
+
+def _are_prose(key: str, value: object, expected: object) -> bool:
+    """Return whether a key holds senseprobe's own text, and both values are texts, or lists of them."""
+    if key != "description" and not key.startswith("rai:"):
+        return False
+    if isinstance(value, list) and isinstance(expected, list):
+        return all(isinstance(text, str) for text in value)
+    return isinstance(value, str) and isinstance(expected, str)

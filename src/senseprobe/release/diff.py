@@ -1,39 +1,32 @@
-"""What changed from one release to another: rows by id, words and frames behind them, labels, columns, designs.
+"""What changed from one release to another, and which version number the change needs.
 
-Ids are matched by hashes and then compared, values are compared as codes of shared dictionaries: no row is handled on
-its own. Rows may be in any order.
+Changes are of rows by id, words and frames behind them, labels, columns, designs. Values are compared as codes of
+shared dictionaries: no row is handled on its own. Rows may be in any order.
+
+Versions follow Croissant 1.1's rules. PATCH: the same rows; MINOR: rows added, and the old ones still there as they
+were; MAJOR: rows edited or removed. docs/versions.md says what this means for columns, designs and contrasts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from senseprobe.errors import ReleaseError
 from senseprobe.messages import MAX_LISTED, counted, listed
 from senseprobe.release.manifest import Manifest
-from senseprobe.release.row_diff import (
-    LabelChange,
-    Mask,
-    Pairs,
-    Rows,
-    Table,
-    Values,
-    Words,
-    build_table,
-    match_rows,
-    swapped,
-)
+from senseprobe.release.release import parse_version
+from senseprobe.release.row_diff import LabelChange, Pairs, Rows, Table, Values, Words, build_table, match_rows, swapped
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import REJECT, Verdict, VerdictGroup, group_verdicts
-from senseprobe.release.versions import Bump, Reason, lowest_version, parse_version
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 FIRST = 10
 """How many ids are listed of those that were added, removed or edited."""
@@ -49,6 +42,43 @@ _ABOUT = ("description", "expect", "levels", "accept")
 
 _OF_ROWS = {"slots", "columns"}
 """Keys of a design that are reported as columns."""
+
+
+class Bump(StrEnum):
+    """Which part of a version has to grow, from the least to the most."""
+
+    NONE = "none"
+    PATCH = "patch"
+    MINOR = "minor"
+    MAJOR = "major"
+
+
+_BUMPS = {"removed": Bump.MAJOR, "changed": Bump.MAJOR, "added": Bump.MINOR}
+"""For groups of columns and of contrasts."""
+
+
+def lowest_version(version: str, bump: Bump) -> str:
+    """Return the lowest version after `version` that a change may have.
+
+    >>> [lowest_version("1.2.3", bump) for bump in Bump]
+    ['1.2.3', '1.2.4', '1.3.0', '2.0.0']
+    """
+    major, minor, patch = parse_version(version)
+    after = {
+        Bump.NONE: (major, minor, patch),
+        Bump.PATCH: (major, minor, patch + 1),
+        Bump.MINOR: (major, minor + 1, 0),
+        Bump.MAJOR: (major + 1, 0, 0),
+    }
+    return ".".join(map(str, after[bump]))
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A change, in words, and which part of the version has to grow for it."""
+
+    bump: Bump
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +145,14 @@ class ConfigChange:
                 yield Reason(bump, f"{counted(count, 'row')} of {name} {what}{by_verdict}")
         if self.turned:
             yield Reason(Bump.MAJOR, f"the label of {counted(self.turned, 'row')} of {name} is turned round")
-        for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
+        for key, bump in _BUMPS.items():
             if names := self.schema.get(key):
                 yield Reason(bump, f"columns of {name} {key}: {', '.join(names)}")
         if self.design:
-            yield Reason(_design_bump(self.design), f"design of {name} changed: {', '.join(self.design)}")
+            # Where estimands were added and nothing else, every older figure remains.
+            was, now = self.design.get("estimands", ((), ()))
+            bump = Bump.MINOR if {*self.design} == {"estimands"} and {*was} <= {*now} else Bump.MAJOR
+            yield Reason(bump, f"design of {name} changed: {', '.join(self.design)}")
         if self.moved:
             yield Reason(Bump.PATCH, f"rows or columns of {name} are in another order")
         if self.about:
@@ -150,14 +183,14 @@ class ReleaseDiff:
     def reasons(self) -> tuple[Reason, ...]:
         """Every change, with the part of the version that has to grow for it; the largest first."""
         reasons = [reason for config in self.configs for reason in config.reasons()]
-        for key, bump in (("removed", Bump.MAJOR), ("changed", Bump.MAJOR), ("added", Bump.MINOR)):
+        for key, bump in _BUMPS.items():
             if names := self.contrasts.get(key):
                 reasons.append(Reason(bump, f"contrasts {key}: {', '.join(names)}"))
         if self.card:
             reasons.append(Reason(Bump.PATCH, f"the card changed: {', '.join(self.card)}"))
         if self.recipe:
             reasons.append(Reason(Bump.PATCH, f"the recipe changed: {listed(self.recipe)}"))
-        return tuple(sorted(reasons, key=lambda reason: -reason.bump.rank))
+        return tuple(sorted(reasons, key=lambda reason: -[*Bump].index(reason.bump)))
 
     @property
     def bump(self) -> Bump:
@@ -199,29 +232,23 @@ class ReleaseDiff:
         return {"old": facts.pop("old"), "new": facts.pop("new"), **result, "reasons": reasons, **facts}
 
 
-def _design_bump(design: Mapping[str, tuple[Any, Any]]) -> Bump:
-    """Return MINOR where only estimands were added, since every older figure remains; MAJOR for any other change."""
-    more = set(design) == {"estimands"} and set(design["estimands"][0]) <= set(design["estimands"][1])
-    return Bump.MINOR if more else Bump.MAJOR
-
-
 def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
     """Return what changed from `old` to `new`; of one config, if `only` names it.
 
     Rows are read where the content hashes of a config differ. Raises ReleaseError where rows cannot be read, or have an
     id twice, or where neither release has the config.
     """
-    names = [only] if only else list(dict.fromkeys((*old.manifest.configs, *new.manifest.configs)))
-    if only and only not in (*old.manifest.configs, *new.manifest.configs):
+    names = [*dict.fromkeys((*old.manifest.configs, *new.manifest.configs))]
+    if only and only not in names:
         raise ReleaseError(f"neither {old.manifest.name} nor {new.manifest.name} has a config {only!r}")
-    changes = [_compare_config(name, old, new) for name in names]
-    was, now = old.manifest.data, new.manifest.data
+    changes = [_compare_config(name, old, new) for name in ([only] if only else names)]
+    contrasts = [{contrast.name: contrast for contrast in side.manifest.contrasts} for side in (old, new)]
     return ReleaseDiff(
         old=old.manifest.name,
         new=new.manifest.name,
         configs=tuple(change for change in changes if next(change.reasons(), None)),
-        contrasts={} if only else _compare_contrasts(old.manifest, new.manifest),
-        card=() if only else _unlike(*(stated_facts(data["card"]) for data in (was, now))),
+        contrasts={} if only else _group(*contrasts),
+        card=() if only else _unlike(*(stated_facts(side.manifest.data["card"]) for side in (old, new))),
         recipe=() if only else _unlike(*(_recipe_files(side.manifest) for side in (old, new))),
     )
 
@@ -230,41 +257,40 @@ def _unlike(was: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(key for key in {**was, **now} if was.get(key) != now.get(key)))
 
 
+def _group(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the keys that were added, removed and changed, where there are some."""
+    groups = {
+        "added": tuple(name for name in now if name not in was),
+        "removed": tuple(name for name in was if name not in now),
+        "changed": tuple(name for name in was if name in now and was[name] != now[name]),
+    }
+    return {key: group for key, group in groups.items() if group}
+
+
 def stated_facts(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a card that are not empty: older cards lack keys that newer ones leave empty."""
     return {key: value for key, value in card.items() if value}
 
 
 def _recipe_files(manifest: Manifest) -> dict[str, tuple[int, str]]:
-    files = {name.partition("/"): entry for name, entry in manifest.files.items()}
-    return {name: entry for (folder, _, name), entry in files.items() if folder == "recipe"}
-
-
-def _compare_contrasts(old: Manifest, new: Manifest) -> dict[str, tuple[str, ...]]:
-    was, now = ({contrast.name: contrast for contrast in manifest.contrasts} for manifest in (old, new))
-    names = {
-        "added": tuple(name for name in now if name not in was),
-        "removed": tuple(name for name in was if name not in now),
-        "changed": tuple(name for name in was if name in now and was[name] != now[name]),
-    }
-    return {key: group for key, group in names.items() if group}
+    return {name[7:]: entry for name, entry in manifest.files.items() if name.startswith("recipe/")}
 
 
 def _compare_config(name: str, old: Side, new: Side) -> ConfigChange:
-    if name not in old.manifest.configs:
-        rows, first = int(new.manifest.config(name)["rows"]), {"added": _first_ids(new, name)}
-        return ConfigChange(config=name, before=None, after=rows, added=rows, first=first)
-    if name not in new.manifest.configs:
-        rows, first = int(old.manifest.config(name)["rows"]), {"removed": _first_ids(old, name)}
-        return ConfigChange(config=name, before=rows, after=None, removed=rows, first=first)
-    was, now = old.manifest.config(name), new.manifest.config(name)
+    was, now = (side.manifest.data["configs"].get(name) for side in (old, new))
+    if was is None:
+        rows, ids = now["rows"], _first_ids(new, name)
+        return ConfigChange(config=name, before=None, after=rows, added=rows, first={"added": ids})
+    if now is None:
+        rows, ids = was["rows"], _first_ids(old, name)
+        return ConfigChange(config=name, before=rows, after=None, removed=rows, first={"removed": ids})
     old_design, new_design = (asdict(side.manifest.design(name)) for side in (old, new))
     unlike = [key for key in _unlike(old_design, new_design) if key not in _OF_ROWS]
     about = [{key: facts[key] for key in _ABOUT if key in was and key in now} for facts in (was, now)]
     return ConfigChange(
         config=name,
-        before=int(was["rows"]),
-        after=int(now["rows"]),
+        before=was["rows"],
+        after=now["rows"],
         design={key: (old_design[key], new_design[key]) for key in unlike},
         about=_unlike(*about),
         **(_compare_rows(name, old, new) if was["content"] != now["content"] else {}),
@@ -306,7 +332,7 @@ def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
 
 def _compare_values(
     was: Table, now: Table, pairs: Pairs, shared: Sequence[str], slots: set[str]
-) -> tuple[Mask, dict[str, Any]]:
+) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Return which of the rows that both have were edited; and columns, words and labels of a ConfigChange."""
     edited = np.zeros(len(pairs.both_new), dtype=bool)
     fields: dict[str, dict[str, Any]] = {"columns": {}, "samples": {}, "words": {}, "labels": {}}
@@ -345,9 +371,6 @@ def _take_ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
 
 def _compare_schemas(old: pa.Schema, new: pa.Schema) -> dict[str, dict[str, Any]]:
     was, now = ({column.name: str(column.type) for column in schema} for schema in (old, new))
-    columns: dict[str, dict[str, Any]] = {
-        "added": {name: now[name] for name in now if name not in was},
-        "removed": {name: was[name] for name in was if name not in now},
-        "changed": {name: (was[name], now[name]) for name in was if name in now and was[name] != now[name]},
-    }
-    return {key: group for key, group in columns.items() if group}
+    types: dict[str, dict[str, Any]]
+    types = {"added": now, "removed": was, "changed": {name: (was[name], now[name]) for name in was if name in now}}
+    return {key: {name: types[key][name] for name in names} for key, names in _group(was, now).items()}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,12 @@ from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ReleaseError
 from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.annotation_record import ANNOTATION, read_annotation
-from senseprobe.release.documents import read_bibliography
+from senseprobe.release.documents import DocumentInput, Source, read_bibliography, read_decisions
 from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
-from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest, record
-from senseprobe.release.metadata import DocumentInput, Source
+from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.parquet import BatchCallback
 from senseprobe.release.release import Release
-from senseprobe.release.verdicts import VERDICTS, has_reported, read_verdicts
+from senseprobe.release.verdicts import VERDICTS, has_reported
 
 Write = Callable[[Path, pa.Schema, BatchCallback], None]
 """Writes a config's files into a folder, with the schema's metadata, and passes its rows in order to the callback."""
@@ -102,8 +100,7 @@ def whole_release(folder: Path, name: str) -> Iterator[Path]:
 def _write(
     plan: Plan, folder: Path, progress: Callable[[int], None], approve: Callable[[Release], str | None]
 ) -> Manifest:
-    marks = metadata(plan.dataset, plan.version, plan.card)
-    written = {config.name: _write_rows(config, folder, marks, (plan.watch, progress)) for config in plan.configs}
+    written = {config.name: _write_rows(plan, config, folder, progress) for config in plan.configs}
     contents = {name: content for name, (content, _) in written.items()}
     write_recipe(plan, folder)
     declared = manifest_facts(plan)
@@ -127,41 +124,24 @@ def _write(
         changelog=approve(Release(folder, _manifest(facts, entries, folder))) or "",
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
-        **_read_decisions(folder, plan.dataset),
+        **read_decisions(folder, plan.dataset),
     )
-    manifest = _manifest(facts, entries | _write_documents(about, folder), folder)
-    (folder / NAME).write_bytes(manifest.dump())
-    return read_manifest(folder)  # so that nothing is frozen that readers would refuse
-
-
-def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]], folder: Path) -> Manifest:
-    recipe = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
-    reported = has_reported(_templates(folder, str(facts["dataset"])) / VERDICTS)
-    return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)}, reported=reported)
-
-
-def _templates(folder: Path, dataset: str) -> Path:
-    return folder / "recipe" / "templates" / dataset
-
-
-def _read_decisions(folder: Path, dataset: str) -> dict[str, Any]:
-    """Return the verdicts of a release's recipe, and the rounds of annotation that led to them."""
-    templates = _templates(folder, dataset)
-    return {"verdicts": read_verdicts(templates / VERDICTS), "annotation": read_annotation(templates / ANNOTATION)}
-
-
-def _write_documents(about: DocumentInput, folder: Path) -> dict[str, dict[str, int | str]]:
-    """Write the documents, Croissant last, which has the hashes of the others; return their entries."""
-    entries: dict[str, dict[str, int | str]] = {}
+    # Croissant last, which has the hashes of the others.
     for name, render in (
         (card.NAME, card.render),
         (citation.NAME, citation.render_cff),
         (croissant.NAME, croissant.render),
     ):
-        path = folder / name
-        path.write_bytes(render(replace(about, files={**about.files, **entries})).encode())
-        entries[name] = {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
-    return entries
+        (folder / name).write_bytes(render(about).encode())
+        about = replace(about, files={**about.files, name: _entry(folder / name)})
+    (folder / NAME).write_bytes(_manifest(facts, about.files, folder).dump())
+    return read_manifest(folder)  # so that nothing is frozen that readers would refuse
+
+
+def _manifest(facts: Mapping[str, Any], entries: Mapping[str, Mapping[str, int | str]], folder: Path) -> Manifest:
+    recipe = {name: str(entry["sha256"]) for name, entry in entries.items() if name.startswith("recipe/")}
+    reported = has_reported(folder / "recipe" / "templates" / facts["dataset"] / VERDICTS)
+    return Manifest.of({**facts, "files": dict(entries), "recipe": combine(recipe)}, reported=reported)
 
 
 def write_recipe(plan: Plan, folder: Path) -> None:
@@ -174,8 +154,12 @@ def write_recipe(plan: Plan, folder: Path) -> None:
 
 def file_entries(folder: Path) -> dict[str, dict[str, int | str]]:
     """Return size in bytes and sha256 of every file below a folder, by path."""
-    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {name: {"bytes": path.stat().st_size, "sha256": file_sha256(path)} for name, path in files.items()}
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): _entry(path) for path in files}
+
+
+def _entry(path: Path) -> dict[str, int | str]:
+    return {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
 
 
 def metadata(dataset: str, version: str, card: Mapping[str, Any]) -> dict[str, str]:
@@ -185,39 +169,38 @@ def metadata(dataset: str, version: str, card: Mapping[str, Any]) -> dict[str, s
 
 def manifest_facts(plan: Plan) -> dict[str, Any]:
     """Return the manifest's facts of a dataset and its configs that need no rows."""
+    configs = {
+        config.name: {
+            "rows": config.size - len(config.left_out),
+            **({"expanded": config.size} if config.left_out else {}),
+            "design": asdict(config.design),
+            "levels": dict(config.levels),
+            "description": config.description,
+            "expect": dict(config.expect),
+            "accept": dict(config.accept),
+        }
+        for config in plan.configs
+    }
     return {
         "card": dict(plan.card),
-        "order": [config.name for config in plan.configs],
-        "configs": {config.name: _facts(config) for config in plan.configs},
-        "contrasts": [record(contrast) for contrast in plan.contrasts],
+        "order": [*configs],
+        "configs": configs,
+        "contrasts": [asdict(contrast) for contrast in plan.contrasts],
     }
 
 
-def _facts(config: ConfigPlan) -> dict[str, Any]:
-    return {
-        "rows": config.size - len(config.left_out),
-        **({"expanded": config.size} if config.left_out else {}),
-        "design": record(config.design),
-        "levels": dict(config.levels),
-        "description": config.description,
-        "expect": dict(config.expect),
-        "accept": dict(config.accept),
-    }
-
-
-def _write_rows(
-    config: ConfigPlan, folder: Path, marks: Mapping[str, str], callbacks: tuple[BatchCallback, Callable[[int], None]]
-) -> tuple[str, int]:
+def _write_rows(plan: Plan, config: ConfigPlan, folder: Path, progress: Callable[[int], None]) -> tuple[str, int]:
     """Write a config's Parquet files; return its content hash, and the bytes that its rows take in memory."""
-    (watch, progress), content, memory = callbacks, ContentHash(config.schema), 0
+    content, memory = ContentHash(config.schema), 0
 
     def on_batch(group: pa.RecordBatch) -> None:
         nonlocal memory
-        watch(group)
+        plan.watch(group)
         content.update(group)
         memory += memory_bytes(group)
         progress(group.num_rows)
 
     (folder / config.name).mkdir()
-    config.write(folder / config.name, config.schema.with_metadata(dict(marks)), on_batch)
+    marks = metadata(plan.dataset, plan.version, plan.card)
+    config.write(folder / config.name, config.schema.with_metadata(marks), on_batch)
     return content.hexdigest(), memory

@@ -62,13 +62,10 @@ class ContentHash:
             raise ReleaseError("the rows have other columns than their design")
         self._rows += batch.num_rows
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-            self._add(batch.slice(start, ROWS_AT_ONCE))
-
-    def _add(self, batch: pa.RecordBatch) -> None:
-        for path, array in _flat(batch.schema, batch.columns):
-            kind, streams = self._columns[path]
-            for stream, data in zip(streams, _streams(array, kind), strict=True):
-                stream.update(data)
+            for path, array in _flat(batch.schema, batch.slice(start, ROWS_AT_ONCE).columns):
+                kind, streams = self._columns[path]
+                for stream, data in zip(streams, _streams(array, kind), strict=True):
+                    stream.update(data)
 
     def hexdigest(self) -> str:
         """Return the content hash, as 64 hexadecimal digits."""
@@ -135,14 +132,7 @@ def _array_bytes(array: pa.Array) -> int:
         return len(array)
     if pa.types.is_integer(array.type):
         return 4 * len(array)
-    if pa.types.is_dictionary(array.type):
-        return 4 * len(array) + _sum(pc.take(_lengths(array.dictionary), array.indices))
-    return 4 * len(array) + _sum(_lengths(array))
-
-
-def _lengths(texts: pa.Array) -> pa.Array:
-    return pc.binary_length(texts).cast(pa.int64())
-
-
-def _sum(numbers: pa.Array) -> int:
-    return int(pc.sum(numbers).as_py() or 0)
+    is_coded = pa.types.is_dictionary(array.type)
+    lengths = pc.binary_length(array.dictionary if is_coded else array).cast(pa.int64())
+    total = pc.sum(pc.take(lengths, array.indices) if is_coded else lengths).as_py()
+    return 4 * len(array) + int(total or 0)

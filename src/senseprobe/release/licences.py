@@ -130,9 +130,8 @@ def combine_licences(licences: Mapping[str, str]) -> str:
     if candidates := _covering_licences(texts):
         return min(candidates, key=_rank)
     at_odds = next((pair for pair in combinations(texts, 2) if not _covering_licences(pair)), texts)
-    named = " and ".join(
-        f"{text} ({listed([name for name in licences if licences[name] == text])})" for text in at_odds
-    )
+    parts = {text: listed(name for name in licences if licences[name] == text) for text in at_odds}
+    named = " and ".join(f"{text} ({names})" for text, names in parts.items())
     raise ReleaseError(f"{named} cannot be combined in one release: leave one of them out")
 
 
@@ -149,11 +148,9 @@ def _common_licence(names: frozenset[str]) -> str | None:
         return next(iter(names), None)
     if not names <= {*_LICENCES}:
         return None
-    alike = {name for name in names if _condition(name) in (_ALIKE, _BOTH)}
-    noncommercial = any(_condition(name) == _NONCOMMERCIAL for name in names)
-    if len(alike) > 1 or (noncommercial and any(_condition(name) == _ALIKE for name in alike)):
-        return None
-    return max(names, key=_rank)
+    conditions = [_condition(name) for name in names]
+    alike = conditions.count(_ALIKE) + conditions.count(_BOTH)
+    return None if alike > 1 or {_NONCOMMERCIAL, _ALIKE} <= {*conditions} else max(names, key=_rank)
 
 
 def _condition(name: str) -> str:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -113,15 +113,6 @@ class _Manifest(_Strict):
         return self
 
 
-def _form_error(raw: bytes) -> str | None:
-    try:
-        _Manifest.model_validate_json(raw)
-    except ValidationError as error:
-        location, message = first_error(error)
-        return f"{location}: {message}" if location else message
-    return None
-
-
 def first_error(error: ValidationError) -> tuple[str, str]:
     """Return where the first value of a wrong form is (`configs.a.rows`, safe to print), and what is wrong with it."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
@@ -204,8 +195,7 @@ class Manifest:
         """Return the facts of a config; raise ReleaseError, naming those that exist, if there is no such config."""
         if name not in self.data["configs"]:
             raise ReleaseError(f"{self.name} has no config {name!r}: {offered(name, self.configs)}")
-        facts: Mapping[str, Any] = self.data["configs"][name]
-        return facts
+        return dict(self.data["configs"][name])
 
     def expanded(self, name: str) -> int:
         """Return the number of a config's rows before verdicts, which ranges and the files of its rows count."""
@@ -219,11 +209,6 @@ class Manifest:
     def dump(self) -> bytes:
         """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
         return (json.dumps(self.data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n").encode()
-
-
-def record(value: Design | Contrast) -> dict[str, Any]:
-    """Return a record as JSON holds it."""
-    return asdict(value)
 
 
 def _digest(data: Mapping[str, Any]) -> str:
@@ -255,11 +240,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(
             f"{folder / NAME} is of cards of form {cards}, this senseprobe reads up to {CARDS}: upgrade it"
         )
-    if message := _form_error(raw):
-        raise _damaged(message)
     manifest = Manifest(data)
     try:
+        _Manifest.model_validate_json(raw)
         _ = manifest.contrasts, [manifest.design(name) for name in manifest.configs]
+    except ValidationError as error:
+        raise _damaged(": ".join(filter(None, first_error(error)))) from None
     except TypeError:
         raise _damaged("a design or a contrast has keys that it should not have") from None
     return manifest

@@ -72,11 +72,6 @@ def _scalar(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return '"' + "".join(map(_escaped, value)) + '"'
+        escaped = re.sub(r'["\\]', r"\\\g<0>", value)
+        return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'
     return str(value) if isinstance(value, int) else "{}" if isinstance(value, Mapping) else "[]"
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isprintable() else f"\\U{ord(character):08X}"

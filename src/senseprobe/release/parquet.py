@@ -85,8 +85,7 @@ BatchCallback = Callable[[pa.RecordBatch], None]
 
 def file_names(size: int) -> list[str]:
     """Return the names of the files of a config of `size` rows, in the order of its rows."""
-    files = files_of(size)
-    return [_file_name(number, files) for number in range(files)]
+    return [_file_name(number, files_of(size)) for number in range(files_of(size))]
 
 
 def files_of(size: int) -> int:
@@ -125,6 +124,12 @@ def write_rows(
     """
     waiting: deque[Future[pa.RecordBatch | None]] = deque()
     threads = 1 if on_batch else THREADS
+
+    def report() -> None:
+        group = waiting.popleft().result()
+        if on_batch and group is not None:
+            on_batch(group)
+
     with _tuned(), ThreadPoolExecutor(threads) as pool:
         for number, name in enumerate(file_names(size)):
             if only is None or name in only:
@@ -132,9 +137,9 @@ def write_rows(
                 make_rows = partial(rows, start, min(start + ROWS_PER_FILE, size))
                 waiting.append(pool.submit(_write_file, folder / name, schema, make_rows, keep=on_batch is not None))
             if len(waiting) > threads:
-                _report(waiting.popleft(), on_batch)
+                report()
         while waiting:
-            _report(waiting.popleft(), on_batch)
+            report()
 
 
 @contextmanager
@@ -162,14 +167,16 @@ def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, k
 
 def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
     """Write a file of one group of rows; return the rows as one batch."""
-    group = _joined(parts)
+    group = parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
     coded = _coded(group, required={field.name for field in parts[0].schema if not field.nullable})
     # Named by its bytes: pyarrow takes names as UTF-8, and those of folders need not be.
     sink = nullcontext(where) if isinstance(where, pa.NativeFile) else pa.OSFile(os.fsencode(where), "wb")
     with sink as file, _writer(file, coded.schema) as writer:
         writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
-        for part in _parts(coded):
-            writer.write_batch(part)
+        # Readers refuse large groups, and sentences may be long.
+        rows = max(coded.num_rows * (MAX_GROUP_BYTES // 4) // max(coded.nbytes, 1), 1)
+        for start in range(0, coded.num_rows, rows):
+            writer.write_batch(coded.slice(start, rows))
     return group
 
 
@@ -178,12 +185,6 @@ def sample_bytes(schema: pa.Schema, rows: Batches) -> int:
     written = pa.BufferOutputStream()
     _write_group(written, schema, [*rows])
     return int(written.getvalue().size)
-
-
-def _report(written: Future[pa.RecordBatch | None], on_batch: BatchCallback | None) -> None:
-    group = written.result()
-    if on_batch and group is not None:
-        on_batch(group)
 
 
 def _writer(where: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
@@ -206,26 +207,15 @@ def _writer(where: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
 
 def _coded(group: pa.RecordBatch, required: Container[str]) -> pa.RecordBatch:
     """Return the group with all texts but ids as dictionaries; columns that are `required` are written faster."""
-    columns = {name: _coded_column(group[name], name, required) for name in group.schema.names}
-    fields = [pa.field(name, column.type, name not in required) for name, column in columns.items()]
-    return pa.record_batch([*columns.values()], schema=pa.schema(fields))
-
-
-def _coded_column(column: Any, name: str, required: Container[str]) -> Any:  # noqa: ANN401 - Arrow's arrays have no types
-    if pa.types.is_struct(column.type):
-        return column.cast(pa.struct([child.with_nullable(name not in required) for child in column.type]))
-    return column.dictionary_encode() if pa.types.is_string(column.type) and name != "id" else column
-
-
-def _parts(group: pa.RecordBatch) -> Batches:
-    """Yield a group in parts that readers accept: sentences may be long."""
-    rows = max(group.num_rows * (MAX_GROUP_BYTES // 4) // max(group.nbytes, 1), 1)
-    yield from (group.slice(start, rows) for start in range(0, group.num_rows, rows))
-
-
-def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return one batch of several, each of which has its own dictionaries."""
-    return parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
+    fields, columns = [], []
+    for name, column in zip(group.schema.names, group.columns, strict=True):
+        if pa.types.is_struct(column.type):
+            column = column.cast(pa.struct([child.with_nullable(name not in required) for child in column.type]))
+        elif pa.types.is_string(column.type) and name != "id":
+            column = column.dictionary_encode()
+        fields.append(pa.field(name, column.type, name not in required))
+        columns.append(column)
+    return pa.record_batch(columns, schema=pa.schema(fields))
 
 
 def read_rows(

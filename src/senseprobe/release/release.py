@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from senseprobe.errors import ReleaseError
 from senseprobe.records import Design
-from senseprobe.release.manifest import Manifest, read_manifest
+from senseprobe.release.manifest import NAME, VERSION, Manifest, read_manifest
 from senseprobe.release.parquet import read_rows
 from senseprobe.release.schema import design_schema
 
@@ -116,3 +116,17 @@ def _only(batches: Iterable[pa.RecordBatch], rows: "NDArray[np.int64]") -> Itera
 def open_release(folder: Path) -> Release:
     """Return the release in `folder`, unverified; raise ReleaseError where there is none."""
     return Release(folder, read_manifest(folder))
+
+
+def parse_version(version: str) -> tuple[int, int, int]:
+    """Return the three numbers of ``MAJOR.MINOR.PATCH``; raise ValueError where it is not a version."""
+    major, minor, patch = version.split(".")
+    return int(major), int(minor), int(patch)
+
+
+def earlier_releases(folders: Iterable[Path], version: str) -> list[Path]:
+    """Return the releases below `version` in folders of a dataset, the newest last."""
+    paths = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    releases = [path for path in paths if VERSION.fullmatch(path.name) and (path / NAME).exists()]
+    below = [path for path in releases if parse_version(path.name) < parse_version(version)]
+    return sorted(below, key=lambda path: (parse_version(path.name), str(path)))

@@ -1,4 +1,4 @@
-"""Rows of a release that ships only manifest and recipe are made again, if there is space for them.
+"""Rows that are made again from a release's recipe: where a release ships without them, or to compare them.
 
 Two versions of pyarrow write the same rows as different bytes, so restored files may differ from those that were
 frozen. Their rows may not: each config is compared with its content hash before its folder gets its name.
@@ -6,31 +6,35 @@ frozen. Their rows may not: each config is compared with its content hash before
 
 import json
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.atomic_files import locked, read_plain, write_whole
-from senseprobe.errors import DamagedRelease, ReleaseError
-from senseprobe.messages import counted, sized
-from senseprobe.records import Finding
-from senseprobe.release.freeze import file_entries, metadata, whole_release
+from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
+from senseprobe.messages import counted, listed, printable, sized
+from senseprobe.records import Design, Finding
+from senseprobe.release.diff import stated_facts
+from senseprobe.release.freeze import Plan, file_entries, manifest_facts, metadata, whole_release
 from senseprobe.release.hashing import ContentHash, file_sha256
 from senseprobe.release.manifest import MAX_BYTES, NAME, FileEntry, Manifest
 from senseprobe.release.parquet import Rows, files_of, is_file_name, sample_bytes, write_rows
 from senseprobe.release.release import Release
-from senseprobe.release.schema import design_schema
+from senseprobe.release.schema import design_schema, plain
 
 MOST_ROWS = 10**9
 """The most rows that are written without `force`: some 5 GB of Parquet, and an hour."""
 
 SAMPLE_ROWS = 16_384
 """Rows of a config that are expanded and written in memory, to estimate the bytes of all of them."""
+
+RESTORED = "restored.json"
+"""The file with size and sha256 of restored files whose bytes are not those that were frozen."""
 
 Notify = Callable[[str], None]
 
@@ -78,16 +82,6 @@ def estimate_bytes(configs: Mapping[str, tuple[Rows, pa.Schema]], sizes: Mapping
     return total
 
 
-RESTORED = "restored.json"
-"""The file with size and sha256 of restored files whose bytes are not those that were frozen."""
-
-
-class _Restored(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    files: dict[str, FileEntry]
-
-
 def restore_rows(
     release: Release,
     target: Path,
@@ -110,12 +104,14 @@ def restore_rows(
     with _lock(target, manifest.name):
         if target.resolve() != release.folder.resolve():
             _copy_all_but_rows(release, target)
-        away = [config for config in manifest.configs if not _has_rows(target, config, manifest)]
-        if away:
-            _size(target, manifest, away).check(force=force, notify=notify)
-        rows = rows_of(target / "recipe")
+        if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
+            files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
+            rows = sum(manifest.expanded(config) for config in away)
+            size = Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
+            size.check(force=force, notify=notify)
+        makers = rows_of(target / "recipe")
         for config in away:
-            _restore(restored, config, rows.get(config), progress or (lambda n: None))
+            _restore(restored, config, makers.get(config), progress or (lambda n: None))
             _note(target, config, manifest)
     return restored
 
@@ -136,12 +132,6 @@ def _copy_all_but_rows(release: Release, target: Path) -> None:
         raise ReleaseError(f"{target} holds another release: nothing was changed")
     for name in (*_files_without_rows(manifest), NAME):
         write_whole(target / name, (release.folder / name).read_bytes(), follow=False)
-
-
-def _size(target: Path, manifest: Manifest, configs: Collection[str]) -> Size:
-    files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in configs]
-    rows = sum(manifest.expanded(config) for config in configs)
-    return Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
 
 
 def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:
@@ -179,40 +169,38 @@ def recipe_damage(release: Release) -> list[Finding]:
 
 
 def _restore(release: Release, config: str, rows: Rows | None, progress: Callable[[int], None]) -> None:
-    manifest, facts = release.manifest, release.manifest.config(config)
-    marks = metadata(str(manifest.data["dataset"]), str(manifest.data["version"]), manifest.data["card"])
+    manifest, data, folder = release.manifest, release.manifest.data, release.folder / config
     schema, size = design_schema(release.design(config)), manifest.expanded(config)
     content = ContentHash(schema)
+
+    def on_batch(group: pa.RecordBatch) -> None:
+        content.update(group)
+        progress(group.num_rows)
+
     try:
         next(rows(size, size) if rows else iter(()), None)  # makes nothing, however many rows a forged manifest states
     except ValueError:
         message = f"the recipe makes fewer than the {size} rows that the manifest states"
-        raise DamagedRelease([Finding(path=config, code="E408", message=message)]) from None
-    with _new_folder(release.folder / config) as folder:
-        if rows is not None:
-            on_batch = partial(_on_batch, content, progress)
-            write_rows(folder, schema.with_metadata(marks), size, rows, on_batch)
-        if content.hexdigest() != facts["content"]:
-            message = "the recipe makes other rows than were frozen: `senseprobe verify --rebuild` says which"
-            raise DamagedRelease([Finding(path=config, code="E408", message=message)])
-
-
-@contextmanager
-def _new_folder(final: Path) -> Iterator[Path]:
-    """Yield the folder of a config to fill; raise ReleaseError where another process has made it meanwhile."""
+        raise DamagedRelease([_difference(config, message)]) from None
     try:
-        with whole_release(final, final.name) as folder:
-            yield folder
+        with whole_release(folder, folder.name) as partial:
+            if rows is not None:
+                marks = metadata(data["dataset"], data["version"], data["card"])
+                write_rows(partial, schema.with_metadata(marks), size, rows, on_batch)
+            if content.hexdigest() != manifest.config(config)["content"]:
+                message = "the recipe makes other rows than were frozen: `senseprobe verify --rebuild` says which"
+                raise DamagedRelease([_difference(config, message)])
     except ReleaseError as error:
-        if not isinstance(error.__cause__, FileExistsError) or not final.is_dir():
+        if not isinstance(error.__cause__, FileExistsError) or not folder.is_dir():
             raise
-        message = f"another process made {final} meanwhile: run again, which checks what is there and makes the rest"
-        raise ReleaseError(message) from error
+        advice = "run again, which checks what is there and makes the rest"
+        raise ReleaseError(f"another process made {folder} meanwhile: {advice}") from error
 
 
-def _on_batch(content: ContentHash, progress: Callable[[int], None], group: pa.RecordBatch) -> None:
-    content.update(group)
-    progress(group.num_rows)
+class _Restored(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    files: dict[str, FileEntry]
 
 
 def _note(folder: Path, config: str, manifest: Manifest) -> None:
@@ -227,17 +215,16 @@ def _note(folder: Path, config: str, manifest: Manifest) -> None:
 
 def read_restored(folder: Path, manifest: Manifest) -> dict[str, tuple[int, str]]:
     """Return size and sha256 of the restored files of rows, by path; empty where the notes are not of our form."""
-    path = folder / RESTORED
     try:
-        noted = _Restored.model_validate_json(read_plain(path, MAX_BYTES))
+        noted = _Restored.model_validate_json(read_plain(folder / RESTORED, MAX_BYTES))
     except (OSError, ValidationError):
         return {}
-    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if _holds_rows(name, manifest)}
 
+    def holds_rows(name: str) -> bool:
+        config, _, file = name.partition("/")
+        return config in manifest.configs and is_file_name(file, manifest.expanded(config))
 
-def _holds_rows(name: str, manifest: Manifest) -> bool:
-    config, _, file = name.partition("/")
-    return config in manifest.configs and is_file_name(file, manifest.expanded(config))
+    return {name: (entry.bytes, entry.sha256) for name, entry in noted.files.items() if holds_rows(name)}
 
 
 def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | None:
@@ -258,3 +245,123 @@ def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | N
     except OSError as error:
         message = f"cannot be read ({error.strerror})"
     return Finding(path=name, code="E404", message=message)
+
+
+def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: Container[str]) -> Iterator[Finding]:
+    """Yield every difference between a release and its recipe, which gives these `rows` and this `plan`.
+
+    The rows of configs that are `away` are compared with the content hash of the manifest.
+    """
+    manifest = release.manifest
+    if order := [name for name in rows if name not in release.configs]:
+        yield _difference(NAME, f"does not have what the recipe makes: {listed(order)}")
+    for name in release.configs:
+        if name not in rows:
+            yield _difference(name, "is not in the recipe")
+        elif name in away:
+            yield from _content_findings(manifest, name, rows[name])
+        else:
+            size = next(config.size for config in plan.configs if config.name == name)
+            # One row more is enough to see a difference, also of a recipe that was changed to make rows without end.
+            yield from _row_findings(release, name, rows[name](0, min(size, manifest.expanded(name) + 1)))
+    yield from _fact_findings(manifest, plan)
+
+
+def unused_files(manifest: Manifest, recipe: Container[str]) -> Iterator[Finding]:
+    """Yield a finding for each file that a manifest has in `recipe/`, and that is not among the paths of the recipe."""
+    for name in sorted(manifest.files):
+        if name.startswith("recipe/") and name.removeprefix("recipe/") not in recipe:
+            yield _difference(name, "is not used by the recipe")
+
+
+def _difference(path: str, message: str) -> Finding:
+    return Finding(path=path, code="E408", message=message)
+
+
+def remake_rows(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a config that its recipe makes, as many as it has, or none where the recipe makes fewer.
+
+    Callers compare them with the content hash.
+    """
+    with suppress(ValueError):  # a range beyond what the recipe makes
+        yield from map(plain, rows(0, manifest.expanded(config)))
+
+
+def _content_findings(manifest: Manifest, config: str, rows: Rows) -> Iterator[Finding]:
+    content = ContentHash(design_schema(manifest.design(config)))
+    try:
+        for batch in remake_rows(manifest, config, rows):
+            content.update(batch)
+    except ReleaseError as error:
+        yield _difference(config, f"the recipe: {error}")
+        return
+    if content.hexdigest() != manifest.config(config)["content"]:
+        yield _difference(config, "the recipe makes other rows than the content hash is of")
+
+
+def _row_findings(release: Release, config: str, rebuilt: Iterator[pa.RecordBatch]) -> Sequence[Finding]:
+    """Compare rebuilt rows with the frozen ones; report the first row and column that differ."""
+    try:
+        pairs = _aligned(release.batches(config), (plain(batch) for batch in rebuilt if batch.num_rows))
+        difference = next((_first_difference(old, new) for old, new in pairs if old is None or old != new), None)
+    except (DamagedRelease, DeclarationError) as error:
+        return error.findings
+    return [_difference(config, f"the recipe makes {difference}")] if difference else []
+
+
+def _fact_findings(manifest: Manifest, plan: Plan) -> Iterator[Finding]:
+    """Compare the recipe's facts with the manifest's, on which evaluation and citation are based."""
+    facts, frozen = manifest_facts(plan), manifest.data
+    other = [key for key in ("order", "contrasts") if facts[key] != frozen[key]]
+    card, was = stated_facts(facts["card"]), stated_facts(frozen["card"])
+    other += [f"card, {key}" for key in sorted({*card, *was}) if card.get(key) != was.get(key)]
+    for name in [name for name in manifest.configs if name in facts["configs"]]:
+        mine, theirs = facts["configs"][name], manifest.config(name)
+        keys = ("description", "expect", "accept")  # the last is not in manifests of the first form
+        other += [f"{name}, {key}" for key in keys if theirs.get(key, mine[key]) != mine[key]]
+        other += [f"{name}, expanded"] if theirs.get("expanded") != mine.get("expanded") else []
+        if Design.from_dict(mine["design"]) != manifest.design(name):
+            yield _difference(name, "the recipe makes another design than the manifest holds")
+        levels, frozen_levels = mine["levels"], theirs["levels"]
+        unlike = [level for level in sorted({*frozen_levels, *levels}) if frozen_levels.get(level) != levels.get(level)]
+        if differences := [f"{levels.get(n)} of {printable(n)} instead of {frozen_levels.get(n)}" for n in unlike]:
+            yield _difference(name, f"the recipe has other levels than the manifest holds: {', '.join(differences)}")
+    if other:
+        yield _difference(NAME, f"the recipe says otherwise than the manifest: {listed(map(printable, other))}")
+
+
+Batch: TypeAlias = pa.RecordBatch | None
+
+
+def _aligned(frozen: Iterator[pa.RecordBatch], rebuilt: Iterator[pa.RecordBatch]) -> Iterator[tuple[Batch, Batch]]:
+    """Yield pairs of equally many rows of both; the last pair holds None where only one of them goes on."""
+    old, new = next(frozen, None), next(rebuilt, None)
+    while old is not None and new is not None:
+        rows = min(old.num_rows, new.num_rows)
+        yield old.slice(0, rows), new.slice(0, rows)
+        old = old.slice(rows) if rows < old.num_rows else next(frozen, None)
+        new = new.slice(rows) if rows < new.num_rows else next(rebuilt, None)
+    if old is not new:
+        yield old, new
+
+
+def _first_difference(old: Batch, new: Batch) -> str:
+    if new is None:
+        return f"fewer rows: the first that it lacks is {_id(old, 0)}"
+    if old is None:
+        return f"more rows: the first of them is {_id(new, 0)}"
+    if old.schema != new.schema:
+        return "other columns"
+    row, _, name = min((_first_row(old[name], new[name]), at, name) for at, name in enumerate(old.schema.names))
+    was, now = old[name][row].as_py(), new[name][row].as_py()
+    return f"other rows: row {_id(old, row)}, column {name}: {now!r:.200} instead of {was!r:.200}"
+
+
+def _first_row(old: pa.Array, new: pa.Array) -> int:
+    """Return the first row in which two columns differ; their length where they are the same."""
+    pairs = enumerate(zip(old.to_pylist(), new.to_pylist(), strict=True))
+    return next((row for row, (was, now) in pairs if was != now), len(old))
+
+
+def _id(batch: pa.RecordBatch, row: int) -> str:
+    return printable(str(batch["id"][row].as_py()))[:200]

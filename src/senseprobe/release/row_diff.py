@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,19 +11,12 @@ from numpy.typing import NDArray
 from senseprobe.errors import ReleaseError
 from senseprobe.messages import printable
 
-AT_ONCE = 65_536
-"""Rows whose ids are compared together."""
-
-LONGEST = 1_000
-"""Bytes of an id; ids are words and a few dots."""
-
 MOST = 100
 """How many kinds of label changes are reported of a column."""
 
 Codes = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +41,12 @@ class Table:
     """The ids of a config's rows, and its columns as dictionaries; a struct is a column for each field of it."""
 
     ids: pa.Array
-    hashes: Hashes | None
     columns: dict[str, dict[str, list[pa.DictionaryArray]]]
 
     def compare(self, other: "Table", name: str) -> "Values":
         """Remove a column from both tables and return its values."""
         old, new = self.columns.pop(name, {}), other.columns.pop(name, {})
-        leaves = dict.fromkeys((*old, *new))
-        return Values([_codes(old.get(leaf, []), new.get(leaf, [])) for leaf in leaves])
+        return Values([_codes(old.get(leaf, []), new.get(leaf, [])) for leaf in {**old, **new}])
 
 
 def build_table(batches: Iterable[pa.RecordBatch], names: Sequence[str], label: str) -> Table:
@@ -69,9 +59,13 @@ def build_table(batches: Iterable[pa.RecordBatch], names: Sequence[str], label: 
             for leaf, array in _leaves(batch[name]):
                 columns.setdefault(name, {}).setdefault(leaf, []).append(array.dictionary_encode())
     whole = pa.concat_arrays(ids) if ids else pa.array([], pa.large_string())
-    hashes = _hashes(whole)
-    _check_ids(whole, hashes, label)
-    return Table(whole, hashes, columns)
+    if whole.null_count:
+        raise ReleaseError(f"{label} has rows without an id")
+    if pc.count_distinct(whole).as_py() < len(whole):
+        counts = pc.value_counts(whole)
+        twice = counts.filter(pc.greater(counts.field("counts"), 1))[0]["values"].as_py()
+        raise ReleaseError(f"{label} has the id {printable(twice)[:200]} in more than one row")
+    return Table(whole, columns)
 
 
 def _leaves(array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
@@ -81,41 +75,6 @@ def _leaves(array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
         return
     yield "", pc.is_valid(array)
     yield from zip([field.name for field in array.type], array.flatten(), strict=True)
-
-
-def _check_ids(ids: pa.Array, hashes: Hashes | None, label: str) -> None:
-    if ids.null_count:
-        raise ReleaseError(f"{label} has rows without an id")
-    if hashes is not None and (np.diff(np.sort(hashes)) != 0).all():
-        return  # what has another hash is another id
-    counts = pc.value_counts(ids)
-    if len(twice := counts.filter(pc.greater(counts.field("counts"), 1))):
-        name = printable(twice[0]["values"].as_py())[:200]
-        raise ReleaseError(f"{label} has the id {name} in more than one row")
-
-
-def _hashes(ids: pa.Array) -> Hashes | None:
-    """Return a hash of each id: the sum of its bytes, each times a random weight of its position.
-
-    Different ids may have the same hash, so callers compare the ids. None where an id is longer than LONGEST.
-    """
-    _, offsets, data = ids.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
-    if (np.diff(bounds) > LONGEST).any():
-        return None
-    text = np.frombuffer(data or b"", dtype=np.uint8)
-    weights = np.random.default_rng(0).integers(1, 2**64 - 1, LONGEST, dtype=np.uint64)
-    parts = [_sums(text, bounds[start : start + AT_ONCE + 1], weights) for start in range(0, len(ids), AT_ONCE)]
-    return np.concatenate([np.empty(0, np.uint64), *parts])
-
-
-def _sums(text: NDArray[np.uint8], bounds: NDArray[np.int64], weights: Hashes) -> Hashes:
-    first, lengths = bounds[0], np.diff(bounds)
-    positions = np.arange(bounds[-1] - first) - np.repeat(bounds[:-1] - first, lengths)
-    sums = np.zeros(len(positions) + 1, dtype=np.uint64)
-    np.cumsum(weights[positions] * (text[first : bounds[-1]].astype(np.uint64) + np.uint64(1)), out=sums[1:])
-    ends: Hashes = sums[bounds - first]
-    return np.diff(ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,31 +94,17 @@ class Pairs:
 
 def match_rows(old: Table, new: Table) -> Pairs:
     """Match two tables by their ids, each of which has every id once."""
-    matches = _match_hashes(old, new)
-    if matches is None:
-        matches = pc.index_in(new.ids, value_set=old.ids).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    matches = _indices(new.ids, old.ids).astype(np.int64)
     both = np.flatnonzero(matches >= 0)
     alone = np.ones(len(old.ids), dtype=bool)
     alone[matches[both]] = False
     return Pairs(matches[both], both, np.flatnonzero(alone), np.flatnonzero(matches < 0))
 
 
-def _match_hashes(old: Table, new: Table) -> Rows | None:
-    """Return for each row of `new` the row of `old` with its id, or -1; None where hashes do not decide it."""
-    if old.hashes is None or new.hashes is None:
-        return None
-    by_old, by_new = np.argsort(old.hashes), np.argsort(new.hashes)
-    ranked, queries = old.hashes[by_old], new.hashes[by_new]  # a search in order stays in the processor's cache
-    at = np.searchsorted(ranked, queries)
-    matched = at < len(ranked)
-    matched[matched] = ranked[at[matched]] == queries[matched]
-    matches = np.full(len(queries), -1, dtype=np.int64)
-    matches[by_new[matched]] = by_old[at[matched]]
-    rows = np.flatnonzero(matches >= 0)
-    for some in (rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)):
-        if not old.ids.take(pa.array(matches[some])).equals(new.ids.take(pa.array(some))):
-            return None
-    return matches
+def _indices(values: pa.Array, among: pa.Array) -> Codes:
+    """Return where each value is among others; -1 where it is not."""
+    indices: Codes = pc.index_in(values, value_set=among).fill_null(-1).to_numpy(zero_copy_only=False)
+    return indices
 
 
 def _codes(old: list[pa.DictionaryArray], new: list[pa.DictionaryArray]) -> tuple[Codes, Codes, pa.Array]:
@@ -211,26 +156,20 @@ class Values:
         if not self.leaves:
             return None
         old, new, words = self.leaves[0]
-        counts = [np.bincount(codes + 1, minlength=len(words) + 1)[1:] for codes in (old, new)]
-        vanished, appeared = _only(counts[0], counts[1], words), _only(counts[1], counts[0], words)
-        return Words(appeared, vanished) if appeared or vanished else None
-
-
-def _only(here: Any, there: Any, words: pa.Array) -> dict[str, int]:  # noqa: ANN401 - numpy's counts
-    codes = np.flatnonzero((here > 0) & (there == 0))
-    counts = zip(words.take(pa.array(codes)).to_pylist(), here[codes].tolist(), strict=True)
-    return dict(sorted(counts, key=lambda pair: (-pair[1], pair[0])))
+        was, now = (np.bincount(codes + 1, minlength=len(words) + 1)[1:] for codes in (old, new))
+        only = []
+        for here, there in ((now, was), (was, now)):
+            codes = np.flatnonzero((here > 0) & (there == 0))
+            counts = zip(words.take(pa.array(codes)).to_pylist(), here[codes].tolist(), strict=True)
+            only.append(dict(sorted(counts, key=lambda pair: (-pair[1], pair[0]))))
+        return Words(*only) if any(only) else None
 
 
 def swapped(stereo: Values, anti: Values, pairs: Pairs) -> Mask:
     """Return which of the rows that both tables have differ only in that their two sentences are swapped."""
     (was, now, words), (was_anti, now_anti, words_anti) = stereo.leaves[0], anti.leaves[0]
-    as_anti = pc.index_in(words, value_set=words_anti).fill_null(-1).to_numpy(zero_copy_only=False)
-    was, now, was_anti, now_anti = (
-        was[pairs.both_old],
-        now[pairs.both_new],
-        was_anti[pairs.both_old],
-        now_anti[pairs.both_new],
-    )
+    as_anti = _indices(words, words_anti)
+    was, was_anti = was[pairs.both_old], was_anti[pairs.both_old]
+    now, now_anti = now[pairs.both_new], now_anti[pairs.both_new]
     crossed: Mask = (was != now) & (as_anti[was] == now_anti) & (as_anti[now] == was_anti) & (now_anti >= 0)
     return crossed

@@ -109,16 +109,14 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     listed = list(designs)
     texts = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
     if any(_is_import(design) for design in listed):
-        texts["id"] = (
-            "readable and permanent: config, then the published file's own id where it has one, else its lines"
-        )
+        own_id = "the published file's own id where it has one, else its lines"
+        texts["id"] = f"readable and permanent: config, then {own_id}"
     texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     texts |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in texts}
-    return texts | {name: _own_meaning(design, name) for design in listed for name, _ in design.columns}
-
-
-def _own_meaning(design: Design, name: str) -> str:
-    return IMPORTED[name] if _is_import(design) and name in IMPORTED else f"what the lists say: `{name}`"
+    for design in listed:
+        own = IMPORTED if _is_import(design) else {}
+        texts |= {name: own.get(name, f"what the lists say: `{name}`") for name, _ in design.columns}
+    return texts
 
 
 def _is_import(design: Design) -> bool:

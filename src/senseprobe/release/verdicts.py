@@ -10,6 +10,8 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from senseprobe.atomic_files import read_plain, write_whole
@@ -91,8 +93,9 @@ class Verdict:
 
     @property
     def as_written(self) -> "Verdict":
-        """The verdict as it is read back: its reason in one line, and not too long."""
-        return replace(self, reason=_plain(self.reason))
+        """The verdict as it is read back: its reason in one line of LONGEST characters at most."""
+        line, most = " ".join("".join(c if c.isprintable() else " " for c in self.reason).split()), LONGEST["reason"]
+        return replace(self, reason=line if len(line) <= most else f"{line[: most - 1]}…")
 
     def __str__(self) -> str:
         """Return rule, source and reason as text that is safe to print."""
@@ -111,12 +114,11 @@ class VerdictGroup:
 
 def group_verdicts(verdicts: Iterable[Verdict]) -> tuple[VerdictGroup, ...]:
     """Group verdicts by rule and source, sorted by these; within a group in the order given."""
-    groups: dict[tuple[str, str], list[Verdict]] = {}
-    for verdict in verdicts:
-        groups.setdefault((verdict.rule, verdict.source), []).append(verdict)
+    key = attrgetter("rule", "source")
+    groups = [(*names, [*group]) for names, group in groupby(sorted(verdicts, key=key), key)]
     return tuple(
         VerdictGroup(rule=rule, source=source, rows=len(group), first={row.id: row.reason for row in group[:FIRST]})
-        for (rule, source), group in sorted(groups.items())
+        for rule, source, group in groups
     )
 
 
@@ -133,7 +135,11 @@ def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
     for line, row in read_id_table(_text(path, display_path), display_path, _COLUMNS[:4], [*_COLUMNS[4:], _REPORTED]):
         if message := _mistake(row, verdicts):
             findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=printable(message)))
-        verdicts.setdefault(row["id"], _verdict(row, line))
+        cells = {column: row[column] for column in _COLUMNS if column in row}
+        # Without the column `reported`, the reason's text says whether the row was reported.
+        flag = _FLAGS[_REPORTED_IN_REASON in row.get("reason", "")]
+        reported = row.get(_REPORTED, flag) == _FLAGS[True]
+        verdicts.setdefault(row["id"], Verdict(**cells, reported=reported, line=line))
         if len(findings) == MOST_MISTAKES:
             break
     if findings:
@@ -141,45 +147,34 @@ def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
     return verdicts
 
 
-def _verdict(row: Mapping[str, str], line: int) -> Verdict:
-    """Return the verdict of a row; without the column `reported`, the reason's text says whether it was reported."""
-    cells = {column: row[column] for column in _COLUMNS if column in row}
-    flag = row.get(_REPORTED)
-    reported = _REPORTED_IN_REASON in row.get("reason", "") if flag is None else flag == _FLAGS[True]
-    return Verdict(**cells, reported=reported, line=line)
-
-
 def has_reported(path: Path) -> bool:
     """Return whether a file of verdicts has the column `reported`, which readers of forms before 4 refuse.
 
     Raises DeclarationError where the file cannot be read.
     """
-    if not path.exists():
-        return False
-    header = next(csv.reader(io.StringIO(_text(path, str(path)))), [])
-    return _REPORTED in header
+    return path.exists() and _REPORTED in next(csv.reader(io.StringIO(_text(path, str(path)))), [])
 
 
 def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
     """Write a file of verdicts, sorted by id; characters of a reason that cannot be printed become blanks.
 
-    The column `reported` is written only where it is true of some row.
-
-    Raises ReleaseError where a verdict could not be read again (two for an id, no source, …), or the file not written.
+    The column `reported` is written only where it is true of some row. Raises ReleaseError where a verdict could not be
+    read again (two for an id, no source, …), or the file not written.
     """
     ordered = [verdict.as_written for verdict in sorted(verdicts, key=lambda verdict: verdict.id)]
     columns = (*_COLUMNS, _REPORTED) if any(verdict.reported for verdict in ordered) else _COLUMNS
-    rows: list[list[str]] = []
+    rows: list[dict[str, str]] = []
     before: dict[str, Verdict] = {}
     for verdict in ordered:
         row = {**{column: getattr(verdict, column) for column in _COLUMNS}, _REPORTED: _FLAGS[verdict.reported]}
         if message := _mistake(row, before):
             raise ReleaseError(f"cannot write {path}: {printable(message)}")
         before[verdict.id] = verdict
-        rows.append([row[column] for column in columns])
+        rows.append(row)
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([columns, *rows])
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     data = text.getvalue().encode()
     if len(data) > MAX_BYTES:
         raise ReleaseError(f"cannot write {path}: {len(rows)} verdicts take more than {MAX_BYTES >> 20} MiB")
@@ -187,12 +182,6 @@ def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
         write_whole(path, data)
     except OSError as error:
         raise ReleaseError(f"cannot write {path}: {error.strerror}") from None
-
-
-def _plain(text: str) -> str:
-    """Return the text in one line of LONGEST characters at most."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-    return line if len(line) <= LONGEST["reason"] else f"{line[: LONGEST['reason'] - 1]}…"
 
 
 def _text(path: Path, display_path: str) -> str:
@@ -232,13 +221,9 @@ def _mistake(row: Mapping[str, str], before: Mapping[str, Verdict]) -> str | Non
         return f"source of {name!r} is {row['source']!r}, expected the release that was looked at, NAME@VERSION"
     if (flag := row.get(_REPORTED, "")) not in _FLAGS.values():
         return f"{_REPORTED} of {name!r} is {flag[:80]!r}, expected {_FLAGS[True]} or nothing"
-    return _repetition(row, before.get(name))
-
-
-def _repetition(row: Mapping[str, str], first: Verdict | None) -> str | None:
-    if first is None:
+    if (first := before.get(name)) is None:
         return None
     line = f" in line {first.line}" if first.line else ""
     if first.verdict != row["verdict"]:
-        return f"{row['id']!r} has two verdicts: {first.verdict}{line}, and {row['verdict']}"
-    return f"{row['id']!r} has the verdict {first.verdict}{line} already"
+        return f"{name!r} has two verdicts: {first.verdict}{line}, and {row['verdict']}"
+    return f"{name!r} has the verdict {first.verdict}{line} already"

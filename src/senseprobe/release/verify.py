@@ -5,18 +5,32 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from senseprobe.errors import DamagedRelease, ReleaseError
+import jinja2
+
+from senseprobe.atomic_files import read_plain
+from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
 from senseprobe.messages import printable
 from senseprobe.records import Finding
-from senseprobe.release.card import NAME as README
-from senseprobe.release.documents import ReadSources, document_findings, document_names, mismatch, stated_memory
+from senseprobe.release import card, citation, croissant
+from senseprobe.release.documents import (
+    HINT,
+    MAX_BYTES,
+    DocumentInput,
+    ReadSources,
+    mismatch,
+    read_bibliography,
+    read_decisions,
+)
 from senseprobe.release.hashing import ContentHash, combine, memory_bytes
-from senseprobe.release.manifest import NAME, Manifest, read_manifest
+from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
-from senseprobe.release.restore import RESTORED, file_finding, read_restored
+from senseprobe.release.restore import RESTORED, file_finding, read_restored, recipe_damage
 from senseprobe.release.schema import design_schema
 
 _HINT = "fetch the release from its authors again"
+
+_COMPARE = {card.NAME: card.compare, citation.NAME: citation.compare, croissant.NAME: croissant.compare}
+"""By the name of a document, what yields its differences from the manifest."""
 
 _CITED = re.compile(r"[0-9a-fA-F]{12,64}")
 
@@ -55,12 +69,12 @@ def verify_release(
         manifest = read_manifest(folder)
     except DamagedRelease as error:
         return None, list(error.findings)
-    findings = [
-        *_away_findings(folder, manifest),
-        *_file_findings(folder, manifest, manifest.files, progress or (lambda size: None)),
-    ]
+    away = [name for name in manifest.configs if manifest.config(name)["rows"] and not [*folder.glob(f"{name}/*")]]
+    hint = f"`senseprobe restore {manifest.name}` makes its rows again"
+    findings = [Finding(path=name, code="E402", message="has no rows here", hint=hint) for name in sorted(away)]
+    findings += _file_findings(folder, manifest, away, progress or (lambda size: None))
     findings += _set_and_document_findings(folder, manifest, findings, sources)
-    memory = stated_memory(folder, manifest)
+    memory = card.stated_memory(folder, manifest)
     damaged = {finding.path.partition("/")[0] for finding in findings}
     for config in manifest.configs:
         if config not in damaged:
@@ -76,9 +90,22 @@ def verify_all_but_rows(folder: Path, manifest: Manifest, sources: ReadSources |
 
     No row is read or made, and rows need not be there. `sources` is that of `verify_release`.
     """
-    names = [name for name in manifest.files if name.partition("/")[0] not in manifest.configs]
-    findings = [*_file_findings(folder, manifest, names, lambda size: None)]
+    findings = recipe_damage(Release(folder, manifest))
     return [*findings, *_set_and_document_findings(folder, manifest, findings, sources)]
+
+
+def _file_findings(
+    folder: Path, manifest: Manifest, away: Collection[str], progress: Callable[[int], None]
+) -> Iterator[Finding]:
+    """Compare every file of the manifest but the rows of configs that are `away`."""
+    restored = read_restored(folder, manifest)
+    for name in sorted(name for name in manifest.files if name.partition("/")[0] not in away):
+        finding = file_finding(folder, name, *manifest.files[name])
+        if finding and name in restored and (finding := file_finding(folder, name, *restored[name])):
+            finding = replace(finding, message=f"{finding.message}, nor is it what was restored")
+        if finding:
+            yield finding
+        progress(manifest.files[name][0])
 
 
 def _set_and_document_findings(
@@ -91,9 +118,62 @@ def _set_and_document_findings(
         further.append(Finding(path=NAME, code="E406", message="recipe hash is not that of the recipe's files"))
     if is_recipe_intact([*findings, *further]):
         damaged = {finding.path for finding in [*findings, *further]}
-        names = [name for name in document_names(manifest) if name not in damaged]
-        further += document_findings(folder, manifest, names, sources)
+        names = [name for name in _document_names(manifest) if name not in damaged]
+        further += _document_findings(folder, manifest, names, sources)
     return further
+
+
+def _document_names(manifest: Manifest) -> list[str]:
+    """Return the documents that a release of this form has."""
+    return [*_COMPARE] if manifest.cards > 1 else [card.NAME]
+
+
+def _document_findings(
+    folder: Path, manifest: Manifest, names: Iterable[str], sources: ReadSources | None
+) -> Iterator[Finding]:
+    """Yield the first difference between each of the documents `names` and the manifest.
+
+    The text of the card is compared if there are `sources`, and the manifest records the current form of cards.
+    """
+    if message := card.card_mistake(manifest):
+        yield Finding(path=NAME, code="E401", message=message, hint="fetch the release again")
+        return
+    what = "the documents are"
+    try:
+        about = DocumentInput(
+            facts=manifest.data,
+            files={name: entry for name, entry in manifest.data["files"].items() if name != croissant.NAME},
+            memory=dict.fromkeys(manifest.configs, 0),
+            bibliography=read_bibliography(folder),
+            **read_decisions(folder, str(manifest.data["dataset"])),
+        )
+        what = "the card's text is"
+        read = sources(folder, manifest) if sources and manifest.cards == CARDS else None
+    except SenseprobeError as error:
+        yield from _unread(folder, what, error)
+        return
+    for name in names:
+        try:
+            text = read_plain(folder / name, MAX_BYTES).decode()
+            yield from _COMPARE[name](text, about, manifest.cards, read)
+        except UnicodeDecodeError:
+            yield mismatch(name, "is not UTF-8")
+        except OSError as error:
+            yield Finding(path=name, code="E404", message=f"cannot be read ({error.strerror})")
+        except (jinja2.TemplateError, AttributeError, LookupError, TypeError, ValueError) as error:
+            message = f"does not hold what {name} is made of: {printable(str(error))[:200]}"
+            yield Finding(path=NAME, code="E401", message=message, hint="fetch the release again")
+
+
+def _unread(folder: Path, what: str, error: SenseprobeError) -> Iterator[Finding]:
+    """Yield findings on a recipe that cannot be read: a declaration's, with their own files, or one for the recipe."""
+    if isinstance(error, DeclarationError):
+        for finding in error.findings:
+            yield replace(finding, path=finding.path.removeprefix(f"{folder}/"))
+        return
+    reason = printable(str(error).replace(f"{folder}/", ""))[:300]
+    message = f"cannot be read, so that {what} not compared: {reason}"
+    yield Finding(path="recipe", code="E408", message=message, hint=HINT)
 
 
 def unexpected_files(manifest: Manifest) -> Iterator[Finding]:
@@ -103,12 +183,15 @@ def unexpected_files(manifest: Manifest) -> Iterator[Finding]:
     """
     is_import = "recipe/import.json" in manifest.files
     recipe = _IMPORTED if is_import else re.compile(_OF_TEMPLATES.format(re.escape(str(manifest.data["dataset"]))))
-    expected = {*document_names(manifest), *(name for config in manifest.configs for name in _tables(manifest, config))}
+    expected = {
+        *_document_names(manifest),
+        *(name for config in manifest.configs for name in _tables(manifest, config)),
+    }
     for name in sorted(manifest.files):
         if name not in expected and not recipe.fullmatch(name):
             message = "is listed in the manifest, and no release of its form has such a file"
             yield Finding(path=name, code="E403", message=message, hint=_HINT)
-    for name in document_names(manifest):
+    for name in _document_names(manifest):
         if name not in manifest.files:
             yield Finding(path=name, code="E402", message="is not listed in the manifest", hint=_HINT)
 
@@ -137,32 +220,6 @@ def content_hash_findings(manifest: Manifest, content: str) -> Iterator[Finding]
 def is_recipe_intact(findings: Iterable[Finding]) -> bool:
     """Return whether recipe and manifest are as they were frozen, so that a rebuild can say which rows are not."""
     return not {finding.path.partition("/")[0] for finding in findings} & {NAME, "recipe"}
-
-
-def _away_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
-    for config in _configs_away(folder, manifest):
-        hint = f"`senseprobe restore {manifest.name}` makes its rows again"
-        yield Finding(path=config, code="E402", message="has no rows here", hint=hint)
-
-
-def _configs_away(folder: Path, manifest: Manifest) -> list[str]:
-    configs = [config for config in manifest.configs if manifest.config(config)["rows"]]
-    return sorted(config for config in configs if not [*folder.glob(f"{config}/*")])
-
-
-def _file_findings(
-    folder: Path, manifest: Manifest, names: Iterable[str], progress: Callable[[int], None]
-) -> Iterator[Finding]:
-    restored, away = read_restored(folder, manifest), _configs_away(folder, manifest)
-    for name in sorted(names):
-        if name.partition("/")[0] in away:
-            continue
-        finding = file_finding(folder, name, *manifest.files[name])
-        if finding and name in restored and (finding := file_finding(folder, name, *restored[name])):
-            finding = replace(finding, message=f"{finding.message}, nor is it what was restored")
-        if finding:
-            yield finding
-        progress(manifest.files[name][0])
 
 
 def _foreign_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
@@ -223,4 +280,4 @@ def _row_findings(release: Release, config: str, stated: int | None) -> Iterator
     elif content.hexdigest() != facts["content"]:
         yield Finding(path=config, code="E405", message="content hash is not that of the rows")
     elif stated not in (None, memory):
-        yield mismatch(README, f"states {stated} bytes in memory for the rows of {config}, which take {memory}")
+        yield mismatch(card.NAME, f"states {stated} bytes in memory for the rows of {config}, which take {memory}")

@@ -18,7 +18,7 @@ from senseprobe.cli.console import (
     progress,
 )
 from senseprobe.errors import SenseprobeError
-from senseprobe.importers.registry import FORMATS
+from senseprobe.importers import FORMATS
 from senseprobe.messages import counted, listed, printable, shortened
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from tests.imports.files import FILES, HERE
 
 from senseprobe import api
 from senseprobe.errors import SenseprobeError
+from senseprobe.importers import FORMATS, find_format
 from senseprobe.importers.plan import ImportedDataset, read_import
-from senseprobe.importers.registry import FORMATS, find_format
 from senseprobe.importers.sentence_pairs import find_word
 from senseprobe.importers.sources import MAX_LINES
 from senseprobe.release.citation import find_entry

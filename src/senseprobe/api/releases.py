@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import category
 
-from senseprobe import project
+from senseprobe import importers, project
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
-from senseprobe.importers import registry
 from senseprobe.messages import offered
 from senseprobe.progress import with_progress
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int], None]
 
-IMPORT_FORMATS = registry.FORMATS
+IMPORT_FORMATS = importers.FORMATS
 """The names of the formats that `import_release` reads."""
 
 

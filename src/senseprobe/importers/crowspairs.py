@@ -5,25 +5,13 @@
 annotators are copied unchanged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from senseprobe.importers.registry import ImportFormat
-from senseprobe.importers.sentence_pairs import contrast_design, find_difference, pair_row
-from senseprobe.importers.sources import (
-    Notes,
-    Row,
-    Source,
-    Table,
-    check_count,
-    delimited_rows,
-    excerpt,
-    limit_rows,
-    note_repeats,
-    slug,
-)
+from senseprobe.importers import ImportFormat
+from senseprobe.importers.sentence_pairs import contrast_design, list_bias_types, pair_row
+from senseprobe.importers.sources import Notes, Row, Source, Table, delimited_rows, excerpt, limit_rows
 
 NEEDED = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
-OPTIONAL = ("anon_writer", "annotations", "anon_annotators")
 CONFIG = "pairs"
 
 
@@ -31,53 +19,48 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """Read one config of all rows, in the order of the files."""
     rows: list[Row] = []
     for source in sources:
-        cells = delimited_rows(source, ",", NEEDED)
-        pairs = [*limit_rows((_row(source, line, row, notes) for line, row in cells), source.name)]
+        lines = delimited_rows(source, ",", NEEDED, notes)
+        pairs = [*limit_rows((_row(source, line, cells, notes) for line, cells in lines), source, len(rows))]
         notes.add_fact(source, f"{len(pairs)} pairs")
         rows += pairs
-        check_count(len(rows), source.name)
     if not rows:
         return []
-    note_repeats(rows, sources, notes)
-    all_have_writers = all(row["writer"] for row in rows)
+    notes.keep_repeats(rows)
     columns = ("direction", "writer", "annotations", "annotators", "source_file", "source_line")
-    bias = ", ".join(sorted({slug(row["bias_type"], "other") for row in rows})[:20])
     # Pairs of one writer resemble each other: where all writers are known, a result generalises over writers.
-    factors = {"writer": "writer"} if all_have_writers else {"pair": "id"}
-    design = contrast_design(bias, factors, columns, "group")
+    factors = {"writer": "writer"} if all(row["writer"] for row in rows) else {"pair": "id"}
+    design = contrast_design(list_bias_types(rows), factors, columns, "group")
     return [Table(CONFIG, "Pairs of sentences about a disadvantaged and another group.", design, rows)]
 
 
-def _row(source: Source, line: int, cells: dict[str, str] | str, notes: Notes) -> Row | None:
-    error = cells if isinstance(cells, str) else _row_error(cells)
-    if error or isinstance(cells, str):
+def _row(source: Source, line: int, cells: Mapping[str, str], notes: Notes) -> Row | None:
+    if error := _find_error(cells):
         notes.leave_out(source, line, error)
         return None
     stereo, anti = (cells[name].strip() for name in NEEDED[:2])
     if not all(notes.check_sentence(source, line, text) for text in (stereo, anti)):
         return None
-    difference = find_difference(stereo, anti)
     if (stereo[-1] in ".!?") != (anti[-1] in ".!?"):
         notes.keep(source, line, "only one of the sentences ends in punctuation")
     number = cells.get("", "")
-    optional = {name: cells.get(name, "").strip() or None for name in OPTIONAL}
+    optional = ("anon_writer", "annotations", "anon_annotators")
+    writer, annotations, annotators = (cells.get(name, "").strip() or None for name in optional)
     return pair_row(
         stereo,
         anti,
-        difference,
+        source,
+        line,
         id=f"{CONFIG}.{number if number.isascii() and number.isdigit() and len(number) < 10 else f'line-{line}'}",
         bias_type=cells["bias_type"],
         label_basis="annotators",
         direction=cells["stereo_antistereo"],
-        writer=optional["anon_writer"],
-        annotations=optional["annotations"],
-        annotators=optional["anon_annotators"],
-        source_file=source.name,
-        source_line=str(line),
+        writer=writer,
+        annotations=annotations,
+        annotators=annotators,
     )
 
 
-def _row_error(cells: dict[str, str]) -> str:
+def _find_error(cells: Mapping[str, str]) -> str:
     """Return why a row cannot be used; empty where it can."""
     if cells["stereo_antistereo"] not in {"stereo", "antistereo"}:
         return f"direction {excerpt(cells['stereo_antistereo'])} is neither stereo nor antistereo"

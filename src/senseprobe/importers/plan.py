@@ -4,11 +4,14 @@ The recipe is the files themselves (`sources/`), the parameters of the import (`
 as the format requires (`import.csv`), and the paper to cite (`references.bib`).
 """
 
+import csv
+import io
 import json
 import re
 import uuid
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -20,8 +23,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers.registry import ImportFormat, find_format
-from senseprobe.importers.sources import Notes, Row, Source, Table, csv_text, read_sources, slug
+from senseprobe.importers import ImportFormat, find_format
+from senseprobe.importers.sources import Notes, Row, Source, Table, read_sources, slug
 from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
@@ -37,12 +40,10 @@ from senseprobe.release.schema import design_schema
 
 MAX_CONFIGS = 50
 MAX_LICENSE = 100
-NOTES_IN_MESSAGE = 3
 
 NOTES = "import.csv"
 _PARAMETERS = "import.json"
 _SOURCES = "sources"
-_PAPER = "references.bib"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _NOT_STATED = {"", "none", "noassertion", "unknown"}
@@ -72,21 +73,13 @@ def parse_license(license_: str | None) -> str | None:
         raise ReleaseError(f"a licence of {len(license_)} characters is no SPDX expression that senseprobe takes")
     expression = license_.strip()
     try:
-        (alternative, *others) = alternatives(expression)
-    except ReleaseError as error:
-        if not _is_expression(expression):
-            raise error from None
-        return expression
-    (name, *terms) = alternative
-    return name if not others and not terms and name.lower() == expression.lower() else expression
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        alternatives(f"{text} OR MIT")  # with MIT there is an alternative that allows changes
+        (name, *terms), *others = alternatives(expression)
     except ReleaseError:
-        return False
-    return True
+        with suppress(ReleaseError):
+            alternatives(f"{expression} OR MIT")  # with MIT there is an alternative that allows changes
+            return expression
+        raise
+    return name if not others and not terms and name.lower() == expression.lower() else expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +117,14 @@ class ImportedDataset:
             "format": self.format.name,
             "license": self.license,
         }
-        notes = [(note.file, note.line, "kept" if note.kept else "left out", note.reason) for note in self.notes.listed]
+        notes = io.StringIO()
+        columns = ("file", "line", "outcome", "reason")
+        rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
+        csv.writer(notes, lineterminator="\n").writerows([columns, *rows])
         return {
             _PARAMETERS: (json.dumps(parameters, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
-            NOTES: csv_text([("file", "line", "outcome", "reason"), *notes]),
-            _PAPER: self.format.paper.encode(),
+            NOTES: notes.getvalue().encode(),
+            "references.bib": self.format.paper.encode(),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
@@ -144,12 +140,11 @@ def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -
     sources, notes = tuple(read_sources(paths)), Notes()
     tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
     if not tables:
-        first_notes = "; ".join(str(note) for note in notes.listed[:NOTES_IN_MESSAGE])
+        first_notes = "; ".join(map(str, notes.listed[:3]))
         raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")
     if len(tables) > MAX_CONFIGS:
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
-    order = {source.name: number for number, source in enumerate(sources)}
-    notes.listed.sort(key=lambda note: (order[note.file], note.line))
+    notes.listed.sort(key=lambda note: (note.file.casefold(), note.line))
     return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes)
 
 
@@ -182,35 +177,41 @@ def release_plan(imported: ImportedDataset, name: str, version: str, senseprobe:
         dataset=name,
         version=version,
         card=_card(imported, name),
-        configs=tuple(_config(imported, table) for table in imported.tables),
+        configs=tuple(_plan_config(imported, table) for table in imported.tables),
         contrasts=(),
         recipe=imported.recipe,
         senseprobe=senseprobe,
-        creation=_creation(imported),
+        creation=_describe_creation(imported),
     )
 
 
-def _config(imported: ImportedDataset, table: Table) -> ConfigPlan:
-    unit = "members" if table.design.kind == "association" else "pairs"
+def _plan_config(imported: ImportedDataset, table: Table) -> ConfigPlan:
+    def write(folder: Path, schema: pa.Schema, progress: BatchCallback) -> None:
+        write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), progress)
+
+    levels = {
+        factor.name: len({row[column] for row in table.rows for column in factor.columns if row.get(column)})
+        for factor in table.design.factors
+    }
     return ConfigPlan(
         name=table.name,
         size=len(table.rows),
         schema=design_schema(table.design),
-        write=partial(_write, imported, table),
+        write=write,
         design=table.design,
-        levels=table.levels(),
+        levels=levels,
         description=table.description,
-        expect={unit: len(table.rows), "published": None, "reason": None, "cite": None},
+        expect={table.unit: len(table.rows), "published": None, "reason": None, "cite": None},
         accept={},
     )
 
 
-def _write(imported: ImportedDataset, table: Table, folder: Path, schema: pa.Schema, progress: BatchCallback) -> None:
-    write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), progress)
-
-
 def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
-    about = imported.format
+    about, digest = imported.format, sha256()
+    for source in imported.sources:
+        digest.update(f"{printable(source.name)}\0{len(source.data)}\0".encode() + source.data)
+    # An id that depends on the files alone, so that importing them again makes the same bytes.
+    canary = uuid.UUID(bytes=digest.digest()[:16], version=4)
     return {
         "title": f"{name}: {about.title}, imported",
         "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
@@ -219,7 +220,7 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         "languages": ["en"],
         "authors": [],  # those of the paper made the data, not this release of them
         "citation": about.citation_key,
-        "canary": f"senseprobe:{slug(name, 'import')}:{_canary_id(imported)}",
+        "canary": f"senseprobe:{slug(name, 'import')}:{canary}",
         "content_warning": "The sentences state stereotypes. They are wrong and hurtful; they are here to measure "
         "whether a model prefers them.",
         "measured": about.measured,
@@ -235,7 +236,7 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
     }
 
 
-def _creation(imported: ImportedDataset) -> str:
+def _describe_creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
     counts = f"{left_out} left out, {len(imported.notes.listed) - left_out} kept with a remark"
@@ -246,14 +247,6 @@ Columns that the files do not fill are null, and sentences are as they were publ
 {chr(10).join(lines)}
 
 `senseprobe verify` checks every file, the rows and the recipe, and `--rebuild` imports `recipe/sources/` again."""
-
-
-def _canary_id(imported: ImportedDataset) -> uuid.UUID:
-    """Return an id that depends on the files alone, so that importing them again makes the same bytes."""
-    digest = sha256()
-    for source in imported.sources:
-        digest.update(f"{printable(source.name)}\0{len(source.data)}\0".encode() + source.data)
-    return uuid.UUID(bytes=digest.digest()[:16], version=4)
 
 
 class _Parameters(BaseModel):
@@ -277,8 +270,7 @@ def open_import(recipe: Path) -> ImportedDataset:
         raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
     if any(Path(name).name != name or name in {"", ".", ".."} for name in parameters.files):
         raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
-    paths = [recipe / _SOURCES / name for name in parameters.files]
-    return read_import(parameters.format, paths, parameters.license)
+    return read_import(parameters.format, [recipe / _SOURCES / name for name in parameters.files], parameters.license)
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:
@@ -297,27 +289,21 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
     yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
-    yield from _compare_creation(folder, manifest, plan)
+    if manifest.cards >= CARDS:  # an older form of the card has no such section
+        text = (folder / README).read_text(encoding="utf-8", errors="replace")
+        if read_section(text, "Creation") != plan.creation:
+            yield mismatch(README, "the section on creation is not what importing again gives")
     notes = folder / "recipe" / NOTES
     if not notes.is_file() or imported.recipe()[NOTES] != notes.read_bytes():
         yield Finding(path=f"recipe/{NOTES}", code="E408", message="the recipe's files give another list")
     yield from unused_files(manifest, imported.recipe())
 
 
-def _compare_creation(folder: Path, manifest: Manifest, plan: Plan) -> Iterator[Finding]:
-    """Yield a finding where the card, if of the current form, does not have the section on creation of the plan."""
-    if manifest.cards < CARDS:
-        return
-    text = (folder / README).read_text(encoding="utf-8", errors="replace")
-    if read_section(text, "Creation") != plan.creation:
-        yield mismatch(README, "the section on creation is not what importing again gives")
-
-
 def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:
     """Return the plan with the texts of the manifest, which a later senseprobe may word in another way."""
     recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported")}
     descriptions = {name: manifest.config(name)["description"] for name in manifest.configs}
-    configs = (
+    configs = [
         replace(config, description=descriptions.get(config.name, config.description)) for config in plan.configs
-    )
+    ]
     return replace(plan, card={**manifest.data["card"], **recipe_facts}, configs=tuple(configs))

@@ -12,20 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importers.registry import ImportFormat
-from senseprobe.importers.sentence_pairs import as_span, plural_forms
-from senseprobe.importers.sources import (
-    LineIndex,
-    Notes,
-    Row,
-    Source,
-    Table,
-    check_count,
-    excerpt,
-    id_part,
-    limit_rows,
-    parse_json,
-)
+from senseprobe.importers import ImportFormat
+from senseprobe.importers.sentence_pairs import as_span, inflected_forms
+from senseprobe.importers.sources import Notes, Row, Source, Table, excerpt, id_part, limit_rows, line_of, parse_json
 from senseprobe.records import Design, Factor
 
 KEYS = {"category", "examples"}
@@ -42,15 +31,17 @@ Sets = Mapping[str, Mapping[str, Any]]
 
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """Read one config, with a column `test`; its levels are the words, or the sentences where a word is missing."""
-    _check_names(sources)
-    sets = {source.name: _sets(source, notes) for source in sources}
-    words = {source.stem.lower(): sets[source.name] for source in sources if not _of_sentences(source)}
+    stems = Counter(source.stem.lower() for source in sources)  # what follows a dot is not part of a test's name
+    if twice := [source.name for source in sources if stems[source.stem.lower()] > 1]:
+        raise ReleaseError(f"{twice[0]} and {twice[1]} would be one test: rename one of them")
+    tests = {source.stem.lower(): _sets(source, notes) for source in sources}
     rows: list[Row] = []
     for source in sources:
-        examples = [*limit_rows(_rows(source, sets[source.name], words, notes), source.name)]
-        notes.add_fact(source, f"{len(examples)} examples{_describe_sizes(examples)}")
+        examples = [*limit_rows(_rows(source, tests, notes), source, len(rows))]
+        roles = Counter(row["role"] for row in examples)
+        sizes = f" ({', '.join(f'{role} {roles[role]}' for role in ROLES.values())})" if examples else ""
+        notes.add_fact(source, f"{len(examples)} examples{sizes}")
         rows += examples
-        check_count(len(rows), source.name)
     if not rows:
         return []
     level = "word" if all(row["word"] for row in rows) else "sentence"
@@ -63,18 +54,7 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         factors=(Factor(name=level, columns=(level,)),),
         columns=tuple((name, "string") for name in COLUMNS),
     )
-    return [Table(CONFIG, "Words or sentences of the sets of association tests.", design, rows)]
-
-
-def _check_names(sources: Sequence[Source]) -> None:
-    """Raise ReleaseError where two files would be one test: what follows a dot is not part of the test's name."""
-    stems = Counter(source.stem.lower() for source in sources)
-    if twice := [source.name for source in sources if stems[source.stem.lower()] > 1]:
-        raise ReleaseError(f"{twice[0]} and {twice[1]} would be one test: rename one of them")
-
-
-def _of_sentences(source: Source) -> bool:
-    return source.stem.lower().startswith(SENTENCES)
+    return [Table(CONFIG, "Words or sentences of the sets of association tests.", design, rows, unit="members")]
 
 
 def _sets(source: Source, notes: Notes) -> Sets:
@@ -93,27 +73,24 @@ def _sets(source: Source, notes: Notes) -> Sets:
     return valid
 
 
-def _rows(source: Source, sets: Sets, words: Mapping[str, Sets], notes: Notes) -> Iterator[Row]:
-    lines = LineIndex(source.text)
-    of_words = words.get(source.stem.lower().removeprefix(SENTENCES), {}) if _of_sentences(source) else {}
-    unknown = 0
+def _rows(source: Source, tests: Mapping[str, Sets], notes: Notes) -> Iterator[Row]:
+    test = source.stem.lower()
+    sets, of_sentences, unknown = tests[test], test.startswith(SENTENCES), 0
+    of_words = tests.get(test.removeprefix(SENTENCES), {}) if of_sentences else {}
     for key, role in ROLES.items():
         words_by_form = _words_by_form(of_words.get(key, {}))
-        for row in _set_rows(source, role, sets[key], lines, notes):
-            single = not _of_sentences(source) and _is_word(row["sentence"])
-            position = (0, len(row["sentence"])) if single else _find_longest(row["sentence"], words_by_form)
-            unknown += position is None
-            word = (
-                words_by_form.get(row["sentence"][position[0] : position[1]].casefold())
-                if position and not single
-                else None
-            )
-            yield {**row, "word": row["sentence"] if single else word, "span": as_span(position)}
+        for row in _set_rows(source, role, sets[key], notes):
+            text = row["sentence"]
+            word, position = _find_longest(text, words_by_form)
+            if not of_sentences and _is_word(text):
+                word, position = text, (0, len(text))
+            unknown += word is None
+            yield {**row, "word": word, "span": as_span(position)}
     sizes = {key: len(sets[key]["examples"]) for key in ("targ1", "targ2")}
     if len({*sizes.values()}) > 1:
         notes.keep(source, 0, f"targets of unequal size: {sizes['targ1']} and {sizes['targ2']}")
     if unknown:
-        what = "import the test of the words with it" if _of_sentences(source) else "they are no words themselves"
+        what = "import the test of the words with it" if of_sentences else "they are no words themselves"
         notes.keep(source, 0, f"{unknown} sentences whose word is not known: {what}")
 
 
@@ -122,18 +99,18 @@ def _is_word(example: str) -> bool:
     return len(example.split()) <= MAX_WORDS and not example.endswith((".", "!", "?"))
 
 
-def _set_rows(source: Source, role: str, content: Mapping[str, Any], lines: LineIndex, notes: Notes) -> Iterator[Row]:
+def _set_rows(source: Source, role: str, content: Mapping[str, Any], notes: Notes) -> Iterator[Row]:
     category = content.get("category")
     fits = isinstance(category, str) and len(category) <= 200 and category.isprintable()
     if not fits:
-        notes.keep(source, lines.of(category), f"{role}: its category is no text of a fit length, and is left empty")
+        notes.keep(source, line_of(category), f"{role}: its category is no text of a fit length, and is left empty")
     seen: dict[str, int] = {}
     for number, example in enumerate(content["examples"], start=1):
         name = f"{role} example {number}: "
         if not isinstance(example, str):
-            notes.leave_out(source, lines.of(category), f"{name}no text")
+            notes.leave_out(source, line_of(category), f"{name}no text")
             continue
-        line = lines.of(example)
+        line = line_of(example)
         if not notes.check_sentence(source, line, example, name):
             continue
         text = example.strip()
@@ -155,29 +132,22 @@ def _words_by_form(content: Mapping[str, Any]) -> dict[str, str]:
     words = [word.strip() for word in content.get("examples", ()) if isinstance(word, str) and len(word) < 100]
     words_by_form: dict[str, str] = {}
     for word in filter(_is_word, words):
-        for form in plural_forms(word):
+        for form in inflected_forms(word, verbal=False):
             words_by_form.setdefault(form.casefold(), word)
     return words_by_form
 
 
-def _find_longest(sentence: str, words_by_form: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return start and end of the longest word of the set; None where there is none, or two of that length."""
-    if not words_by_form:
-        return None
-    tokens = list(_WORD.finditer(sentence))
-    matches: list[tuple[int, tuple[int, int]]] = []
+def _find_longest(sentence: str, words_by_form: Mapping[str, str]) -> tuple[str | None, tuple[int, int] | None]:
+    """Return the longest word of the set and where it stands; None where there is none, or two of that length."""
+    matches: list[tuple[str, tuple[int, int]]] = []
+    tokens = list(_WORD.finditer(sentence)) if words_by_form else []
     for size in range(1, MAX_WORDS + 1):
         for first, last in zip(tokens, tokens[size - 1 :], strict=False):
             if word := words_by_form.get(sentence[first.start() : last.end()].casefold()):
-                matches.append((len(word), (first.start(), last.end())))
-    longest = max((length for length, _ in matches), default=0)
-    best = [span for length, span in matches if length == longest]
-    return best[0] if len(best) == 1 else None
-
-
-def _describe_sizes(rows: Sequence[Row]) -> str:
-    counts = Counter(row["role"] for row in rows)
-    return f" ({', '.join(f'{role} {counts[role]}' for role in ROLES.values())})" if rows else ""
+                matches.append((word, (first.start(), last.end())))
+    longest = max((len(word) for word, _ in matches), default=0)
+    best = [match for match in matches if len(match[0]) == longest]
+    return best[0] if len(best) == 1 else (None, None)
 
 
 FORMAT = ImportFormat(

@@ -5,28 +5,26 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import compress, pairwise
 from typing import Any
 
+from senseprobe.importers.sources import Row, Source, slug
 from senseprobe.records import Design, Factor
 
 _SHORTEST = 3
 """Letters of the shortest word that is inflected: `bed` is not a form of `be`."""
 
-_PLURAL, _VERBAL = range(2)
-
-_RULES = tuple(
-    (re.compile(rf"(?:{ends})\Z"), dropped, (plural.split(), verbal.split()))
-    for ends, dropped, plural, verbal in (
-        (r"[^aeiou]y", 1, "ies", "ied ying"),
-        (r"ie", 2, "ies", "ied ying"),
-        (r"[eoy]e", 0, "s", "ing"),  # no d: `seed` is not `see`
-        (r"e", 1, "es", "ed ing"),
-        (r"ch|o", 0, "s es", "ed ing"),
-        (r"s|x|z|sh", 0, "es", "ed ing"),
-        (r"\A[^aeiou]*[aeiou][^aeiouwxy]", 0, "s", "+ed +ing"),  # one syllable: `hoped` is not `hop`
-        (r"[^aeiou][aeiou][^aeiouwxy]", 0, "s", "ed ing +ed +ing"),
-        (r"[a-z]", 0, "s", "ed ing"),
-    )
+_RULES = (
+    (r"[^aeiou]y", 1, "ies", "ied ying"),
+    (r"ie", 2, "ies", "ied ying"),
+    (r"[eoy]e", 0, "s", "ing"),  # no d: `seed` is not `see`
+    (r"e", 1, "es", "ed ing"),
+    (r"ch|o", 0, "s es", "ed ing"),
+    (r"s|x|z|sh", 0, "es", "ed ing"),
+    (r"\A[^aeiou]*[aeiou][^aeiouwxy]", 0, "s", "+ed +ing"),  # one syllable: `hoped` is not `hop`
+    (r"[^aeiou][aeiou][^aeiouwxy]", 0, "s", "ed ing +ed +ing"),
+    (r"[a-z]", 0, "s", "ed ing"),
+    (r"", 0, "", ""),
 )
 """How a word ends, the letters that are dropped, and endings of nouns and of verbs; `+` doubles the last letter.
 
@@ -34,31 +32,21 @@ The first rule that matches is applied. `-er` is not among the endings: a cooker
 """
 
 
-def inflected_forms(word: str) -> set[str]:
-    """Return a word and its inflected forms.
+def inflected_forms(word: str, *, verbal: bool = True) -> set[str]:
+    """Return a word, its possible plurals and, where `verbal`, its forms as a verb.
 
     >>> sorted(inflected_forms("guide")), sorted(inflected_forms("spy"))
     (['guide', 'guided', 'guides', 'guiding'], ['spied', 'spies', 'spy', 'spying'])
-    """
-    return plural_forms(word) | _inflect(word, _VERBAL)
-
-
-def plural_forms(word: str) -> set[str]:
-    """Return a word and its possible plurals.
-
-    >>> sorted(plural_forms("coach"))
+    >>> sorted(inflected_forms("coach", verbal=False))
     ['coach', 'coaches', 'coachs']
     """
-    return {word} | _inflect(word, _PLURAL)
-
-
-def _inflect(word: str, which: int) -> set[str]:
     last = word.rpartition(" ")[2].lower()
     if len(last) < _SHORTEST:
-        return set()
-    dropped, endings = next(((n, endings) for ends, n, endings in _RULES if ends.search(last)), (0, ([], [])))
+        return {word}
+    _, dropped, plural, verb = next(rule for rule in _RULES if re.search(rf"(?:{rule[0]})\Z", last))
     stem = word[: len(word) - dropped]
-    return {f"{stem}{ending.replace('+', stem[-1])}" for ending in endings[which]}
+    endings = f"{plural} {verb if verbal else ''}".split()
+    return {word, *(f"{stem}{ending.replace('+', stem[-1])}" for ending in endings)}
 
 
 def find_word(sentence: str, word: str) -> tuple[int, int] | None:
@@ -81,16 +69,11 @@ def _pattern(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?<!\w-)(?:{either})(?!-?\w)", re.IGNORECASE)
 
 
-Span = dict[str, int]
-Row = dict[str, Any]
-
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]|_")
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 PRONOUNS = MALE | FEMALE | {"they", "them", "their", "theirs", "themself", "themselves"}
-MOSTLY = 0.9
-"""The share of rows that differ in pronouns from which on a config is taken for one of pronouns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,35 +92,29 @@ class Difference:
     @property
     def pronouns(self) -> bool:
         """Whether all differing words are pronouns."""
-        words = [match.group().lower() for match in (*self.stereo, *self.anti)]
-        return bool(words) and set(words) <= PRONOUNS
+        words = {match.group().lower() for match in (*self.stereo, *self.anti)}
+        return bool(words) and words <= PRONOUNS
 
 
 def find_difference(stereo: str, anti: str) -> Difference:
     """Return the words in which two sentences differ, and what they share."""
-    left, right = list(_TOKEN.finditer(stereo)), list(_TOKEN.finditer(anti))
-    words, others = [m.group() for m in left], [m.group() for m in right]
+    left, right = tuple(_TOKEN.finditer(stereo)), tuple(_TOKEN.finditer(anti))
+    words, others = [match.group() for match in left], [match.group() for match in right]
     if len(left) == len(right):
-        at = [
-            index
-            for index, (left_word, right_word) in enumerate(zip(words, others, strict=True))
-            if left_word != right_word
-        ]
-        shared = [
-            "_" if left_word != right_word else left_word for left_word, right_word in zip(words, others, strict=True)
-        ]
-        runs = sum(1 for index in at if index - 1 not in at) if len(at) < 100 else len(at)
-        return Difference(tuple(left[i] for i in at), tuple(right[i] for i in at), " ".join(shared), runs)
-    start = _common(words, others)
-    end = _common(words[start:][::-1], others[start:][::-1])
-    shared = [*words[:start], "_", *words[len(words) - end :]]
-    return Difference(tuple(left[start : len(left) - end]), tuple(right[start : len(right) - end]), " ".join(shared), 1)
+        differs = [word != other for word, other in zip(words, others, strict=True)]
+        shared = " ".join("_" if differ else word for word, differ in zip(words, differs, strict=True))
+        runs = sum(differ and not before for before, differ in pairwise([False, *differs]))
+        return Difference(tuple(compress(left, differs)), tuple(compress(right, differs)), shared, runs)
+    start = _count_common(words, others)
+    end = _count_common(words[start:][::-1], others[start:][::-1])
+    shared = " ".join([*words[:start], "_", *words[len(words) - end :]])
+    return Difference(left[start : len(left) - end], right[start : len(right) - end], shared, 1)
 
 
-def _common(words: Sequence[str], others: Sequence[str]) -> int:
+def _count_common(words: Sequence[str], others: Sequence[str]) -> int:
     """Count the words that two sequences share at their beginnings."""
     pairs = enumerate(zip(words, others, strict=False))
-    return next((at for at, (word, counterpart) in pairs if word != counterpart), min(len(words), len(others)))
+    return next((at for at, (word, other) in pairs if word != other), min(len(words), len(others)))
 
 
 def frame_code(shared: str) -> str:
@@ -145,34 +122,38 @@ def frame_code(shared: str) -> str:
     return hashlib.sha256(shared.encode()).hexdigest()[:6]
 
 
-def as_span(position: tuple[int, int] | None) -> Span | None:
+def as_span(position: tuple[int, int] | None) -> dict[str, int] | None:
     """Return start and end as a row stores them."""
     return {"start": position[0], "end": position[1]} if position else None
 
 
-def pair_row(stereo: str, anti: str, difference: Difference, **columns: object) -> Row:
-    """Build a row of a contrast config; spans are the single run of differing words, unless `columns` has others."""
+def pair_row(
+    stereo: str,
+    anti: str,
+    source: Source,
+    line: int,
+    difference: Difference | None = None,
+    target: str | None = None,
+    **columns: object,
+) -> Row:
+    """Build a row of a contrast config, with `columns`, which may replace its own.
+
+    Its spans are those of the target where there is one, else those of the differing words if they are a single run.
+    """
+    difference = difference or find_difference(stereo, anti)
     minimal = difference.runs == 1
-    return {
-        "frame": frame_code(difference.shared),
-        "stereo": stereo,
-        "anti": anti,
-        "stereo_span": as_span(_extent(difference.stereo)) if minimal else None,
-        "anti_span": as_span(_extent(difference.anti)) if minimal else None,
-        "contested": False,
-        "stereo_value": _joined(difference.stereo),
-        "anti_value": _joined(difference.anti),
-        "minimal": minimal,
-        **columns,
-    }
+    row: Row = {"stereo": stereo, "anti": anti, "source_file": source.name, "source_line": str(line), "target": target}
+    row |= {"frame": frame_code(difference.shared), "contested": False, "minimal": minimal}
+    for role, text, words in (("stereo", stereo, difference.stereo), ("anti", anti, difference.anti)):
+        run = (words[0].start(), words[-1].end()) if minimal and words else None
+        row[f"{role}_span"] = as_span(run if target is None else find_word(text, target))
+        row[f"{role}_value"] = " ".join(match.group() for match in words) or None
+    return row | columns
 
 
-def _extent(words: Sequence[re.Match[str]]) -> tuple[int, int] | None:
-    return (words[0].start(), words[-1].end()) if words else None
-
-
-def _joined(words: Iterable[re.Match[str]]) -> str | None:
-    return " ".join(match.group() for match in words) or None
+def list_bias_types(rows: Iterable[Row]) -> str:
+    """Return the kinds of bias of rows, the first twenty in alphabetical order."""
+    return ", ".join(sorted({slug(row["bias_type"], "other") for row in rows})[:20])
 
 
 def contrast_design(
@@ -180,11 +161,13 @@ def contrast_design(
     factors: Mapping[str, str],
     columns: Sequence[str],
     differs: str,
+    stereotyped: str | None = None,
     **fields: Any,  # noqa: ANN401
 ) -> Design:
     """Build the design of an imported contrast config; `factors` maps a factor to the column of its levels.
 
-    `fields` replaces fields of the design. Zero is the neutral value only where pronouns are all that differs.
+    `stereotyped` is the column whose levels `stereotype` is about, for the pronoun figures; `fields` replaces fields of
+    the design. Zero is the neutral value only where pronouns are all that differs.
     """
     base: dict[str, Any] = {
         "kind": "contrast",
@@ -198,4 +181,7 @@ def contrast_design(
         "estimands": ("preference", "preference-half"),
         "neutral": 0.0 if differs == "pronoun" else None,
     }
+    if stereotyped:
+        base["strata"] = {"stereotype": stereotyped}
+        base["estimands"] += ("pronoun-stereotype", "pronoun-baseline")
     return Design(**{**base, **fields})

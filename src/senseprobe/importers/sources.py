@@ -1,23 +1,20 @@
-"""Read the files of an import, and note what in them is not as their format requires.
+"""Read the files of an import within limits, as tables or as JSON, and note what is not as their format requires.
 
-Files are read within limits, as tables or as JSON whose strings know their line. A format makes a `Table` of rows for
-each config of the release.
+A format makes a `Table` of rows for each config of the release.
 """
 
 import bisect
 import csv
 import hashlib
-import io
 import json
 import json.decoder
 import json.scanner
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import islice
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +30,6 @@ MAX_NOTES = 50_000
 """A file with more notes than this is taken to be of another format."""
 MAX_TEXT = 2_000
 """Characters of a sentence, or of a value about one."""
-
 MAX_ROWS = 200_000
 """Rows of a config: the largest of sssb has 1,728."""
 
@@ -42,72 +38,6 @@ Row = dict[str, Any]
 
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
-_DELIMITED = re.compile(r"[^a-z0-9]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """Something in a file that is not as the format requires; line 0 is the whole file.
-
-    `kept`: whether the line is in the release nevertheless.
-    """
-
-    file: str
-    line: int
-    kept: bool
-    reason: str
-
-    def __str__(self) -> str:
-        location = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{location}: {'kept' if self.kept else 'left out'}: {self.reason}"
-
-
-@dataclass(slots=True)
-class Notes:
-    """The notes on the files of an import, `listed`, and `facts`, a sentence for each file."""
-
-    listed: list[Note] = field(default_factory=list)
-    facts: list[str] = field(default_factory=list)
-
-    def leave_out(self, source: "Source", line: int, reason: str) -> None:
-        """Note that a line is not in the release."""
-        self._note(source, line, reason, kept=False)
-
-    def keep(self, source: "Source", line: int, reason: str) -> None:
-        """Note that a line is in the release, though something in it is not as the format requires."""
-        self._note(source, line, reason, kept=True)
-
-    def _note(self, source: "Source", line: int, reason: str, *, kept: bool) -> None:
-        if len(self.listed) >= MAX_NOTES:
-            raise ReleaseError(f"{source.name}: more than {MAX_NOTES} mistakes: is it another format?")
-        self.listed.append(Note(source.name, line, kept=kept, reason=reason))
-
-    def drop_remarks_on_left_out_lines(self) -> None:
-        """Drop the remarks on lines that were left out later: for formats with one sentence on a line."""
-        left_out = {(note.file, note.line) for note in self.listed if not note.kept}
-        self.listed = [note for note in self.listed if not (note.kept and (note.file, note.line) in left_out)]
-
-    def add_fact(self, source: "Source", fact: str) -> None:
-        """Add a sentence about the contents of a file."""
-        self.facts.append(f"{source.name}: {fact}")
-
-    def check_sentence(self, source: "Source", line: int, text: str, item: str = "") -> bool:
-        """Return whether a text can be a sentence of a row; note that it is left out where it cannot.
-
-        `item` names the item of the file in the note.
-        """
-        error = _sentence_error(text)
-        if error:
-            self.leave_out(source, line, f"{item}{error}")
-        return not error
-
-
-def _sentence_error(text: str) -> str:
-    if not text.strip():
-        return "an empty sentence"
-    if len(text) > MAX_TEXT:
-        return f"a sentence of more than {MAX_TEXT} characters"
-    return "" if text.isprintable() else "a sentence with characters that do not print"
 
 
 @dataclass(frozen=True)
@@ -144,15 +74,14 @@ def read_sources(paths: Sequence[Path]) -> list[Source]:
     """
     if len(paths) > MAX_FILES:
         raise ReleaseError(f"{len(paths)} files: at most {MAX_FILES} are imported at once")
-    sources = [Source(_name(path), _read(path)) for path in paths]
-    names = [source.name.casefold() for source in sources]
-    if twice := [source.name for source in sources if names.count(source.name.casefold()) > 1]:
+    sources = [Source(_check_name(path.name), _read(path)) for path in paths]
+    names = Counter(source.name.casefold() for source in sources)
+    if twice := [source.name for source in sources if names[source.name.casefold()] > 1]:
         raise ReleaseError(f"two files are called {twice[0]}: rename one of them")
     return sorted(sources, key=lambda source: source.name.casefold())
 
 
-def _name(path: Path) -> str:
-    name = path.name
+def _check_name(name: str) -> str:
     if not _NAME.fullmatch(name) or not name.isprintable() or name in {".", ".."} or len(os.fsencode(name)) > 200:
         raise ReleaseError(f"{printable(name)[:200]}: no file of a release can have this name; rename it")
     if name in FOREIGN:
@@ -176,42 +105,157 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def delimited_rows(source: Source, delimiter: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str] | str]]:
-    """Yield the rows of a table with a header: the line on which a row begins, and its cells by column, or its error.
+# --- Notes ----------------------------------------------------------------------------------------------------------
 
-    A row that spans lines is an error: no sentence does, and a quotation mark that is never closed joins any number of
-    rows. Raise ReleaseError where a column of `needed` is missing or stands twice, or the table cannot be read on.
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something in a file that is not as the format requires; line 0 is the whole file.
+
+    `kept`: whether the line is in the release nevertheless.
     """
-    lines = iter([f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1])])
-    quoted = delimiter == ","
-    reader = csv.reader(lines) if quoted else csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
-    header: list[str] | None = None
+
+    file: str
+    line: int
+    kept: bool
+    reason: str
+
+    @property
+    def outcome(self) -> str:
+        """What became of the line."""
+        return "kept" if self.kept else "left out"
+
+    def __str__(self) -> str:
+        location = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{location}: {self.outcome}: {self.reason}"
+
+
+@dataclass(slots=True)
+class Notes:
+    """The notes on the files of an import, `listed`, and `facts`, a sentence for each file."""
+
+    listed: list[Note] = field(default_factory=list)
+    facts: list[str] = field(default_factory=list)
+
+    def leave_out(self, source: Source, line: int, reason: str) -> None:
+        """Note that a line is not in the release."""
+        self._add(Note(source.name, line, kept=False, reason=reason))
+
+    def keep(self, source: Source, line: int, reason: str) -> None:
+        """Note that a line is in the release, though something in it is not as the format requires."""
+        self._add(Note(source.name, line, kept=True, reason=reason))
+
+    def _add(self, note: Note) -> None:
+        if len(self.listed) >= MAX_NOTES:
+            raise ReleaseError(f"{note.file}: more than {MAX_NOTES} mistakes: is it another format?")
+        self.listed.append(note)
+
+    def add_fact(self, source: Source, fact: str) -> None:
+        """Add a sentence about the contents of a file."""
+        self.facts.append(f"{source.name}: {fact}")
+
+    def check_sentence(self, source: Source, line: int, text: str, item: str = "") -> bool:
+        """Return whether a text can be a sentence of a row; note that it is left out where it cannot.
+
+        `item` names the item of the file in the note.
+        """
+        error = ""
+        if not text.strip():
+            error = "an empty sentence"
+        elif len(text) > MAX_TEXT:
+            error = f"a sentence of more than {MAX_TEXT} characters"
+        elif not text.isprintable():
+            error = "a sentence with characters that do not print"
+        if error:
+            self.leave_out(source, line, f"{item}{error}")
+        return not error
+
+    def keep_repeats(self, rows: Iterable[Row]) -> None:
+        """Note each pair of sentences that an earlier row has, of the same or another file."""
+        first: dict[tuple[str, str], Row] = {}
+        for row in rows:
+            earlier = first.setdefault((row["stereo"], row["anti"]), row)
+            if earlier is not row:
+                location = earlier.get("item") or f"line {earlier['source_line']}"
+                if earlier["source_file"] != row["source_file"]:
+                    location = f"{location} of {earlier['source_file']}"
+                own = f"{row['item']}: " if "item" in row else ""
+                reason = f"{own}the same pair as in {location}"
+                self._add(Note(row["source_file"], int(row["source_line"]), kept=True, reason=reason))
+
+    def drop_remarks_on_left_out_lines(self) -> None:
+        """Drop the remarks on lines that were left out later: for formats with one sentence on a line."""
+        left_out = {(note.file, note.line) for note in self.listed if not note.kept}
+        self.listed = [note for note in self.listed if not (note.kept and (note.file, note.line) in left_out)]
+
+
+# --- Tables ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A config of the release: its rows, which are `unit`s, in order, and the design by which they are evaluated."""
+
+    name: str
+    description: str
+    design: Design
+    rows: Sequence[Row]
+    unit: str = "pairs"
+
+
+def check_count(rows: int, what: str) -> None:
+    """Raise ReleaseError where there are more rows than a config may have."""
+    if rows > MAX_ROWS:
+        raise ReleaseError(f"{what}: makes more than {MAX_ROWS} pairs, as no published file does")
+
+
+def limit_rows(rows: Iterable[Row | None], source: Source, before: int) -> Iterator[Row]:
+    """Yield the rows that are not None; raise ReleaseError where a config, with those `before`, has too many."""
+    for count, row in enumerate(filter(None, rows), start=before + 1):
+        check_count(count, source.name)
+        yield row
+
+
+def delimited_rows(
+    source: Source, delimiter: str, needed: Sequence[str], notes: Notes, reason: str = ""
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the rows of a table with a header: the line on which a row begins, and its cells by column.
+
+    What is no row is left out, for the `reason` if there is one. What spans lines is no row: no sentence does, and a
+    quotation mark that is never closed joins any number of rows. Raise ReleaseError where a column of `needed` is
+    missing or stands twice, or the table cannot be read on.
+    """
+    lines = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
+    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE)
     line = 1
     try:
+        header = _check_header(source, next(reader, []), needed)
+        line = reader.line_num + 1
         for row in reader:
             start, line = line, reader.line_num + 1
-            if header is None:
-                header = _header(source, row, needed)
-            elif line - start > 1:
-                yield start, f"lines {start} to {line - 1} ({line - start} lines) are one row, by their quotation marks"
+            if line - start > 1:
+                error = f"lines {start} to {line - 1} ({line - start} lines) are one row, by their quotation marks"
+                notes.leave_out(source, start, reason or error)
+            elif len(row) == len(header):
+                yield start, dict(zip(header, row, strict=True))
             elif row:
-                error = f"{len(row)} cells, not {len(header)}"
-                yield start, dict(zip(header, row, strict=True)) if len(row) == len(header) else error
+                notes.leave_out(source, start, reason or f"{len(row)} cells, not {len(header)}")
     except csv.Error as error:
         long = "field limit" in str(error)
         why = "a cell without an end: is a quotation mark never closed?" if long else "a carriage return within a line"
         raise ReleaseError(f"{source.name}:{line}: cannot be read as a table: {why}") from None
-    if header is None:
-        _header(source, [], needed)
 
 
-def _header(source: Source, row: list[str], needed: Sequence[str]) -> list[str]:
+def _check_header(source: Source, row: Sequence[str], needed: Sequence[str]) -> list[str]:
     header = [cell.strip() for cell in row]
     if missing := [name for name in needed if name not in header]:
         raise ReleaseError(f"{source.name}: has no column {missing[0]!r}: is it another format?")
     if twice := [name for name, number in Counter(header).items() if number > 1]:
         raise ReleaseError(f"{source.name}: has two columns {excerpt(twice[0])!r}: rename or remove one of them")
     return header
+
+
+# --- Texts ----------------------------------------------------------------------------------------------------------
 
 
 def excerpt(text: str) -> str:
@@ -225,8 +269,7 @@ def slug(text: str, otherwise: str) -> str:
     >>> slug("Race / Colour", "x"), slug("?", "x")
     ('race-colour', 'x')
     """
-    result = _DELIMITED.sub("-", text[:200].lower()).strip("-")[:60].strip("-")
-    return result or otherwise
+    return re.sub(r"[^a-z0-9]+", "-", text[:200].lower()).strip("-")[:60].strip("-") or otherwise
 
 
 def id_part(text: str) -> str:
@@ -242,83 +285,42 @@ def id_part(text: str) -> str:
     return f"{slug(text, 'x')}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
-def csv_text(rows: Sequence[Sequence[object]]) -> bytes:
-    """Return rows as CSV, at most `MAX_LINES` of them."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(islice(rows, MAX_LINES))
-    return text.getvalue().encode()
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A config of the release: its rows in order, and the design by which they are evaluated."""
-
-    name: str
-    description: str
-    design: Design
-    rows: Sequence[Row]
-
-    def levels(self) -> dict[str, int]:
-        """Count the levels of each factor."""
-        return {
-            factor.name: len({row[column] for row in self.rows for column in factor.columns if row.get(column)})
-            for factor in self.design.factors
-        }
-
-
-def check_count(rows: int, what: str) -> None:
-    """Raise ReleaseError where there are more rows than a config may have."""
-    if rows > MAX_ROWS:
-        raise ReleaseError(f"{what}: makes more than {MAX_ROWS} pairs, as no published file does")
-
-
-def limit_rows(rows: Iterable[Row | None], what: str) -> Iterator[Row]:
-    """Yield the rows that are not None; raise ReleaseError where there are more than a config may have."""
-    for number, row in enumerate((row for row in rows if row), start=1):
-        check_count(number, what)
-        yield row
-
-
-def note_repeats(rows: Sequence[Row], sources: Sequence[Source], notes: Notes) -> None:
-    """Note each pair of sentences that an earlier row has, of the same or another file."""
-    by_name = {source.name: source for source in sources}
-    first: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        earlier = first.setdefault((row["stereo"], row["anti"]), row)
-        if earlier is not row:
-            own = f"{row['item']}: " if "item" in row else ""
-            reason = f"{own}the same pair as in {_location(earlier, row)}"
-            notes.keep(by_name[row["source_file"]], int(row["source_line"]), reason)
-
-
-def _location(row: Row, neighbour: Row) -> str:
-    """Name where a row stands, for a note on another row."""
-    location = row.get("item") or f"line {row['source_line']}"
-    return str(location) if row["source_file"] == neighbour["source_file"] else f"{location} of {row['source_file']}"
+# --- JSON -----------------------------------------------------------------------------------------------------------
 
 
 class LocatedText(str):
-    """A string of a JSON file, with the offset at which it begins."""
+    """A string of a JSON file, with the line on which it begins."""
 
-    __slots__ = ("at",)
-    at: int
+    __slots__ = ("line",)
+    line: int
 
 
-class LineIndex:
-    """Converts offsets in a text to line numbers."""
-
-    def __init__(self, text: str) -> None:
-        self._ends = [at for at, letter in enumerate(text) if letter == "\n"]
-
-    def of(self, value: object, otherwise: int = 0) -> int:
-        """Return the line, from 1, on which a text begins; `otherwise` for any other value."""
-        return bisect.bisect_left(self._ends, value.at) + 1 if isinstance(value, LocatedText) else otherwise
+def line_of(value: object) -> int:
+    """Return the line, from 1, on which a text of a JSON file begins; 0 for any other value."""
+    return value.line if isinstance(value, LocatedText) else 0
 
 
 def parse_json(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Parse a JSON file; its strings are `LocatedText`. Raise ReleaseError where it is not JSON or repeats a key."""
-    decoder = json.JSONDecoder(object_pairs_hook=partial(_object, source))
-    decoder.parse_string = _located_text  # type: ignore[attr-defined]
+    ends = [at for at, letter in enumerate(source.text) if letter == "\n"]
+
+    def parse_string(text: str, begin: int, strict: bool = True) -> tuple[LocatedText, int]:
+        value, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
+        located = LocatedText(value)
+        located.line = bisect.bisect_left(ends, begin) + 1
+        return located, end
+
+    def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Build an object; raise ReleaseError where a key stands in it twice, as the first value would be lost."""
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
+            location = f"{source.name}:{_first_line(result) or 1}"
+            raise ReleaseError(f"{location}: an object has the key {excerpt(twice)!r} twice: remove one of them")
+        return result
+
+    decoder = json.JSONDecoder(object_pairs_hook=build_object)
+    decoder.parse_string = parse_string  # type: ignore[attr-defined]
     decoder.parse_object = json.decoder.JSONObject  # type: ignore[attr-defined]
     decoder.scan_once = json.scanner.py_make_scanner(decoder)  # type: ignore[attr-defined]
     try:
@@ -329,26 +331,7 @@ def parse_json(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
         raise ReleaseError(f"{source.name}: is not JSON that can be read (too deep, or a number too long)") from None
 
 
-def _object(source: Source, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object; raise ReleaseError where a key stands in it twice, as the first value would be lost."""
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
-        line = LineIndex(source.text).of(_first_text(result), otherwise=1)
-        raise ReleaseError(f"{source.name}:{line}: an object has the key {excerpt(twice)!r} twice: remove one of them")
-    return result
-
-
-def _first_text(value: object) -> object:
-    """Return the first string in a value."""
+def _first_line(value: object) -> int:
+    """Return the line of the first text in a value; 0 where there is none."""
     inner = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
-    return (
-        value if isinstance(value, LocatedText) else next((text for item in inner if (text := _first_text(item))), None)
-    )
-
-
-def _located_text(text: str, begin: int, strict: bool = True) -> tuple[LocatedText, int]:
-    value, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
-    located = LocatedText(value)
-    located.at = begin
-    return located, end
+    return line_of(value) or next(filter(None, map(_first_line, inner)), 0)

@@ -8,26 +8,12 @@ paper scored these with next-sentence prediction; a figure from their likelihood
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importers.registry import ImportFormat
-from senseprobe.importers.sentence_pairs import as_span, contrast_design, find_difference, find_word, pair_row
-from senseprobe.importers.sources import (
-    LineIndex,
-    Notes,
-    Row,
-    Source,
-    Table,
-    check_count,
-    excerpt,
-    id_part,
-    limit_rows,
-    note_repeats,
-    parse_json,
-    slug,
-)
+from senseprobe.importers import ImportFormat
+from senseprobe.importers.sentence_pairs import contrast_design, find_difference, list_bias_types, pair_row
+from senseprobe.importers.sources import Notes, Row, Source, Table, excerpt, id_part, limit_rows, line_of, parse_json
 
 KEYS = {"version", "data"}
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -42,47 +28,29 @@ ESTIMANDS = ("preference", "preference-half", "lms", "ss", "icat", "lms-micro", 
 COLUMNS = ("context", "unrelated", "stereo_labels", "anti_labels", "source_id", "source_file", "source_line")
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """An item of a part, as JSON, and its first line, as far as that is known: a file may have a single line."""
-
-    source: Source
-    part: str
-    number: int
-    line: int
-    value: object
-
-    @property
-    def name(self) -> str:
-        """The name of the item in notes."""
-        return f"{self.part} item {self.number}"
-
-
 def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     """Read a config for each part of the files; the levels of its factor are the target terms."""
-    parts: dict[str, list[Row]] = {name: [] for name in DESCRIPTIONS}
+    parts: dict[str, list[Row]] = {part: [] for part in DESCRIPTIONS}
     for source in sources:
-        data, lines = _parts(source, notes), LineIndex(source.text)
-        for name, rows in parts.items():
-            items = [
-                Item(source, name, number, _line(value, lines), value)
-                for number, value in enumerate(data.get(name, ()), start=1)
-            ]
-            pairs = [*limit_rows((_row(item, notes) for item in items), source.name)]
-            notes.add_fact(source, f"{len(pairs)} pairs {name}")
+        data = _parse(source, notes)
+        for part, rows in parts.items():
+            items = enumerate(data.get(part, ()), start=1)
+            parsed = (_row(source, part, number, item, notes) for number, item in items)
+            pairs = [*limit_rows(parsed, source, len(rows))]
+            notes.add_fact(source, f"{len(pairs)} pairs {part}")
             rows += pairs
-            check_count(len(rows), source.name)
-    return [_table(name, rows, sources, notes) for name, rows in parts.items() if rows]
+    for rows in parts.values():
+        notes.keep_repeats(rows)
+    return [_table(part, rows) for part, rows in parts.items() if rows]
 
 
-def _table(name: str, rows: list[Row], sources: Sequence[Source], notes: Notes) -> Table:
-    note_repeats(rows, sources, notes)
-    bias = ", ".join(sorted({slug(row["bias_type"], "other") for row in rows})[:20])
+def _table(part: str, rows: list[Row]) -> Table:
+    bias = list_bias_types(rows)
     design = contrast_design(bias, {"target": "target"}, COLUMNS, "evaluative", estimands=ESTIMANDS)
-    return Table(name, DESCRIPTIONS[name], design, rows)
+    return Table(part, DESCRIPTIONS[part], design, rows)
 
 
-def _parts(source: Source, notes: Notes) -> dict[str, Any]:
+def _parse(source: Source, notes: Notes) -> dict[str, Any]:
     """Return the items by part; raise ReleaseError where there are none, or where they are not a list."""
     whole = parse_json(source)
     data = whole.get("data") if isinstance(whole, dict) else None
@@ -95,60 +63,54 @@ def _parts(source: Source, notes: Notes) -> dict[str, Any]:
     return data
 
 
-def _row(item: Item, notes: Notes) -> Row | None:
-    source, line = item.source, item.line
-    content = _parse_item(item.value)
-    if isinstance(content, str):
-        notes.leave_out(source, line, f"{item.name}: {content}")
+def _row(source: Source, part: str, number: int, value: object, notes: Notes) -> Row | None:
+    name, line = f"{part} item {number}", _first_line(value)
+    item = _check_item(value)
+    if isinstance(item, str):
+        notes.leave_out(source, line, f"{name}: {item}")
         return None
-    context = content["context"]
-    texts = [content["sentences"][label]["sentence"].strip() for label in LABELS]
-    if item.part == "intersentence":
+    context, sentences = item["context"], item["sentences"]
+    texts = [sentences[label]["sentence"].strip() for label in LABELS]
+    if part == "intersentence":
         texts = [f"{context} {text}" for text in texts]
-    if not all(notes.check_sentence(source, line, text, f"{item.name}: ") for text in texts):
+    if not all(notes.check_sentence(source, line, text, f"{name}: ") for text in texts):
         return None
-    if texts[0] == texts[1]:
-        notes.leave_out(source, line, f"{item.name}: its two sentences are the same")
+    stereo, anti, unrelated = texts
+    if stereo == anti:
+        notes.leave_out(source, line, f"{name}: its two sentences are the same")
         return None
-    if item.part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
-        notes.keep(source, line, f"{item.name}: its context has not one BLANK that stands by itself")
-    votes = (vote for label in LABELS for vote in _annotator_labels(content["sentences"][label]))
-    if not all(vote in VOTES for vote in votes):
-        notes.keep(source, line, f"{item.name}: what its annotators said is not all labels: these alone are counted")
-    return _pair(item, content, texts)
-
-
-def _pair(item: Item, content: dict[str, Any], texts: list[str]) -> Row:
-    difference = find_difference(texts[0], texts[1])
+    if part == "intrasentence" and not (context.count("BLANK") == 1 and _ALONE.search(context)):
+        notes.keep(source, line, f"{name}: its context has not one BLANK that stands by itself")
+    if not all(vote in VOTES for label in LABELS for vote in _annotator_labels(sentences[label])):
+        notes.keep(source, line, f"{name}: what its annotators said is not all labels: these alone are counted")
+    difference = find_difference(stereo, anti)
     return pair_row(
-        texts[0],
-        texts[1],
+        stereo,
+        anti,
+        source,
+        line,
         difference,
-        id=f"{item.part}.{id_part(content['id'])}",
-        item=item.name,
-        stereo_span=as_span(find_word(texts[0], content["target"])),
-        anti_span=as_span(find_word(texts[1], content["target"])),
-        target=content["target"],
-        bias_type=content["bias_type"],
+        item["target"],
+        id=f"{part}.{id_part(item['id'])}",
+        item=name,
+        bias_type=item["bias_type"],
         label_basis="annotators",
         # What follows a context differs in whatever its writer liked.
-        minimal=item.part == "intrasentence" and difference.runs == 1,
-        context=content["context"],
-        unrelated=texts[2],
-        stereo_labels=_votes(content["sentences"][LABELS[0]]),
-        anti_labels=_votes(content["sentences"][LABELS[1]]),
-        source_id=content["id"],
-        source_file=item.source.name,
-        source_line=str(item.line),
+        minimal=part == "intrasentence" and difference.runs == 1,
+        context=context,
+        unrelated=unrelated,
+        stereo_labels=_count_votes(sentences[LABELS[0]]),
+        anti_labels=_count_votes(sentences[LABELS[1]]),
+        source_id=item["id"],
     )
 
 
-def _line(item: object, lines: LineIndex) -> int:
-    values = item.values() if isinstance(item, dict) else [item]
-    return min((line for value in values if (line := lines.of(value))), default=0)
+def _first_line(item: object) -> int:
+    """Return the first line of an item, as far as that is known: a file may have a single line."""
+    return min(filter(None, map(line_of, item.values() if isinstance(item, dict) else [item])), default=0)
 
 
-def _parse_item(item: object) -> dict[str, Any] | str:
+def _check_item(item: object) -> dict[str, Any] | str:
     """Return the item with its sentences by label, or why it cannot be used."""
     if not isinstance(item, dict):
         return "an item that is no object"
@@ -175,7 +137,7 @@ def _annotator_labels(sentence: dict[str, Any]) -> list[Any]:
     return [label.get("label") if isinstance(label, dict) else None for label in listed]
 
 
-def _votes(sentence: dict[str, Any]) -> str | None:
+def _count_votes(sentence: dict[str, Any]) -> str | None:
     """Count how often annotators gave each label, as ``stereotype 3, unrelated 1``."""
     counts = Counter(str(label) for label in _annotator_labels(sentence) if label in VOTES)
     return ", ".join(f"{label} {count}" for label, count in sorted(counts.items())) or None

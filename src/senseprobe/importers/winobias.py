@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from senseprobe.errors import ReleaseError
-from senseprobe.importers.registry import ImportFormat
+from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import (
     FEMALE,
     MALE,
@@ -22,7 +23,7 @@ from senseprobe.importers.sentence_pairs import (
     find_difference,
     pair_row,
 )
-from senseprobe.importers.sources import MAX_TEXT, Notes, Row, Source, Table, check_count, note_repeats, slug
+from senseprobe.importers.sources import MAX_TEXT, Notes, Row, Source, Table, check_count, slug
 
 SIDES = ("pro_stereotyped", "anti_stereotyped")
 COLUMNS = ("split", "source_file", "source_line", "anti_file", "anti_line")
@@ -80,22 +81,18 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         tables.setdefault(config, []).extend(rows)
         check_count(len(tables[config]), config)
     for rows in tables.values():
-        note_repeats(rows, sources, notes)
+        notes.keep_repeats(rows)
     return [_table(name, rows) for name, rows in tables.items() if rows]
 
 
 def _table(name: str, rows: list[Row]) -> Table:
-    pronoun_fields = {
-        "strata": {"stereotype": "target"},
-        "estimands": ("preference", "preference-half", "pronoun-stereotype", "pronoun-baseline"),
-    }
     classes: dict[str | None, set[str | None]] = {}
     for row in rows:
         classes.setdefault(row["target"], set()).add(row["stereotype"])
     # The pronoun figures need the class of every occupation, and only one.
-    all_classed = None not in classes and all(len(labels) == 1 and None not in labels for labels in classes.values())
+    classed = None not in classes and all(len(labels) == 1 and None not in labels for labels in classes.values())
     factors = {"target": "target"} if None not in classes else {"pair": "id"}
-    design = contrast_design("gender", factors, COLUMNS, "pronoun", **(pronoun_fields if all_classed else {}))
+    design = contrast_design("gender", factors, COLUMNS, "pronoun", "target" if classed else None)
     description = "A pronoun of the gender that an occupation is stereotyped as, against one of the other."
     return Table(name, description, design, rows)
 
@@ -130,65 +127,52 @@ def _sentences(source: Source, notes: Notes) -> dict[int, Sentence]:
         match = _LINE.fullmatch(text.strip()) if len(text) < 2 * MAX_TEXT else None
         if match is None:
             notes.leave_out(source, line, "no number and sentence of a fit length")
-            continue
-        sentence = _parse_sentence(line, match[2])
-        if sentence is None:
+        elif (sentence := _parse_sentence(line, match[2])) is None:
             notes.leave_out(source, line, "brackets that do not close, or hold others or nothing")
         elif not notes.check_sentence(source, line, sentence.text):
             continue
-        elif int(match[1]) in sentences:
+        elif sentences.setdefault(int(match[1]), sentence) is not sentence:
             notes.leave_out(source, line, f"number {int(match[1])} for the second time")
-        else:
-            sentences[int(match[1])] = sentence
     return sentences
 
 
 def _parse_sentence(line: int, text: str) -> Sentence | None:
     """Return the sentence without brackets; None where they do not match."""
     parts = re.split(r"([\[\]])", text)
-    if parts[1::2] != ["[", "]"] * (len(parts) // 4):
+    if parts[1::2] != ["[", "]"] * (len(parts) // 4) or not all(part.strip() for part in parts[2::4]):
         return None
-    plain, mentions = "", []
-    for index, part in enumerate(parts[::2]):
-        if index % 2:
-            if not part.strip():
-                return None
-            mentions.append((len(plain), len(plain) + len(part)))
-        plain += part
-    return Sentence(line, plain, tuple(mentions))
+    texts = parts[::2]
+    ends = [*accumulate(map(len, texts))]
+    return Sentence(line, "".join(texts), tuple(zip(ends[::2], ends[1::2], strict=False)))
 
 
 def _row(pro: Source, anti: Source, left: Sentence, right: Sentence, notes: Notes) -> Row | None:
     difference = find_difference(left.text, right.text)
-    if reason := _pair_error(difference, left, right):
-        for source, sentence, counterpart in (
-            (pro, left, f"{right.line} of {anti.name}"),
-            (anti, right, f"{left.line} of {pro.name}"),
-        ):
-            notes.leave_out(source, sentence.line, f"{reason} line {counterpart}")
+    if reason := _find_error(difference, left, right):
+        notes.leave_out(pro, left.line, f"{reason} line {right.line} of {anti.name}")
+        notes.leave_out(anti, right.line, f"{reason} line {left.line} of {pro.name}")
         return None
-    differs_more = not difference.pronouns
-    if differs_more:
+    if not difference.pronouns:
         notes.keep(pro, left.line, f"differs from line {right.line} of {anti.name} in more than pronouns")
-    target = left.target
+        difference = replace(difference, runs=max(difference.runs, 2))  # not minimal
     return pair_row(
         left.text,
         right.text,
-        replace(difference, runs=max(difference.runs, 2)) if differs_more else difference,
-        stereo_span=as_span(target),
+        pro,
+        left.line,
+        difference,
+        left.text[slice(*left.target)].lower() if left.target else None,
+        stereo_span=as_span(left.target),
         anti_span=as_span(right.target),
-        target=left.text[slice(*target)].lower() if target else None,
         bias_type="gender",
         label_basis="occupation",
         stereotype=left.gender(difference.stereo),
-        source_file=pro.name,
-        source_line=str(left.line),
         anti_file=anti.name,
         anti_line=str(right.line),
     )
 
 
-def _pair_error(difference: Difference, left: Sentence, right: Sentence) -> str:
+def _find_error(difference: Difference, left: Sentence, right: Sentence) -> str:
     """Return why two sentences are not a pair; empty where they are."""
     if left.text == right.text:
         return "the same as"

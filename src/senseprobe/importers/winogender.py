@@ -7,21 +7,11 @@ have (`bls_pct_female`) is taken for the stereotype; all other pairs are unlabel
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from senseprobe.importers.registry import ImportFormat
-from senseprobe.importers.sentence_pairs import as_span, contrast_design, find_difference, find_word, pair_row
-from senseprobe.importers.sources import (
-    Notes,
-    Row,
-    Source,
-    Table,
-    check_count,
-    delimited_rows,
-    excerpt,
-    id_part,
-    note_repeats,
-)
+from senseprobe.importers import ImportFormat
+from senseprobe.importers.sentence_pairs import contrast_design, find_difference, pair_row
+from senseprobe.importers.sources import Notes, Row, Source, Table, check_count, delimited_rows, excerpt, id_part
 
 ANSWERS = {"0": "occupation", "1": "participant"}
 GENDERS = ("male", "female", "neutral")
@@ -40,31 +30,24 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
     stats = [source for source in sources if SHARE in source.lines[0]]
     shares = _shares(stats, notes)
     rows: dict[str, list[Row]] = {name: [] for name in ANSWERS.values()}
-    for source in sources:
-        if source in stats:
-            continue
+    for source in (source for source in sources if source not in stats):
         groups = _groups(source, notes)
-        pairs = {key: _row(source, key, sentences, shares, notes) for key, sentences in groups.items()}
+        pairs = {key: row for key, group in groups.items() if (row := _row(source, key, group, shares, notes))}
         if stats:
-            _note_missing_shares(source, [key for key, row in pairs.items() if row], groups, shares, notes)
-        notes.add_fact(source, f"{sum(row is not None for row in pairs.values())} pairs of {len(groups)}")
+            _note_missing_shares(source, {key: groups[key] for key in pairs}, shares, notes)
+        notes.add_fact(source, f"{len(pairs)} pairs of {len(groups)}")
         for key, row in pairs.items():
-            if row:
-                rows[ANSWERS[key[2]]].append(row)
+            rows[ANSWERS[key[2]]].append(row)
         check_count(sum(map(len, rows.values())), source.name)
     for table in rows.values():
-        note_repeats(table, sources, notes)
-    return [_table(name, pairs) for name, pairs in rows.items() if pairs]
+        notes.keep_repeats(table)
+    return [_table(name, table) for name, table in rows.items() if table]
 
 
 def _table(name: str, rows: list[Row]) -> Table:
-    labelled = any(row["label_basis"] != "none" for row in rows)
-    classes = {row["stereotype"] for row in rows if row["stereotype"]}
-    fields: dict[str, object] = {"estimands": ("preference", "preference-half") if labelled else ()}
-    if len(classes) == 2:
-        fields["strata"] = {"stereotype": "occupation"}
-        fields["estimands"] = ("preference", "preference-half", "pronoun-stereotype", "pronoun-baseline")
-    design = contrast_design("gender", {"occupation": "occupation"}, COLUMNS, "pronoun", **fields)
+    stereotyped = "occupation" if {"female", "male"} <= {row["stereotype"] for row in rows} else None
+    fields = {} if any(row["stereotype"] for row in rows) else {"estimands": ()}
+    design = contrast_design("gender", {"occupation": "occupation"}, COLUMNS, "pronoun", stereotyped, **fields)
     return Table(name, f"He against she, where the pronoun means the {name}.", design, rows)
 
 
@@ -73,24 +56,17 @@ def _shares(stats: Sequence[Source], notes: Notes) -> dict[str, float]:
     figures_by_occupation: dict[str, list[Figure]] = {}
     for source in stats:
         count = 0
-        for line, cells in delimited_rows(source, "\t", ("occupation", SHARE)):
-            name, share = _share(cells)
-            if name:
-                figures_by_occupation.setdefault(name, []).append((source, line, share))
+        reason = f"no occupation with a {SHARE} from 0 to 100"
+        for line, cells in delimited_rows(source, "\t", ("occupation", SHARE), notes, reason):
+            name, share = cells["occupation"].strip().lower(), cells[SHARE].strip()
+            if name and _NUMBER.fullmatch(share) and float(share) <= 100:
+                figures_by_occupation.setdefault(name, []).append((source, line, float(share)))
                 count += 1
             else:
-                notes.leave_out(source, line, f"no occupation with a {SHARE} from 0 to 100")
+                notes.leave_out(source, line, reason)
         notes.add_fact(source, f"{count} occupations")
     agreed = {name: _agreed_share(name, figures, notes) for name, figures in figures_by_occupation.items()}
     return {name: figure for name, figure in agreed.items() if figure is not None}
-
-
-def _share(cells: dict[str, str] | str) -> tuple[str, float]:
-    """Return an occupation and its share; an empty name where it has no number from 0 to 100."""
-    if isinstance(cells, str) or not _NUMBER.fullmatch(cells[SHARE].strip()):
-        return "", 0.0
-    share = float(cells[SHARE])
-    return (cells["occupation"].strip().lower(), share) if share <= 100 else ("", 0.0)
 
 
 def _agreed_share(name: str, figures: Sequence[Figure], notes: Notes) -> float | None:
@@ -106,45 +82,38 @@ def _agreed_share(name: str, figures: Sequence[Figure], notes: Notes) -> float |
 
 
 def _note_missing_shares(
-    source: Source,
-    keys: Iterable[Key],
-    groups: Mapping[Key, GenderedSentences],
-    shares: Mapping[str, float],
-    notes: Notes,
+    source: Source, groups: Mapping[Key, GenderedSentences], shares: Mapping[str, float], notes: Notes
 ) -> None:
     """Note each occupation without a figure, at its first pair that could be labelled."""
     noted: set[str] = set()
-    for key in keys:
-        if key[2] == "0" and key[0].lower() not in shares and key[0].lower() not in noted:
-            noted.add(key[0].lower())
-            line = min(line for line, _ in groups[key].values())
-            notes.keep(source, line, f"the statistics have no figure for {excerpt(key[0])}: its pairs have no label")
+    for (occupation, _, answer), sentences in groups.items():
+        name = occupation.lower()
+        if answer == "0" and name not in shares and name not in noted:
+            noted.add(name)
+            line = min(line for line, _ in sentences.values())
+            reason = f"the statistics have no figure for {excerpt(occupation)}: its pairs have no label"
+            notes.keep(source, line, reason)
 
 
 def _groups(source: Source, notes: Notes) -> dict[Key, GenderedSentences]:
     """Return the sentences, with their lines, by occupation, participant and answer, then by gender."""
     groups: dict[Key, GenderedSentences] = {}
-    for line, cells in delimited_rows(source, "\t", ("sentid", "sentence")):
-        if isinstance(cells, str):
-            notes.leave_out(source, line, cells)
-            continue
+    for line, cells in delimited_rows(source, "\t", ("sentid", "sentence"), notes):
         parts = cells["sentid"].strip().removesuffix(".txt").split(".")
-        if len(parts) != 4 or parts[2] not in ANSWERS or parts[3] not in GENDERS or not _are_plain(parts):
+        plain = all(part.strip() and part.isprintable() and len(part) < 60 for part in parts)
+        if len(parts) != 4 or parts[2] not in ANSWERS or parts[3] not in GENDERS or not plain:
             notes.leave_out(source, line, f"id {excerpt(cells['sentid'])} is not occupation.participant.answer.gender")
             continue
         text = cells["sentence"].strip()
         if not notes.check_sentence(source, line, text):
             continue
-        sentences = groups.setdefault((parts[0], parts[1], parts[2]), {})
-        if parts[3] in sentences:
-            notes.leave_out(source, line, f"the same id as in line {sentences[parts[3]][0]}")
+        occupation, participant, answer, gender = parts
+        sentences = groups.setdefault((occupation, participant, answer), {})
+        if gender in sentences:
+            notes.leave_out(source, line, f"the same id as in line {sentences[gender][0]}")
         else:
-            sentences[parts[3]] = (line, text)
+            sentences[gender] = (line, text)
     return groups
-
-
-def _are_plain(parts: Iterable[str]) -> bool:
-    return all(part.strip() and part.isprintable() and len(part) < 60 for part in parts)
 
 
 def _row(
@@ -156,7 +125,8 @@ def _row(
         return None
     if "neutral" not in sentences:
         notes.keep(source, sentences["male"][0], "no neutral sentence beside the pair")
-    share = shares.get(key[0].lower(), EVEN) if key[2] == "0" else EVEN
+    occupation, participant, answer = key
+    share = shares.get(occupation.lower(), EVEN) if answer == "0" else EVEN
     stereotype = "female" if share > EVEN else "male" if share < EVEN else None
     stereo, anti = ("female", "male") if stereotype == "female" else ("male", "female")
     (line, text), (other, against) = sentences[stereo], sentences[anti]
@@ -164,23 +134,20 @@ def _row(
     if not difference.pronouns:
         notes.leave_out(source, line, f"differs from line {other} in other words than pronouns, or in nothing")
         return None
-    word = key[0] if key[2] == "0" else key[1]
     return pair_row(
         text,
         against,
+        source,
+        line,
         difference,
-        id=f"{ANSWERS[key[2]]}.{'.'.join(map(id_part, key[:2]))}",
-        stereo_span=as_span(find_word(text, word)),
-        anti_span=as_span(find_word(against, word)),
-        target=word,
+        occupation if answer == "0" else participant,
+        id=f"{ANSWERS[answer]}.{id_part(occupation)}.{id_part(participant)}",
         bias_type="gender",
         label_basis="occupation" if stereotype else "none",
         stereotype=stereotype,
-        occupation=key[0],
-        participant=key[1],
+        occupation=occupation,
+        participant=participant,
         neutral_sentence=sentences["neutral"][1] if "neutral" in sentences else None,
-        source_file=source.name,
-        source_line=str(line),
         anti_line=str(other),
     )
 

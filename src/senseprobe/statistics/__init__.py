@@ -4,8 +4,7 @@
 
     agreement.py    agreement of people beyond chance, with intervals from resampled items
     dawid_skene.py  the true labels of items that several people labelled, each with mistakes of their own
-    projection.py   the variance of a figure from the levels of its factors
-    intervals.py    intervals from that variance, exact ones, the p-value of a difference
+    intervals.py    the variance of a figure from the levels of its factors, and intervals, also exact ones
     boundary.py     intervals where a model decides all rows of a cell alike
     permutation.py  permutations of labels and of signs, and the correction of p-values
 
@@ -31,13 +30,20 @@ from senseprobe.statistics.boundary import (
 from senseprobe.statistics.dawid_skene import SMOOTHING, DawidSkene, dawid_skene
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
+    FEWEST_LEVELS,
+    SCALES,
     BoolArray,
+    FactorLevels,
     FloatArray,
     IntArray,
+    Projection,
+    Scale,
     bounded_interval,
     clopper_pearson,
     difference_interval,
     difference_p,
+    psi,
+    psi_between,
 )
 from senseprobe.statistics.permutation import (
     PERMUTATIONS,
@@ -49,7 +55,6 @@ from senseprobe.statistics.permutation import (
     sign_flips,
     studentised,
 )
-from senseprobe.statistics.projection import FEWEST_LEVELS, SCALES, FactorLevels, Projection, Scale, psi, psi_between
 
 __all__ = [
     "CONFIDENCE",

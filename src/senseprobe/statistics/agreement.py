@@ -134,17 +134,15 @@ def _estimates(
         nothing = Estimate(value=None, why="no item was answered twice")
         return nothing, nothing
     patterns, frequencies = _patterns(columns, items)
-    (percent,), (corrected,), (chance,) = figures((frequencies @ patterns)[None])
-    estimator = _Estimator(
-        items=int(frequencies.sum()), percent=float(percent), chance=float(chance), confidence=confidence
-    )
-    draws_of_figures = np.empty((2, 0))
-    if estimator.items >= FEWEST_ITEMS:
+    (percent,), (corrected,), (chance,) = (array.tolist() for array in figures((frequencies @ patterns)[None]))
+    size = int(frequencies.sum())
+    samples = np.empty((2, 0))
+    if size >= FEWEST_ITEMS:
         blocks = [np.stack(figures(totals)[:2]) for totals in _resampled(patterns, frequencies, seed, draws)]
-        draws_of_figures = np.concatenate(blocks, axis=1)
+        samples = np.concatenate(blocks, axis=1)
     return (
-        estimator.estimate(float(percent), draws_of_figures[0], scale=1.0),
-        estimator.estimate(float(corrected), draws_of_figures[1], scale=float(chance)),
+        _estimate(percent, samples[0], 1.0, percent, size, confidence),
+        _estimate(corrected, samples[1], chance, percent, size, confidence),
     )
 
 
@@ -165,35 +163,28 @@ def _resampled(patterns: FloatArray, frequencies: IntArray, seed: int, draws: in
         yield rng.multinomial(items, frequencies / items, size=min(block, draws - begin)) @ patterns
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Estimator:
-    """Makes intervals of figures over `items`, from agreement and the disagreement expected by chance."""
+def _estimate(
+    value: float, sample: FloatArray, scale: float, percent: float, items: int, confidence: float
+) -> Estimate:
+    """Return the figure with the interval between the quantiles of the draws.
 
-    items: int
-    percent: float
-    chance: float
-    confidence: float
-
-    def estimate(self, value: float, sample: FloatArray, scale: float) -> Estimate:
-        """Return the figure with the interval between the quantiles of the draws.
-
-        Where all agree (or nobody does) draws do not differ. The lower end is then the smallest share of items under
-        which so many would all agree once in forty times (at 0.95), and its disagreement is divided by `scale`.
-        """
-        if np.isnan(value):
-            return Estimate(value=None, why="all answers are one label")
-        if self.items < FEWEST_ITEMS:
-            return Estimate(value=value, why=f"no interval from fewer than {FEWEST_ITEMS} items")
-        tail = (1 - self.confidence) / 2
-        defined = sample[~np.isnan(sample)]
-        if len(defined) < (1 - MOST_UNDEFINED) * len(sample):
-            return Estimate(value=value, why="no interval: a second label is too rare to resample")
-        low, high = (float(end) for end in np.quantile(defined, [tail, 1 - tail]))
-        smallest_share = tail ** (1 / self.items)
-        if self.percent >= 1 - _ROUNDING:
-            low = value - (1 - smallest_share) / scale
-        if self.percent <= _ROUNDING:
-            high = value + (1 - smallest_share) / scale
-        if high - low < _ROUNDING:
-            return Estimate(value=value, why="no interval: all items agree alike")
-        return Estimate(value=value, interval=(max(-1.0, low), min(1.0, high)))
+    Where all agree (or nobody does: `percent`) draws do not differ. The lower end is then the smallest share of items
+    under which so many would all agree once in forty times (at 0.95), and its disagreement is divided by `scale`.
+    """
+    if np.isnan(value):
+        return Estimate(value=None, why="all answers are one label")
+    if items < FEWEST_ITEMS:
+        return Estimate(value=value, why=f"no interval from fewer than {FEWEST_ITEMS} items")
+    tail = (1 - confidence) / 2
+    defined = sample[~np.isnan(sample)]
+    if len(defined) < (1 - MOST_UNDEFINED) * len(sample):
+        return Estimate(value=value, why="no interval: a second label is too rare to resample")
+    low, high = (float(end) for end in np.quantile(defined, [tail, 1 - tail]))
+    reach = (1 - tail ** (1 / items)) / scale
+    if percent >= 1 - _ROUNDING:
+        low = value - reach
+    if percent <= _ROUNDING:
+        high = value + reach
+    if high - low < _ROUNDING:
+        return Estimate(value=value, why="no interval: all items agree alike")
+    return Estimate(value=value, interval=(max(-1.0, low), min(1.0, high)))

@@ -10,6 +10,7 @@ direction.
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy import optimize
@@ -17,12 +18,13 @@ from scipy import optimize
 from senseprobe.statistics.intervals import (
     CONFIDENCE,
     NO_VARIANCE,
+    Block,
     FloatArray,
+    Projection,
     bounded_interval,
     difference_interval,
     difference_p,
 )
-from senseprobe.statistics.projection import Block, Projection
 
 Ends = tuple[float, float]
 
@@ -72,45 +74,46 @@ def _mover(value: float, blocks: Sequence[tuple[Block, float, float]], confidenc
 class _Draw:
     """A figure by one kernel: its value in points, its variance, and its blocks where they are needed.
 
+    - `projected`: returns its ends by the interval rule at a confidence, None where that does not apply.
     - `blocks`: each block with its share and its variance; empty where the interval rule suffices.
     - `unanimous`: whether all rows of a cell agree, or nothing varies: the boundary. `limit`: the largest value.
     """
 
     value: float
     variance: float
-    df: int
+    projected: Callable[[float], Ends | None]
     blocks: Sequence[tuple[Block, float, float]]
     unanimous: bool
     limit: float
 
-    def interval(self, projection_interval: Callable[["_Draw", float], Ends | None], confidence: float) -> Interval:
-        """Return the interval of the interval rule, or MOVER's, or the lower low and the higher high of both.
-
-        `projection_interval` is the interval rule: it returns the ends for a confidence, None where it does not apply.
-        """
-        candidates = [
-            projection_interval(self, confidence),
-            _mover(self.value, self.blocks, confidence) if self.blocks else None,
-        ]
-        lows, highs = zip(*(ends for ends in candidates if ends is not None), strict=True)
+    def interval(self, confidence: float) -> Interval:
+        """Return the interval of the interval rule, or MOVER's, or the lower low and the higher high of both."""
+        candidates = [self.projected(confidence), _mover(self.value, self.blocks, confidence) if self.blocks else None]
+        lows, highs = zip(*filter(None, candidates), strict=True)
         low, high = max(-self.limit, min(lows)), min(self.limit, max(highs))
         return Interval(low, high, method="boundary" if self.unanimous else "projection")
 
 
 def _draws(
-    rule: Projection, kernel: FloatArray, values: FloatArray, limit: float, *, by_blocks: bool
+    rule: Projection, kernel: FloatArray, figures: FloatArray, *, shares: bool = False, by_blocks: bool = False
 ) -> Iterator[_Draw | None]:
-    """Yield the figure by each of D kernels, shape (D, N), at values in points; None where all factors are fixed."""
+    """Yield the figure, a share or a difference, by each of D kernels, shape (D, N); None where all factors are fixed.
+
+    `by_blocks`: always and only by MOVER.
+    """
     if rule.df is None:
-        yield from [None] * len(values)
+        yield from [None] * len(figures)
         return
+    values, limit = (100 * figures - 50, 50.0) if shares else (figures, 100.0)
+    interval_rule = bounded_interval if shares else difference_interval
     variances = rule.variance(kernel)
     boundary = rule.has_unanimous_cell(kernel) | (variances <= NO_VARIANCE)
     needed = boundary | by_blocks
     blocks = _blocks(rule, kernel) if needed.any() else []
-    for draw, (value, variance) in enumerate(zip(values.tolist(), variances.tolist(), strict=True)):
-        parts = blocks[draw] if needed[draw] else ()
-        yield _Draw(value, variance, rule.df, parts, bool(boundary[draw]), limit)
+    numbers = zip(figures.tolist(), values.tolist(), variances.tolist(), strict=True)
+    for draw, (figure, value, variance) in enumerate(numbers):
+        projected = (lambda _: None) if by_blocks else partial(interval_rule, figure, variance, rule.df)
+        yield _Draw(value, variance, projected, blocks[draw] if needed[draw] else (), bool(boundary[draw]), limit)
 
 
 def _blocks(rule: Projection, kernel: FloatArray) -> list[list[tuple[Block, float, float]]]:
@@ -120,14 +123,6 @@ def _blocks(rule: Projection, kernel: FloatArray) -> list[list[tuple[Block, floa
         for block in rule.blocks
     ]
     return [list(draw) for draw in zip(*of_block, strict=True)]
-
-
-def _no_projection(_draw: _Draw, _confidence: float) -> None:
-    """Stand for the interval rule of a figure that is always made of its blocks."""
-
-
-def _difference_ends(draw: _Draw, confidence: float) -> Ends | None:
-    return difference_interval(draw.value, draw.variance, draw.df, confidence, limit=draw.limit)
 
 
 def share_intervals(
@@ -146,15 +141,8 @@ def share_intervals(
     `kernel` has shape (D, N) and `shares` (D,), the figure on [0, 1]. `by_blocks`: always and only by MOVER, as for the
     difference of the shares of two classes.
     """
-
-    def of_share(share: float) -> Callable[[_Draw, float], Ends | None]:
-        return lambda draw, level: bounded_interval(share, draw.variance, draw.df, level)
-
-    draws = _draws(rule, kernel, 100 * shares - 50, 50.0, by_blocks=by_blocks)
-    return [
-        None if draw is None else draw.interval(_no_projection if by_blocks else of_share(share), confidence)
-        for draw, share in zip(draws, shares.tolist(), strict=True)
-    ]
+    draws = _draws(rule, kernel, shares, shares=True, by_blocks=by_blocks)
+    return [None if draw is None else draw.interval(confidence) for draw in draws]
 
 
 def difference_intervals(
@@ -169,9 +157,8 @@ def difference_intervals(
 
     `kernel` has shape (D, N) and `differences` (D,), in points; the rest is as in `share_intervals`.
     """
-    projection_interval = _no_projection if by_blocks else _difference_ends
-    draws = _draws(rule, kernel, differences, 100.0, by_blocks=by_blocks)
-    return [None if draw is None else draw.interval(projection_interval, confidence) for draw in draws]
+    draws = _draws(rule, kernel, differences, by_blocks=by_blocks)
+    return [None if draw is None else draw.interval(confidence) for draw in draws]
 
 
 def difference_test(
@@ -182,20 +169,11 @@ def difference_test(
     `kernel` has shape (N,). p is the smallest level at which the interval excludes 0, so it is below 0.05 exactly
     where the interval of 95 % does. It is rounded to nine digits, which the order of the rows does not change.
     """
-    (draw,) = _draws(rule, kernel[np.newaxis], np.array([difference]), 100.0, by_blocks=by_blocks)
+    (draw,) = _draws(rule, kernel[np.newaxis], np.array([difference]), by_blocks=by_blocks)
     if draw is None:
         return None
-    projection_interval = _no_projection if by_blocks else _difference_ends
-    if not draw.blocks:
-        p = difference_p(draw.value, draw.variance, draw.df)
-    else:
-
-        def beyond(logarithm: float) -> float:
-            ends = draw.interval(projection_interval, -math.expm1(logarithm))
-            return ends.low if draw.value > 0 else -ends.high
-
-        p = _p_value(beyond)
-    return draw.interval(projection_interval, confidence), 1.0 if p is None else p
+    by_rule = 1.0 if (p := difference_p(draw.value, draw.variance, rule.df)) is None else p
+    return draw.interval(confidence), _p_value(draw.interval, draw.value) if draw.blocks else by_rule
 
 
 def comparison_test(
@@ -229,18 +207,19 @@ def comparison_test(
         projected = difference_interval(difference, variance, df, level, limit=limit) or (low, high)
         return Interval(max(-limit, min(low, projected[0])), min(limit, max(high, projected[1])), method="boundary")
 
-    def beyond(logarithm: float) -> float:
-        interval = ends(-math.expm1(logarithm))
-        return -math.inf if interval is None else interval.low if difference > 0 else -interval.high
-
-    interval_at_confidence = ends(confidence)
-    return None if interval_at_confidence is None else (interval_at_confidence, _p_value(beyond))
+    interval = ends(confidence)
+    return None if interval is None else (interval, _p_value(ends, difference))
 
 
-def _p_value(beyond: Callable[[float], float]) -> float:
-    """Return the level, from 1e-15 to 1, at which an end, which rises with the logarithm of the level, is 0."""
+def _p_value(interval: Callable[[float], Interval | None], value: float) -> float:
+    """Return the level, from 1e-15 to 1, at which the end of the interval of a value that is nearer to 0 is 0."""
+
+    def end(logarithm: float) -> float:  # it rises with the logarithm of the level
+        ends = interval(-math.expm1(logarithm))
+        return -math.inf if ends is None else ends.low if value > 0 else -ends.high
+
     least, most = math.log(SMALLEST_P), math.log(0.999_999)
-    if beyond(most) <= 0:
+    if end(most) <= 0:
         return 1.0
-    root = least if beyond(least) > 0 else float(optimize.brentq(beyond, least, most, xtol=1e-12))
+    root = least if end(least) > 0 else float(optimize.brentq(end, least, most, xtol=1e-12))
     return float(f"{math.exp(root):.9g}")

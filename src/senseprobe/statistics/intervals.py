@@ -1,22 +1,293 @@
-"""Intervals of a figure from its variance, exact ones for independent rows, and the p-value of a difference."""
+"""The interval rule: the variance of a figure over rows that share words, and the intervals that follow from it.
+
+A figure is a weighted sum of a kernel over rows, and the rows of a cross product share words: they are not independent.
+The levels of factors (words, nations, frames) were sampled. Each level has a projection, the sum of the weighted,
+centred kernel over its rows, and the variance of the figure is a sum of their squares.
+"""
 
 import math
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special, stats
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse, special, stats
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
-
 
 CONFIDENCE = 0.95
 """The confidence of printed intervals; equivalence is tested with one of 0.9."""
 
 # A variance below this is rounding of floating-point sums: one row among two million changes it by 1e-13.
 NO_VARIANCE = 1e-24
+
+FEWEST_LEVELS = 5
+"""A stratum with fewer levels is fixed: a variance from four or fewer is too uncertain."""
+
+TIE = 1e-6
+
+Scale: TypeAlias = Literal["log", "probability"]
+"""The numbers of a scorer: logarithms, whose float noise is absolute, or probabilities, of any size."""
+
+SCALES: tuple[Scale, ...] = get_args(Scale)
+
+
+def psi(difference: ArrayLike, size: ArrayLike, scale: Scale) -> FloatArray:
+    """Return 1 where a difference of two scores is positive, 0 where negative, ½ at a tie; any shape, in [0, 1].
+
+    `size` is the larger magnitude of the two scores. On a ``log`` scale a tie is a difference of at most
+    1e-6 · max(1, `size`), since the float noise of a log-softmax is absolute; on a ``probability`` scale of at most
+    1e-6 · `size`, since models with real vocabularies give 1e-7 and less all the time.
+    """
+    d = np.asarray(difference, dtype=np.float64)
+    magnitude = np.abs(np.asarray(size, dtype=np.float64))
+    tie = np.abs(d) <= TIE * (np.maximum(1.0, magnitude) if scale == "log" else magnitude)
+    return np.where(tie, 0.5, (d > 0).astype(np.float64))
+
+
+def psi_between(first: ArrayLike, second: ArrayLike, scale: Scale) -> FloatArray:
+    """Return ψ of two scores, any shapes that fit: 1 where the first is above the second, 0 where below, ½ at a tie."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    return psi(a - b, np.fmax(np.abs(a), np.abs(b)), scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorLevels:
+    """The levels of one factor in the rows.
+
+    - `codes`: shape (C, N), the level of each of N rows in each of C columns; -1 where a row has none. C is 2 where
+      both members of a pair draw from the factor.
+    - `strata`: for each of L levels, the name of its stratum; "" where the factor has one stratum only.
+    """
+
+    name: str
+    codes: IntArray
+    strata: tuple[str, ...]
+
+    @cached_property
+    def incidence(self) -> sparse.csr_array:
+        """How often a row has a level: shape (N, L), values 0 to C."""
+        columns, rows = np.nonzero(self.codes >= 0)
+        levels = self.codes[columns, rows]
+        shape = (self.codes.shape[1], len(self.strata))
+        return sparse.csr_array((np.ones(len(rows)), (rows, levels)), shape=shape)
+
+    @cached_property
+    def stratum_sizes(self) -> IntArray:
+        """For each level, the number of levels in its stratum: shape (L,)."""
+        _, which, sizes = np.unique(np.array(self.strata, dtype=object), return_inverse=True, return_counts=True)
+        return sizes[which].astype(np.intp)
+
+    @property
+    def sampled(self) -> BoolArray:
+        """For each level, whether its stratum has enough levels to generalise over: shape (L,)."""
+        return self.stratum_sizes >= FEWEST_LEVELS
+
+    def outer_levels(self, other: "FactorLevels") -> IntArray | None:
+        """Return the level of `other` with which each level occurs, shape (L,); None if not one level each."""
+        together = (self.incidence.T @ other.incidence).tocsr()
+        nested = len(other.strata) < len(self.strata) and bool(np.all(np.diff(together.indptr) == 1))
+        return together.indices.astype(np.intp) if nested else None
+
+    def fixed(self) -> tuple[str, ...]:
+        """Return the name of the factor where all strata are fixed, else name and stratum of each that is."""
+        if not self.sampled.any():
+            return (self.name,)
+        small = {stratum for stratum, sampled in zip(self.strata, self.sampled, strict=True) if not sampled}
+        return tuple(f"{self.name} ({stratum})" for stratum in sorted(small))
+
+
+def _contributing(factor: FactorLevels, factors: Sequence[FactorLevels]) -> BoolArray:
+    """Mark the levels that add to the variance: in a large enough stratum, in no sampled level of an outer one."""
+    adds = factor.sampled.copy()
+    for other in factors:
+        outer = factor.outer_levels(other) if other is not factor else None
+        if outer is not None:
+            adds &= ~other.sampled[outer]
+    return adds
+
+
+@dataclass(frozen=True)
+class _CountedLevels:
+    """The levels of a factor that a variance counts, with their strata.
+
+    - `incidence`: how often a row has a level, shape (N, L); `counts`: which levels count, shape (L,).
+    - `strata`: code of each level's stratum, shape (L,).
+    """
+
+    incidence: sparse.csr_array
+    counts: BoolArray
+    strata: IntArray
+
+    @classmethod
+    def of(cls, factor: FactorLevels, factors: Sequence[FactorLevels]) -> "_CountedLevels":
+        """Return the levels of one of the factors that the variance of a whole figure counts."""
+        _, strata = np.unique(np.array(factor.strata, dtype=object), return_inverse=True)
+        return cls(factor.incidence, _contributing(factor, factors), strata.astype(np.intp))
+
+    def among(self, rows: IntArray) -> "_CountedLevels":
+        """Return the same for some of the rows; levels that none of them has do not count."""
+        part = self.incidence[rows]
+        return _CountedLevels(part, self.counts & (part.sum(axis=0) > 0), self.strata)
+
+    @property
+    def in_rows(self) -> BoolArray:
+        """Whether each row has a level that counts: shape (N,)."""
+        return np.asarray(self.incidence @ self.counts.astype(np.float64) > 0)
+
+    @property
+    def sizes(self) -> IntArray:
+        """For each level that counts, the number of such levels in its stratum."""
+        strata = self.strata[self.counts]
+        return np.bincount(strata)[strata] if len(strata) else strata
+
+    @property
+    def scale(self) -> FloatArray:
+        """The weight of the square of each level's projection: shape (L,)."""
+        scale = np.zeros(len(self.counts))
+        scale[self.counts] = _bessel_correction(self.sizes)
+        return scale
+
+
+def _fewest_levels(factors: Iterable[_CountedLevels]) -> int | None:
+    """Return the number of levels of the smallest stratum that counts; None where none does."""
+    return min((int(factor.sizes.min()) for factor in factors if factor.counts.any()), default=None)
+
+
+class _Sum:
+    """A weighted sum of a kernel, Σ wᵢ Kᵢ, with its variance."""
+
+    def __init__(self, weights: FloatArray, cells: IntArray, factors: Sequence[_CountedLevels]) -> None:
+        self.weights = weights
+        self.cells = cells
+        shape = (len(cells), int(cells.max(initial=-1)) + 1)
+        self._members = sparse.csr_array((weights, (np.arange(len(cells)), cells)), shape=shape)
+        self._cell_weights = np.bincount(cells, weights)
+        self._factors = [(factor.incidence, factor.scale) for factor in factors]
+
+    def variance(self, kernel: FloatArray) -> FloatArray:
+        """Return the variance of the sum; `kernel` has shape (N,), or (D, N) for D draws at once."""
+        means = _totals(kernel, self._members) / self._cell_weights
+        centred = (kernel - means[..., self.cells]) * self.weights
+        parts = [np.square(_totals(centred, incidence)) @ scale for incidence, scale in self._factors]
+        return np.asarray(sum(parts, start=np.zeros(kernel.shape[:-1])))
+
+
+class Block(_Sum):
+    """Cells whose means enter a figure with the same sign: their mean is a share with a variance of its own.
+
+    - `rows`: the rows of the block; `coefficient`: the weight of the block's mean in the figure.
+    - `size`: the number of cells; `levels`: the number of levels, in these rows, of the smallest sampled stratum; None
+      where no stratum was sampled, so that the mean is known.
+    """
+
+    def __init__(self, whole: _Sum, factors: Sequence[_CountedLevels], rows: IntArray) -> None:
+        own_factors = [factor.among(rows) for factor in factors]
+        self.rows = rows
+        self.coefficient = float(whole.weights[rows].sum())
+        _, cells = np.unique(whole.cells[rows], return_inverse=True)
+        super().__init__(whole.weights[rows] / self.coefficient, cells.astype(np.intp), own_factors)
+        self.size = int(cells.max()) + 1
+        self.levels = _fewest_levels(own_factors)
+
+    def shares(self, kernel: FloatArray) -> FloatArray:
+        """Return the mean of the block; `kernel` is that of the figure, shape (N,) or (D, N)."""
+        # Rounded, so that the mean of ones is 1.
+        return np.round(kernel[..., self.rows] @ self.weights, 12)
+
+    def variances(self, kernel: FloatArray) -> FloatArray:
+        """Return the variance of that mean."""
+        return self.variance(kernel[..., self.rows])
+
+
+class Projection(_Sum):
+    """The interval rule for the figure Σ wᵢ Kᵢ, as far as it does not depend on the values of the kernel K.
+
+    For level j of factor f, e_fj = Σ over rows i that have j of wᵢ (Kᵢ - weighted mean of K in i's cell). The variance
+    is Σ over strata h with n_h ≥ 5 levels of n_h / (n_h - 1) · Σ_{j in h} e_fj², summed over factors; a factor nested
+    in another one adds only where the outer one is fixed.
+
+    - `weights`: shape (N,), so that Σ w K is the figure on [0, 1] but for a constant; may be negative.
+    - `cells`: shape (N,), codes from 0; no cell's weights may sum to zero.
+    - `blocks`: shape (N,), codes from 0 of sets of cells whose weights share one sign; None: each cell is a block.
+    - `df`: degrees of freedom, the smallest n_h - 1 of the strata that contribute; None where none does.
+    - `levels`: the number of levels of each contributing factor over which the variance generalises.
+    - `fixed`: the factors, or strata of them, that add nothing because they have too few levels.
+    """
+
+    def __init__(
+        self, weights: FloatArray, cells: IntArray, factors: Sequence[FactorLevels], blocks: IntArray | None = None
+    ) -> None:
+        counted_levels = {factor.name: _CountedLevels.of(factor, factors) for factor in factors}
+        super().__init__(weights, cells, [*counted_levels.values()])
+        self._counted_levels = counted_levels
+        self._block_codes = cells if blocks is None else blocks
+        fewest = _fewest_levels(counted_levels.values())
+        self.df: int | None = None if fewest is None else fewest - 1
+        level_counts = {name: int(factor.counts.sum()) for name, factor in counted_levels.items()}
+        self.levels: Mapping[str, int] = {name: count for name, count in level_counts.items() if count}
+        self.fixed: tuple[str, ...] = tuple(name for factor in factors for name in factor.fixed())
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks of the figure, whose means times their coefficients sum to Σ w K."""
+        return tuple(Block(self, [*self._counted_levels.values()], rows) for rows in _groups(self._block_codes))
+
+    @cached_property
+    def _sampled_cells(self) -> tuple[IntArray, ...]:
+        """Rows of each cell in which a sampled factor varies: the mean of any other cell is known."""
+        sampled = np.any(
+            [np.zeros(len(self.cells), np.bool_), *(factor.in_rows for factor in self._counted_levels.values())], axis=0
+        )
+        return tuple(rows for rows in _groups(self.cells) if sampled[rows].any())
+
+    def has_unanimous_cell(self, kernel: FloatArray) -> BoolArray:
+        """Return whether all rows of some cell, of unknown mean, have the same kernel: shape () or (D,)."""
+        agree = [np.ptp(kernel[..., rows], axis=-1) == 0 for rows in self._sampled_cells]
+        return np.asarray(np.any([np.zeros(kernel.shape[:-1], np.bool_), *agree], axis=0))
+
+    def contributions(self, kernel: FloatArray) -> dict[str, FloatArray]:
+        """Return what each level of each contributing factor adds to Σ w K; `kernel` has shape (N,), not centred.
+
+        A factor's contributions sum to what the rows with one of its levels add. Where a row has two levels, the totals
+        of the levels count it twice: the excess is subtracted from all of them alike.
+        """
+        values = kernel * self.weights
+        return {
+            name: _share_contributions(values, factor.incidence[:, np.flatnonzero(factor.counts)])
+            for name, factor in self._counted_levels.items()
+            if factor.counts.any()
+        }
+
+
+def _groups(codes: IntArray) -> list[IntArray]:
+    """Return the rows of each code."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes))[:-1]) if len(codes) else []
+
+
+def _totals(values: FloatArray, members: sparse.csr_array) -> FloatArray:
+    """Sum values, shape (N,) or (D, N), over the members of L sets, an (N, L) matrix: shape (L,) or (D, L)."""
+    return np.asarray((members.T @ values.T).T, dtype=np.float64)
+
+
+def _share_contributions(values: FloatArray, incidence: sparse.csr_array) -> FloatArray:
+    """Return totals over levels, shape (L,), lowered alike so that they sum to the total over the rows with any."""
+    totals = _totals(values, incidence)
+    total = values[incidence.sum(axis=1) > 0].sum()
+    return np.asarray(totals - (totals.sum() - total) / len(totals))
+
+
+def _bessel_correction(sizes: IntArray) -> FloatArray:
+    """Return Bessel's correction n / (n - 1) for each n; 0 for n = 1, which never contributes."""
+    return np.divide(sizes, sizes - 1, out=np.zeros(len(sizes)), where=sizes > 1)
+
+
+# --- Intervals from a variance --------------------------------------------------------------------------------------
 
 
 @cache

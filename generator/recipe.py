@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 from senseprobe.errors import ReleaseError
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import Guess
+from senseprobe.generator.exclusions import RETIRED
 from senseprobe.generator.licence_check import find_used_lists
-from senseprobe.generator.retired_ids import RETIRED
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.release.annotation_record import ANNOTATION
 from senseprobe.release.verdicts import VERDICTS

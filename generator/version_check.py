@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
-from senseprobe.generator.retired_ids import RETIRED, read_retired
+from senseprobe.generator.exclusions import RETIRED, read_retired
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.changelog import render_entry

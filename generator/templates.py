@@ -101,23 +101,23 @@ def read_template(path: Path) -> Template:
 
 
 def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_path: str, line: int) -> Front:
-    kind = merged.get("kind")
-    if kind is None or (isinstance(kind, str) and kind in FRONTS):
-        return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, display_path, "E102", line)
-    likely = _likely_kind(merged)
-    at, column = yaml_source.locate(sources, ("kind",), line)
-    message, hint = f"no kind {kind!r}", f"kind: {', '.join(FRONTS)}"
-    findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
+    kind, findings = merged.get("kind"), []
+    if not isinstance(kind, str) or kind not in FRONTS:
+        # The kind that front matter looks most like: the first one, unless a later one fits.
+        likely = next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
+        if kind is not None:
+            at, column = yaml_source.locate(sources, ("kind",), line)
+            message, hint = f"no kind {kind!r}", f"kind: {', '.join(FRONTS)}"
+            findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
+            merged = {**merged, "kind": likely}
+        kind = likely
     try:
-        yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, display_path, "E102", line)
+        front = yaml_source.validate(FRONTS[kind], merged, sources, display_path, "E102", line)
     except DeclarationError as error:
-        findings.extend(error.findings)
-    raise DeclarationError(findings)
-
-
-def _likely_kind(merged: Mapping[str, Any]) -> str:
-    """Return the kind that front matter looks most like: the first one, unless a later one fits."""
-    return next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
+        raise DeclarationError([*findings, *error.findings]) from None
+    if findings:
+        raise DeclarationError(findings)
+    return front
 
 
 Section = tuple[int, str]

@@ -18,7 +18,7 @@ from senseprobe.generator.checks.subjects import (
 )
 from senseprobe.generator.dataset import open_word_lists
 from senseprobe.generator.exclusions import RETIRED, RetiredId, RowNumbers, read_dataset_verdicts, read_retired
-from senseprobe.generator.licence_check import check_dataset_licence, check_list_licences, find_used_lists
+from senseprobe.generator.recipe import check_dataset_licence, check_list_licences, find_used_lists
 from senseprobe.generator.schema import Dataset
 from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList
 from senseprobe.generator.yaml_source import format_path

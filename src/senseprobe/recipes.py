@@ -11,8 +11,7 @@ from senseprobe.errors import DamagedRelease, DeclarationError
 from senseprobe.generator.config import Config
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.exclusions import read_retired, retired_id_check
-from senseprobe.generator.licence_check import describe_sources, release_licence
-from senseprobe.generator.recipe import open_recipe, recipe_files
+from senseprobe.generator.recipe import describe_sources, open_recipe, recipe_files, release_licence
 from senseprobe.importers.plan import is_import, verify_import
 from senseprobe.importers.plan import rows_of as imported_rows_of
 from senseprobe.records import Finding

@@ -17,9 +17,8 @@ ResolvedBinding = str | Word
 class ResolvedFrame:
     """A frame, compiled; `target` is the segment that prints the block's target, None where the block has none.
 
-    `rendered` caches the texts of segments: by segment and role (an empty text where all roles render alike), the text
-    for each combination of the block's words, and the length of its article. A frame that moves to a block of other
-    words needs an empty cache.
+    `rendered` caches the texts of segments: by segment and role (empty where all roles render alike), the text for each
+    combination of the block's words, and the length of its article. With other words a frame needs an empty cache.
     """
 
     frame: Frame

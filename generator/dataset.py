@@ -1,25 +1,25 @@
-"""A dataset ready to expand: its declarations are read, resolved and checked against what they expect."""
+"""A dataset ready to expand, read, resolved and checked against what it expects; and what evaluation needs of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.config import Config
-from senseprobe.generator.design import count_levels, derive_design
+from senseprobe.generator.config import Config, ResolvedBlock, reference
 from senseprobe.generator.english import English, Guess
 from senseprobe.generator.exclusions import ExcludedRows, drop_rows, exhausted_words, is_exhausted, read_exclusions
 from senseprobe.generator.expand import expand
+from senseprobe.generator.kinds import KINDS
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.schema import Dataset
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_dataset
-from senseprobe.generator.word_lists import WordLists
+from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.generator.yaml_source import format_path
 from senseprobe.project import Layer, built_in
-from senseprobe.records import Design, Finding
+from senseprobe.records import Design, Factor, Finding
 from senseprobe.release.annotation_record import ANNOTATION, read_annotation
 
 
@@ -100,7 +100,7 @@ def open_dataset(
 
 def _check_expected(config: Config) -> Iterator[Finding]:
     block = config.template.blocks[0]
-    expected, noun = block.front.expected, block.front.expected.noun
+    expected, noun = block.front.expect, block.front.expect.noun
     line, column = block.locate("expect", noun)
     messages = []
     if config.size != expected.rows:
@@ -109,3 +109,57 @@ def _check_expected(config: Config) -> Iterator[Finding]:
         messages.append(f"{expected.published} {noun} were published: say why they differ in `reason`")
     for message in messages:
         yield Finding(path=config.template.display_path, line=line, column=column, code="E109", message=message)
+
+
+def derive_design(config: Config) -> Design:
+    """Return the design of a config; blocks differ in words and labels only, so the first one stands for all."""
+    block = config.blocks[0]
+    front = block.block.front
+    roles = {
+        role: {name: f"{b.source or 'text'}/{b}" if isinstance(b, Word) else b for name, b in names.items()}
+        for role, names in block.roles.items()
+    }
+    design = Design(
+        kind=front.kind,
+        sense_type="",
+        bias_type=front.bias_type,
+        slots=tuple(block.slots),
+        roles=roles,
+        factors=tuple(Factor(name=name, columns=_factor_columns(block, name)) for name in front.generalise),
+        columns=tuple(config.columns.items()),
+    )
+    return KINDS[front.kind].complete_design(design, config)
+
+
+def _factor_columns(block: ResolvedBlock, name: str) -> tuple[str, ...]:
+    if name in block.slots or name == "frame":
+        return (name,)
+    return tuple(dict.fromkeys(str(names[name]) for names in block.roles.values()))
+
+
+def count_levels(config: Config, excluded: Sequence[Collection[tuple[str, str]]] = ()) -> dict[str, int]:
+    """Return how many levels each factor of `generalise` has; a factor that strata split counts by stratum.
+
+    `excluded` are, block by block, pairs of slot (or ``frame``) and word of which no row is left.
+    """
+    levels: dict[str, set[str]] = {}
+    for number, block in enumerate(config.blocks):
+        if not block.block.front.has_labels:
+            continue  # no figure uses these rows
+        for name in config.blocks[0].block.front.generalise:
+            for level, stratum in _levels(block, name, excluded[number] if excluded else ()):
+                levels.setdefault(f"{name} ({stratum})" if stratum else name, set()).add(level)
+    return {name: len(distinct) for name, distinct in levels.items()}
+
+
+def _levels(block: ResolvedBlock, name: str, excluded: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the levels of a factor in a block that are not excluded, each with its stratum."""
+    if name == "frame":
+        codes = (frame.frame.code for frame in block.frames)
+        yield from ((code, "") for code in codes if (name, code) not in excluded)
+        return
+    strata = [reference(text, block.slots) for text in block.block.front.strata.values()]
+    for slot in _factor_columns(block, name):
+        column = next((parts[1] for parts in strata if parts and parts[0] == slot), None)
+        words = (word for word in block.slots[slot] if (slot, str(word)) not in excluded)
+        yield from ((str(word), str(word.columns[column]) if column else "") for word in words)

@@ -1,24 +1,29 @@
-"""The rows that verdicts leave out of a config: found by their ids, without making any row.
+"""Ids of rows that are left out (`verdicts.csv`) or withdrawn for good (`retired.csv`): found without making any row.
 
 An id names the words of its row, so it gives the row's number. Rows keep the numbers that they have before verdicts;
-ranges of rows count by these.
+ranges of rows count by these. An id names one row for ever, since scores, verdicts and disputes refer to it: no later
+release may have one that is retired.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from senseprobe.errors import DeclarationError
-from senseprobe.generator.config import Config, ResolvedBlock
-from senseprobe.generator.yaml_source import format_path
+from senseprobe.errors import DeclarationError, ReleaseError
+from senseprobe.generator.config import Config
+from senseprobe.generator.yaml_source import format_path, read_text
+from senseprobe.messages import printable
 from senseprobe.records import Finding
-from senseprobe.release.verdicts import REJECT, VERDICTS, Verdict, read_verdicts
+from senseprobe.release.verdicts import REJECT, VERDICTS, Verdict, read_id_table, read_verdicts
+
+RETIRED = "retired.csv"
 
 
 def read_dataset_verdicts(folder: Path) -> dict[str, Verdict]:
@@ -65,21 +70,12 @@ class RowNumbers:
         config, _, rest = name.partition(".")
         code, *words = rest.split(".")  # no slug has a dot
         for first, slugs in self._frames.get(code, ()) if config == self.config.name else ():
-            if (number := _number(words, slugs)) is not None:
+            if len(words) == len(slugs) and all(word in at for word, at in zip(words, slugs, strict=True)):
+                number = 0
+                for word, at in zip(words, slugs, strict=True):
+                    number = number * len(at) + at[word]
                 return first + number
         return None
-
-
-def _number(words: list[str], slugs: list[dict[str, int]]) -> int | None:
-    """Return the position of a row in the product of its slots; None where a slot does not have its word."""
-    if len(words) != len(slugs):
-        return None
-    number = 0
-    for word, positions in zip(words, slugs, strict=True):
-        if (at := positions.get(word)) is None:
-            return None
-        number = number * len(positions) + at
-    return number
 
 
 def read_exclusions(configs: Sequence[Config], folder: Path) -> dict[str, ExcludedRows]:
@@ -87,24 +83,20 @@ def read_exclusions(configs: Sequence[Config], folder: Path) -> dict[str, Exclud
 
     Raise DeclarationError where the verdicts in `folder` are malformed, or leave no row of a config.
     """
-    names = [verdict.id for verdict in read_dataset_verdicts(folder).values() if verdict.verdict == REJECT]
-    if not names:
-        return {}
-    exclusions = {config.name: _find_rows(config, names) for config in configs}
-    if empty := [config.name for config in configs if len(exclusions[config.name]) == config.size]:
-        raise DeclarationError([_nothing_left(name, folder) for name in empty])
-    return {name: rows for name, rows in exclusions.items() if rows}
-
-
-def _find_rows(config: Config, names: Iterable[str]) -> ExcludedRows:
-    numbers = RowNumbers(config)
-    rows = sorted((number, name) for name in names if (number := numbers.find(name)) is not None)
-    return ExcludedRows(tuple(number for number, _ in rows), tuple(name for _, name in rows))
-
-
-def _nothing_left(config: str, folder: Path) -> Finding:
-    message, hint = f"leaves no row of {config}", f"take {config} out of `configs`, or keep some of its rows"
-    return Finding(path=f"{format_path(folder)}/{VERDICTS}", code="E125", message=message, hint=hint)
+    rejected = [verdict.id for verdict in read_dataset_verdicts(folder).values() if verdict.verdict == REJECT]
+    exclusions, findings = {}, []
+    for config in configs if rejected else ():
+        numbers = RowNumbers(config)
+        rows = sorted((number, name) for name in rejected if (number := numbers.find(name)) is not None)
+        if len(rows) == config.size:
+            path, message = f"{format_path(folder)}/{VERDICTS}", f"leaves no row of {config.name}"
+            hint = f"take {config.name} out of `configs`, or keep some of its rows"
+            findings.append(Finding(path=path, code="E125", message=message, hint=hint))
+        elif rows:
+            exclusions[config.name] = ExcludedRows(tuple(number for number, _ in rows), tuple(name for _, name in rows))
+    if findings:
+        raise DeclarationError(findings)
+    return exclusions
 
 
 def drop_rows(batches: Iterable[pa.RecordBatch], start: int, excluded: ExcludedRows) -> Iterator[pa.RecordBatch]:
@@ -113,16 +105,14 @@ def drop_rows(batches: Iterable[pa.RecordBatch], start: int, excluded: ExcludedR
     There are as many batches as before; one whose rows are all left out is empty.
     """
     for batch in batches:
-        rows = excluded.within(start, start + batch.num_rows)
-        yield _drop(batch, rows) if rows else batch
+        if rows := excluded.within(start, start + batch.num_rows):
+            remaining = np.ones(batch.num_rows, dtype=np.bool_)
+            remaining[rows] = False
+            columns = [_filtered(column, pa.array(remaining)) for column in batch.columns]
+            yield pa.record_batch(columns, schema=batch.schema)
+        else:
+            yield batch
         start += batch.num_rows
-
-
-def _drop(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
-    remaining = np.ones(batch.num_rows, dtype=np.bool_)
-    remaining[rows] = False
-    mask = pa.array(remaining)
-    return pa.record_batch([_filtered(column, mask) for column in batch.columns], schema=batch.schema)
 
 
 def _filtered(column: pa.Array, mask: pa.Array) -> pa.Array:
@@ -136,7 +126,14 @@ def exhausted_words(config: Config, excluded: ExcludedRows) -> Iterator[frozense
     """Yield for each block the pairs of slot (or ``frame``) and word (or code) of which no row is left."""
     first = 0
     for block in config.blocks:
-        yield _exhausted(block, excluded.within(first, first + block.size))
+        words: dict[str, Sequence[str]] = {"frame": [frame.frame.code for frame in block.frames], **block.slots}
+        counts: Counter[tuple[str, int]] = Counter()
+        for number in excluded.within(first, first + block.size):
+            for slot in reversed(words):
+                number, at = divmod(number, len(words[slot]))
+                counts[slot, at] += 1
+        full = [pair for pair, rows in counts.items() if rows * len(words[pair[0]]) == block.size]
+        yield frozenset((slot, str(words[slot][at])) for slot, at in full)
         first += block.size
 
 
@@ -146,17 +143,58 @@ def is_exhausted(config: Config, excluded: ExcludedRows, slot: str, word: str) -
     return bool(excluded) and all((slot, word) in exhausted for block, exhausted in blocks if word in block.slots[slot])
 
 
-def _exhausted(block: ResolvedBlock, numbers: Iterable[int]) -> frozenset[tuple[str, str]]:
-    """Return the pairs of slot and word of which the rows with these numbers are all that there are."""
-    counts: Counter[tuple[str, int]] = Counter()
-    for number in numbers:
-        frame, rest = divmod(number, block.product)
-        counts["frame", frame] += 1
-        for slot, words in reversed([*block.slots.items()]):
-            rest, at = divmod(rest, len(words))
-            counts[slot, at] += 1
-    codes = [frame.frame.code for frame in block.frames]
-    words_of = {"frame": codes, **{slot: [str(word) for word in words] for slot, words in block.slots.items()}}
-    return frozenset(
-        (slot, words_of[slot][at]) for (slot, at), rows in counts.items() if rows * len(words_of[slot]) == block.size
-    )
+@dataclass(frozen=True, slots=True)
+class RetiredId:
+    """An id that was withdrawn: the version and the reason, where they are given, and its line, from 1."""
+
+    version: str
+    reason: str
+    line: int
+
+    def __str__(self) -> str:
+        since = f" in {self.version}" if self.version else ""
+        return printable(f"{since}{': ' if self.reason else ''}{self.reason}")[:200]
+
+
+def read_retired(folder: Path) -> dict[str, RetiredId]:
+    """Return the retired ids of the dataset in `folder`; raise DeclarationError where `retired.csv` is malformed."""
+    path = folder / RETIRED
+    if not path.exists() and not path.is_symlink():
+        return {}
+    display_path = f"{format_path(folder)}/{RETIRED}"  # the folder's: a link would have the path of its target
+    if path.is_symlink() or not path.is_file():
+        raise DeclarationError([Finding(path=display_path, code="E100", message="is no plain file")])
+    retired: dict[str, RetiredId] = {}
+    findings = []
+    for line, row in read_id_table(read_text(path, display_path), display_path, ("id",), ("version", "reason")):
+        name = row["id"]
+        if error := _id_error(name, retired):
+            message = printable(f"{name!r} {error}" if name else error)
+            findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=message))
+        retired.setdefault(name, RetiredId(row.get("version", ""), row.get("reason", ""), line))
+    if findings:
+        raise DeclarationError(findings)
+    return retired
+
+
+def _id_error(name: str, earlier: Container[str]) -> str | None:
+    if not name:
+        return "a row without an id"
+    if name != name.strip():
+        return "begins or ends with a blank, as no id does"
+    return "is retired twice" if name in earlier else None
+
+
+def retired_id_check(retired: Mapping[str, RetiredId], folder: Path) -> Callable[[pa.RecordBatch], None]:
+    """Return a function that raises ReleaseError for rows with an id that is retired in the dataset in `folder`."""
+    ids = pa.array(list(retired), pa.string())
+
+    def check(rows: pa.RecordBatch) -> None:
+        back = rows["id"].filter(pc.is_in(rows["id"], value_set=ids))
+        if len(back):
+            name = back[0].as_py()
+            row, location = retired[name], f"{format_path(folder / RETIRED)}:{retired[name].line}"
+            message = f"row {printable(name)} was retired{row} ({location}): a retired id never comes back"
+            raise ReleaseError(message)
+
+    return check

@@ -5,6 +5,7 @@ last varying fastest. Nothing is rendered row by row. Any range of rows can be e
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 
@@ -44,13 +45,11 @@ def _batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa.Rec
     config, block = rows.config, rows.block
     columns = {
         "id": _ids(config, block, rows.frame, selection),
-        **rows.gather(selection, (), lambda some: {"frame": constant(rows.frame.frame.code, some.n)}),
+        "frame": rows.column(selection, (), lambda some: constant(rows.frame.frame.code, some.n)),
         **KINDS[config.kind].columns(rows, selection, lists),
+        **{slot: rows.column(selection, (slot,), partial(rows.words, slot)) for slot in block.slots},
+        **{name: _own(rows, selection, name, text) for name, text in block.block.front.columns.items()},
     }
-    for slot in block.slots:
-        columns |= rows.gather(selection, (slot,), lambda some, slot=slot: {slot: rows.words(slot, some)})  # type: ignore[misc]
-    for name, text in block.block.front.columns.items():
-        columns |= _own(rows, selection, name, text)
     names = row_schema(config.kind, tuple(block.slots), config.columns.items()).names
     fields = [pa.field(name, columns[name].type, name not in config.full) for name in names]
     return pa.record_batch([columns[name] for name in names], schema=pa.schema(fields))
@@ -66,11 +65,11 @@ def _ids(config: Config, block: ResolvedBlock, frame: ResolvedFrame, selection: 
     return glue([(join(heads, distinct.n, "."), rows), (ends, selection.at[last])])
 
 
-def _own(rows: FrameRows, selection: RowSelection, name: str, text: str) -> dict[str, pa.Array]:
+def _own(rows: FrameRows, selection: RowSelection, name: str, text: str) -> pa.Array:
     """Return a column that the template adds: a list's cells, unchanged."""
     parts = reference(text, rows.block.slots)
     assert parts  # noqa: S101 - no template is resolved otherwise
     slot, column = parts
     type_ = pa.bool_() if rows.config.columns[name] == "boolean" else pa.string()
     cells = pa.array([word.columns[column] for word in rows.block.slots[slot]], type_)
-    return rows.gather(selection, (slot,), lambda some: {name: cells.take(pa.array(some.at[slot]))})
+    return rows.column(selection, (slot,), lambda some: cells.take(pa.array(some.at[slot])))

@@ -10,7 +10,6 @@ from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.english import English
 from senseprobe.generator.expand import expand
 from senseprobe.generator.product import RowSelection
-from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 
 
@@ -46,7 +45,14 @@ def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iter
     """
     excluded = {*dataset.excluded_rows(config).numbers}
     for number in _sample_numbers(config.size, n, seed):
-        yield replace(_preview_row(dataset, _single_row(config, number), number), left_out=number in excluded)
+        single = _single_row(config, number)
+        (row,) = next(expand(single, dataset.lists)).to_pylist()
+        block = single.blocks[0]
+        rendered = [tuple(_pieces(dataset.english, block, role)) for role in block.roles]
+        by_text = {"".join(piece.text for piece in pieces): pieces for pieces in reversed(rendered)}
+        # Where labels are swapped, a role's sentence is the one that the other role's bindings made.
+        sentences = {role: by_text[row[role]] for role in block.roles}
+        yield PreviewRow(number, row["id"], sentences, left_out=number in excluded)
 
 
 def _sample_numbers(size: int, n: int, seed: int) -> list[int]:
@@ -73,36 +79,18 @@ def _single_row(config: Config, number: int) -> Config:
     raise IndexError(number)
 
 
-def _preview_row(dataset: ResolvedDataset, config: Config, number: int) -> PreviewRow:
-    (row,) = next(expand(config, dataset.lists)).to_pylist()
-    block = config.blocks[0]
-    rendered = [tuple(_pieces(dataset.english, block, role)) for role in block.roles]
-    by_text = {"".join(piece.text for piece in pieces): pieces for pieces in reversed(rendered)}
-    # Where labels are swapped, a role's sentence is the one that the other role's bindings made.
-    return PreviewRow(number, row["id"], {role: by_text[row[role]] for role in block.roles})
-
-
 def _pieces(english: English, block: ResolvedBlock, role: str) -> Iterator[Piece]:
-    bound = {name: b if isinstance(b, Word) else block.slots[b][0] for name, b in block.names(role).items()}
-    for segment in block.frames[0].compiled.segments:
-        (text, article), kinds = _render(english, segment, bound)
-        if article:
-            yield Piece(text[:article], None, guessed="a" in kinds)
-        yield Piece(text[article:], _slot(block, role, segment), guessed=bool(kinds - {"a"}))
-
-
-def _render(english: English, segment: Segment, bound: Mapping[str, Word]) -> tuple[tuple[str, int], set[str]]:
-    """Return the text of a segment, the length of its article, and the kinds of guesses that it needed."""
-    before = dict(english.guesses)
-    english.guesses.clear()  # a guess is recorded only the first time
-    text = segment.render({name: bound[name] for name in segment.reads})
-    kinds = {kind for kind, _ in english.guesses}
-    english.guesses.update(before)
-    return text, kinds
-
-
-def _slot(block: ResolvedBlock, role: str, segment: Segment) -> str | None:
     names = block.names(role)
-    slots = {name if isinstance(names[name], Word) else str(names[name]) for name in segment.prints}
+    words = {name: bound if isinstance(bound, Word) else block.slots[bound][0] for name, bound in names.items()}
     order = [*block.slots, *block.roles[role]]
-    return "+".join(sorted(slots, key=order.index)) or None
+    for segment in block.frames[0].compiled.segments:
+        recorded = dict(english.guesses)
+        english.guesses.clear()  # a guess is recorded only the first time
+        text, article = segment.render({name: words[name] for name in segment.reads})
+        guessed = {kind for kind, _ in english.guesses}
+        english.guesses.update(recorded)
+        if article:
+            yield Piece(text[:article], None, guessed="a" in guessed)
+        slots = {name if isinstance(names[name], Word) else str(names[name]) for name in segment.prints}
+        slot = "+".join(sorted(slots, key=order.index)) or None
+        yield Piece(text[article:], slot, guessed=bool(guessed - {"a"}))

@@ -1,19 +1,23 @@
-"""What a release stores so that its rows can be made again: templates, the lists they use, guesses of English."""
+"""What a release is made of: the files that make its rows again, and the lists that it uses, with their licences."""
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from senseprobe.errors import ReleaseError
+from senseprobe.errors import DeclarationError, ReleaseError
+from senseprobe.generator import yaml_source
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import Guess
-from senseprobe.generator.licence_check import find_used_lists
-from senseprobe.generator.retired_ids import RETIRED
+from senseprobe.generator.exclusions import RETIRED
+from senseprobe.generator.schema import Dataset, Fixed
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
+from senseprobe.records import Finding
 from senseprobe.release.annotation_record import ANNOTATION
+from senseprobe.release.documents import Source
+from senseprobe.release.licences import alternatives, combine_licences
 from senseprobe.release.verdicts import VERDICTS
 
 _HEADER = ["asked", "text", "answer"]
@@ -23,13 +27,13 @@ _PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
 
 def recipe_files(resolved: ResolvedDataset) -> dict[str, bytes]:
     """Return the recipe's files by path; call it after all rows were made, when every guess is recorded."""
-    dataset = resolved.dataset
-    parts = sorted(path for path in dataset.folder.iterdir() if _is_part(path))
-    files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in parts}
-    lists = find_used_lists(dataset, resolved.lists)
+    dataset, lists = resolved.dataset, find_used_lists(resolved.dataset, resolved.lists)
+    parts = (path for path in sorted(dataset.folder.iterdir()) if path.suffix == ".j2" or path.name in _PARTS)
+    plain = [path for path in parts if not (path.name.startswith(".") or path.is_symlink()) and path.is_file()]
     names = [words.path.name for words in lists]
     if repeated := {name for name in names if names.count(name) > 1}:
         raise ReleaseError(f"two lists of {dataset.name} are in files called {min(repeated)}: rename one of them")
+    files = {f"templates/{dataset.name}/{path.name}": path.read_bytes() for path in plain}
     files |= {f"wordlists/{words.path.name}": words.path.read_bytes() for words in lists}
     files[f"wordlists/{DESCRIPTOR}"] = _descriptor(lists)
     bibliographies = [folder / "references.bib" for folder in resolved.lists.folders]
@@ -37,11 +41,6 @@ def recipe_files(resolved: ResolvedDataset) -> dict[str, bytes]:
         files["wordlists/references.bib"] = b"\n".join(texts)
     files["english.csv"] = _english(resolved.english.guesses)
     return files
-
-
-def _is_part(path: Path) -> bool:
-    hidden = path.name.startswith(".") or path.is_symlink() or not path.is_file()
-    return not hidden and (path.suffix == ".j2" or path.name in _PARTS)
 
 
 def _descriptor(lists: list[WordList]) -> bytes:
@@ -67,19 +66,15 @@ def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
 
     Raise ReleaseError where two parts had different answers.
     """
-    first, answers = folders[0], dict[Guess, str]()
+    answers: dict[Guess, str] = {}
     for folder in folders:
         for guess, answer in _frozen(folder).items():
-            if answers.setdefault(guess, answer) != answer:
-                message = (
-                    f"{folder} was made with {guess[0]} {answer!r} of {guess[1]!r}, another with {answers[guess]!r}"
-                )
-                raise ReleaseError(f"{message}: make the shards with one version of inflect")
-    paths = sorted(path for path in first.rglob("*") if path.is_file())
-    return {
-        **{path.relative_to(first).as_posix(): path.read_bytes() for path in paths},
-        "english.csv": _english(answers),
-    }
+            if (other := answers.setdefault(guess, answer)) != answer:
+                difference = f"{folder} was made with {guess[0]} {answer!r} of {guess[1]!r}, another with {other!r}"
+                raise ReleaseError(f"{difference}: make the shards with one version of inflect")
+    paths = sorted(path for path in folders[0].rglob("*") if path.is_file())
+    files = {path.relative_to(folders[0]).as_posix(): path.read_bytes() for path in paths}
+    return files | {"english.csv": _english(answers)}
 
 
 def open_recipe(folder: Path, dataset: str) -> ResolvedDataset:
@@ -89,11 +84,94 @@ def open_recipe(folder: Path, dataset: str) -> ResolvedDataset:
 
 def _frozen(folder: Path) -> dict[Guess, str]:
     """Return the answers in a recipe."""
+    path = folder / "english.csv"
     try:
-        text = (folder / "english.csv").read_text(encoding="utf-8")
-        header, *rows = csv.reader(io.StringIO(text), strict=True)
-        if header != _HEADER:
-            raise ValueError(f"columns are not {','.join(_HEADER)}")  # noqa: TRY301 - reported like a broken file
-        return {(kind, word): answer for kind, word, answer in rows}
+        header, *rows = csv.reader(io.StringIO(path.read_text(encoding="utf-8")), strict=True)
+        if header == _HEADER:
+            return {(kind, word): answer for kind, word, answer in rows}
+        problem = f"columns are not {','.join(_HEADER)}"
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
-        raise ReleaseError(f"{folder / 'english.csv'} cannot be read: {error}") from None
+        problem = str(error)
+    raise ReleaseError(f"{path} cannot be read: {problem}")
+
+
+def find_used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:
+    """Return the lists that a dataset's templates name, sorted; raise DeclarationError where one cannot be read."""
+    names: set[str] = set()
+    for front in (block.front for template in dataset.templates for block in template.blocks):
+        bindings = [value for role in front.bindings.values() for value in role.values() if isinstance(value, Fixed)]
+        names.update(value.list for value in (*front.slots.values(), *bindings))
+    return [words for name in sorted(names) if (words := lists.get(name))]
+
+
+def describe_sources(dataset: Dataset, lists: WordLists) -> tuple[Source, ...]:
+    """Return what the card of a release says of the lists that its rows are made of."""
+    return tuple(
+        Source(
+            name=words.resource.name,
+            file=words.path.name,
+            words=len(words.words),
+            description=words.resource.description,
+            licence=list_licence(words),
+            cited=tuple(source.title for source in words.resource.sources),
+        )
+        for words in find_used_lists(dataset, lists)
+    )
+
+
+def list_licence(words: WordList) -> str:
+    """Return the SPDX expression of a list, all of whose licences apply; empty where it has the dataset's licence."""
+    names = [licence.name for licence in words.resource.licenses]
+    return names[0] if len(names) == 1 else " AND ".join(f"({name})" for name in names)
+
+
+def release_licence(dataset: Dataset, lists: WordLists) -> str:
+    """Return the licence of a release: the most restrictive of the dataset's own and those of its lists.
+
+    Raise DeclarationError where one of them cannot be used, or they cannot be combined.
+    """
+    used = find_used_lists(dataset, lists)
+    findings = [finding for words in used for finding in check_list_licences(words)]
+    if findings := findings or [*check_dataset_licence(dataset, used)]:
+        raise DeclarationError(findings)
+    return combine_licences(_licences(dataset, used))
+
+
+def check_list_licences(words: WordList) -> Iterator[Finding]:
+    """Yield E208 at each licence of a list that is not an SPDX expression, or forbids what a release does."""
+    path = words.path.with_name(DESCRIPTOR)
+    for at, licence in enumerate(words.resource.licenses):
+        if error := _licence_error({licence.name: licence.name}):
+            data = yaml_source.read_mapping(path)
+            number = [resource["name"] for resource in data["resources"]].index(words.resource.name)
+            yield _licence_finding(path, ("resources", number, "licenses", at, "name"), "E208", error)
+
+
+def check_dataset_licence(dataset: Dataset, used: list[WordList]) -> Iterator[Finding]:
+    """Yield E208 where the dataset's licence cannot be used, E209 where it cannot be combined with those of lists."""
+    own = _licence_error({"": dataset.card.license})
+    # A list whose licence cannot be used has a finding of its own.
+    usable = [words for words in used if not _licence_error({words.resource.name: list_licence(words)})]
+    if error := own or _licence_error(_licences(dataset, usable)):
+        yield _licence_finding(dataset.folder / "dataset.yaml", ("license",), "E208" if own else "E209", error)
+
+
+def _licence_finding(path: Path, location: tuple[str | int, ...], code: str, message: str) -> Finding:
+    line, column = yaml_source.locate([yaml_source.read_mapping(path)], location)
+    return Finding(path=yaml_source.format_path(path), line=line, column=column, code=code, message=message)
+
+
+def _licences(dataset: Dataset, used: list[WordList]) -> dict[str, str]:
+    own = {"dataset.yaml": dataset.card.license}
+    return own | {f"list {words.resource.name}": text for words in used if (text := list_licence(words))}
+
+
+def _licence_error(licences: dict[str, str]) -> str | None:
+    """Return what is wrong with one of the licences, or with all of them together."""
+    try:
+        for text in licences.values():
+            alternatives(text)
+        combine_licences(licences)
+    except ReleaseError as error:
+        return str(error)
+    return None

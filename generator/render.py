@@ -1,7 +1,8 @@
 """Renders the sentences of a frame: each segment once for each combination of the words that it reads."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import jinja2
 import numpy as np
@@ -17,9 +18,6 @@ from senseprobe.records import Finding
 
 MAX_STORED_TEXTS = 100_000
 """Texts of a segment that are cached from batch to batch: memory must not grow with the number of rows."""
-
-MakeColumns = Callable[[RowSelection], Mapping[str, pa.Array]]
-"""Returns columns of the rows that are selected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +57,33 @@ class FrameRows:
     block: ResolvedBlock
     frame: ResolvedFrame
 
-    def gather(self, selection: RowSelection, slots: Sequence[str], make: MakeColumns) -> dict[str, pa.Array]:
+    def gather(
+        self, selection: RowSelection, slots: Sequence[str], make: Callable[[RowSelection], Mapping[str, pa.Array]]
+    ) -> dict[str, pa.Array]:
         """Return columns that depend on `slots`: made once for each combination of their words, then gathered.
 
         Texts are dictionaries of the distinct ones, which Parquet writes faster than repeated texts.
         """
         distinct, rows = selection.distinct(slots, self.block)
         return {name: _gathered(column, rows) for name, column in make(distinct).items()}
+
+    def column(
+        self, selection: RowSelection, slots: Sequence[str], make: Callable[[RowSelection], pa.Array]
+    ) -> pa.Array:
+        """Return one column, as `gather` does."""
+        return self.gather(selection, slots, lambda distinct: {"": make(distinct)})[""]
+
+    def cells(self, selection: RowSelection, texts: Mapping[str, str | None]) -> dict[str, pa.Array]:
+        """Return columns by name, each of a literal or of what it refers to as ``slot.column``."""
+        slots = {name: (reference(text, self.block.slots) or ())[:1] for name, text in texts.items()}
+        return {name: self.column(selection, slots[name], partial(self.cell, text)) for name, text in texts.items()}
+
+    def sentences(self, selection: RowSelection, roles: Iterable[str]) -> dict[str, pa.Array]:
+        """Return the sentences of roles and the spans of the target in them, each from the slots that it reads."""
+        columns: dict[str, pa.Array] = {}
+        for role in roles:
+            columns |= self.gather(selection, self.reads(role), partial(self.sentence, role))
+        return columns
 
     def reads(self, role: str) -> tuple[str, ...]:
         """Return the slots on which the sentence of a role depends, in declared order."""
@@ -80,7 +98,8 @@ class FrameRows:
             if segment is self.frame.target:
                 start, end = length + piece.articles, length + piece.lengths
             length = length + piece.lengths
-            self._check_length(int(length.max(initial=0)))
+            if (longest := length.max(initial=0)) > MAX_SENTENCE:
+                raise self._error("E108", f"a sentence has {longest} characters, at most {MAX_SENTENCE} are allowed")
             pieces.append(piece)
         return Side(tuple(pieces), start, end)
 
@@ -113,38 +132,27 @@ class FrameRows:
         cells = [word.columns[column] for word in self.block.slots[slot]]
         return take([None if cell is None else str(cell) for cell in cells], selection.at[slot])
 
-    def _check_length(self, longest: int) -> None:
-        if longest > MAX_SENTENCE:
-            message = f"a sentence has {longest} characters, at most {MAX_SENTENCE} are allowed"
-            raise DeclarationError([self._finding("E108", message)])
-
     def _evaluate(self, segment: Segment, role: str, selection: RowSelection) -> Piece:
         slots = self.block.reads(role, segment.reads)
         distinct, rows = selection.distinct(slots, self.block)
         if slots and segment.is_plain:
             slot_words = self.block.slots[slots[0]]
             plain = [str(slot_words[at]) for at in distinct.at[slots[0]].tolist()]
-            return self._piece(plain, np.zeros(len(plain), dtype=np.int32), rows)
+            return _piece(plain, np.zeros(len(plain), dtype=np.int32), rows)
         # Roles that bind nothing that is read have the same text.
         bound = role if {*segment.reads} & self.block.roles[role].keys() else ""
         cache = self.frame.rendered.setdefault((id(segment), bound), {})
         if len(cache) > MAX_STORED_TEXTS:
             cache.clear()
         results = []
-        for positions in _positions(distinct, slots):
+        for positions in zip(*(distinct.at[slot].tolist() for slot in slots), strict=True) if slots else [()]:
             # Other threads may fill or clear the cache at any time.
             if (result := cache.get(positions)) is None:
                 words = {slot: self.block.slots[slot][at] for slot, at in zip(slots, positions, strict=True)}
                 result = cache[positions] = self._render(segment, role, words)
             results.append(result)
         texts, articles = zip(*results, strict=True)
-        return self._piece(texts, np.array(articles, dtype=np.int32), rows)
-
-    @staticmethod
-    def _piece(texts: Sequence[str], articles: Indices, rows: Indices) -> Piece:
-        """Return a piece of texts and the lengths of their articles, and of which of them each row has."""
-        lengths = np.fromiter(map(len, texts), dtype=np.int32, count=len(texts))
-        return Piece(pa.array(texts, pa.string()), rows, lengths[rows], articles[rows])
+        return _piece(texts, np.array(articles, dtype=np.int32), rows)
 
     def _render(self, segment: Segment, role: str, chosen: Mapping[str, Word]) -> tuple[str, int]:
         bound = self.block.names(role)
@@ -153,11 +161,17 @@ class FrameRows:
             return segment.render(values)
         except (jinja2.TemplateError, TypeError) as error:
             words = ", ".join(f"{name}={word!s}" for name, word in values.items())
-            raise DeclarationError([self._finding("E105", f"cannot be rendered with {words}: {error}")]) from None
+            raise self._error("E105", f"cannot be rendered with {words}: {error}") from None
 
-    def _finding(self, code: str, message: str) -> Finding:
-        path = self.config.template.display_path
-        return Finding(path=path, line=self.frame.frame.line, column=1, code=code, message=message)
+    def _error(self, code: str, message: str) -> DeclarationError:
+        path, line = self.config.template.display_path, self.frame.frame.line
+        return DeclarationError([Finding(path=path, line=line, column=1, code=code, message=message)])
+
+
+def _piece(texts: Sequence[str], articles: Indices, rows: Indices) -> Piece:
+    """Return a piece of texts and the lengths of their articles, and of which of them each row has."""
+    lengths = np.fromiter(map(len, texts), dtype=np.int32, count=len(texts))
+    return Piece(pa.array(texts, pa.string()), rows, lengths[rows], articles[rows])
 
 
 def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
@@ -168,11 +182,6 @@ def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
     all_differ = len(coded.dictionary) == len(column)
     # The indices are valid by construction: Arrow need not check them.
     return pa.DictionaryArray.from_arrays(at if all_differ else coded.indices.take(at), coded.dictionary, safe=False)
-
-
-def _positions(selection: RowSelection, slots: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Yield each combination, as positions in the slots."""
-    return zip(*(selection.at[slot].tolist() for slot in slots), strict=True) if slots else iter([()])
 
 
 def take(texts: list[str] | list[str | None], at: Indices) -> pa.Array:

@@ -1,7 +1,4 @@
-"""What authors write: the front matter that every kind shares, frames, blocks, templates, and `dataset.yaml`.
-
-What front matter of one kind holds besides is in the module of that kind (`kinds/`).
-"""
+"""What authors write: front matter (that of one kind only is in `kinds/`), frames, templates, and `dataset.yaml`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -93,16 +90,12 @@ class Front(yaml_source.Model):
     generalise: list[str]
     columns: dict[str, str] = Field(default_factory=dict)
     accept: dict[str, str] = Field(default_factory=dict)
+    expect: RowCount
 
     @property
     def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
         """By role, one for each sentence of a row, what its names are bound to."""
-        raise NotImplementedError
-
-    @property
-    def expected(self) -> RowCount:
-        """How many rows the file should make."""
-        raise NotImplementedError
+        return {"sentence": {}}
 
     @property
     def needs_target(self) -> bool:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 
 import jinja2
@@ -18,16 +19,13 @@ from senseprobe.generator.english import MARK
 from senseprobe.generator.word_lists import Word
 from senseprobe.messages import unprintable
 
-MAX_SENTENCE = 10_000
-"""Characters that a sentence may have."""
+MAX_SENTENCE = 10_000  # characters that a sentence may have
 
 _ALLOWED = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Const, nodes.If, nodes.CondExpr,
     nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Filter, nodes.List, nodes.Tuple,
 )  # fmt: skip
 
-
-_COMMENT = re.compile(r"\{#")
 _TAG = re.compile(r"(?=\{[{%])")
 _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
@@ -62,17 +60,14 @@ def environment(filters: Mapping[str, Callable[[str], str]]) -> jinja2.Environme
     env = _Sandbox(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_printable, cache_size=0)
     env.globals.clear()
     env.tests.clear()
-    env.filters = {name: _of_text(name, work) for name, work in filters.items()}
+    env.filters = {name: partial(_apply, name, work) for name, work in filters.items()}
     return env
 
 
-def _of_text(name: str, work: Callable[[str], str]) -> Callable[[object], str]:
-    def checked(value: object) -> str:
-        if not isinstance(value, str):
-            raise jinja2.TemplateRuntimeError(f"filter {name!r} needs a text, and got {value!r}")
-        return work(value)
-
-    return checked
+def _apply(name: str, work: Callable[[str], str], value: object) -> str:
+    if not isinstance(value, str):
+        raise jinja2.TemplateRuntimeError(f"filter {name!r} needs a text, and got {value!r}")
+    return work(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +95,13 @@ class Segment:
 
         Raise jinja2.TemplateError where a value cannot be printed.
         """
-        if isinstance(self.source, str) and not self.filters:
-            return (str(values[self.source]) if self.reads else self.source), 0
-        text = self._filtered(values[self.source]) if isinstance(self.source, str) else self.source.render(values)
-        article = text.find(MARK) + 1
-        return text.replace(MARK, ""), article
-
-    def _filtered(self, word: Word) -> str:
-        text: object = word
-        for work in self.filters:
-            text = work(text)
-        return str(text)
+        if isinstance(self.source, str):
+            text = values[self.source] if self.reads else self.source
+            for work in self.filters:
+                text = work(text)
+        else:
+            text = self.source.render(values)
+        return text.replace(MARK, ""), text.find(MARK) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +119,16 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
         name = unicodedata.name(odd, "a control character").lower()
         hint = "write an ordinary blank" if odd.isspace() else "take it out"
         raise FrameError("E106", f"frame holds U+{ord(odd):04X}, {name}", at + 1, hint)
-    if comment := _COMMENT.search(source):
+    if (at := source.find("{#")) >= 0:
         hint = "an id is at the end of a frame, of lower-case letters, digits and hyphens: {# id: bridge #}"
-        raise FrameError("E106", "a comment in a frame, or an id that cannot be one", comment.start() + 1, hint)
+        raise FrameError("E106", "a comment in a frame, or an id that cannot be one", at + 1, hint)
     if len(source) > MAX_SENTENCE:
         raise FrameError("E108", f"a frame has {len(source)} characters, at most {MAX_SENTENCE} are allowed")
     try:
         return _compile(env, source)
     except jinja2.TemplateSyntaxError as error:
-        raise FrameError("E107", f"not a frame: {error.message}", _unclosed(source)) from None
+        unclosed = max(source.rfind("{{"), source.rfind("{%"), 0) + 1
+        raise FrameError("E107", f"not a frame: {error.message}", unclosed) from None
     except jinja2.TemplateError as error:
         raise FrameError("E107", f"not a frame: {error.message}") from None
     except (RecursionError, SyntaxError, ValueError):
@@ -148,27 +140,21 @@ def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
     tree = env.parse(source)
     for node in _walk(tree):
         if not isinstance(node, _ALLOWED):
-            raise _forbidden(node, env, source)
+            hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and filters"
+            message = f"{type(node).__name__} is not allowed in a frame"
+            raise FrameError("E106", message, _tag(node, env, source), hint)
         _check(node, env, source)
-    segments = tuple(_segment(env, node) for node in _pieces(tree))
+    pieces = (piece for node in tree.body for piece in (node.nodes if isinstance(node, nodes.Output) else [node]))
+    segments = tuple(_segment(env, piece) for piece in pieces)
     if not segments:
         raise FrameError("E107", "not a frame: it prints nothing")
     return CompiledFrame(segments, tuple(_references(tree, source)))
-
-
-def _unclosed(source: str) -> int:
-    return max(source.rfind("{{"), source.rfind("{%"), 0) + 1
 
 
 def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
     yield node
     for child in node.iter_child_nodes():
         yield from _walk(child)
-
-
-def _forbidden(node: nodes.Node, env: jinja2.Environment, source: str) -> FrameError:
-    hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and filters"
-    return FrameError("E106", f"{type(node).__name__} is not allowed in a frame", _tag(node, env, source), hint)
 
 
 def _tag(node: nodes.Node, env: jinja2.Environment, source: str) -> int:
@@ -192,18 +178,18 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
     changes = isinstance(node, nodes.Compare) or (isinstance(node, nodes.Filter) and node.name != "upfirst")
     if changes and any(inner.name == "a" for inner in node.find_all(nodes.Filter)):
         raise FrameError("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
-    if isinstance(node, nodes.Const) and unprintable(str(node.value)) is not None:
-        raise FrameError("E106", "frame holds a control character", _tag(node, env, source))
-    if isinstance(node, nodes.Const) and isinstance(node.value, float) and not isfinite(node.value):
-        raise FrameError("E106", "a number that is too large", _tag(node, env, source))
-    if isinstance(node, nodes.Const) and node.value is None:
-        raise FrameError("E106", "none cannot be printed or compared", _column(source, "none"))
+    if isinstance(node, nodes.Const):
+        if unprintable(str(node.value)) is not None:
+            raise FrameError("E106", "frame holds a control character", _tag(node, env, source))
+        if isinstance(node.value, float) and not isfinite(node.value):
+            raise FrameError("E106", "a number that is too large", _tag(node, env, source))
+        if node.value is None:
+            raise FrameError("E106", "none cannot be printed or compared", _column(source, "none"))
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:
         raise FrameError("E106", "an inline if needs an else", _column(source, "if"))
     if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
-        raise FrameError(
-            "E106", f"{node.attr!r} is read from something that is not a slot", source.find(f".{node.attr}") + 2
-        )
+        message = f"{node.attr!r} is read from something that is not a slot"
+        raise FrameError("E106", message, source.find(f".{node.attr}") + 2)
 
 
 def _column(source: str, word: str) -> int:
@@ -213,56 +199,46 @@ def _column(source: str, word: str) -> int:
     return match.start() + 1 if match else 1
 
 
-def _pieces(tree: nodes.Template) -> Iterator[nodes.Node]:
-    for node in tree.body:
-        yield from node.nodes if isinstance(node, nodes.Output) else [node]
-
-
 def _segment(env: jinja2.Environment, node: nodes.Node) -> Segment:
     block = not isinstance(node, nodes.Expr)
-    body = node if block else nodes.Output([node], lineno=1)
-    tree = nodes.Template([body], lineno=1)
+    tree = nodes.Template([node if block else nodes.Output([node], lineno=1)], lineno=1)
     reads = dict.fromkeys(name.name for name in tree.find_all(nodes.Name))
     filters: list[Callable[[object], str]] = []
     inner: nodes.Node | None = node
     while isinstance(inner, nodes.Filter):
         filters.insert(0, env.filters[inner.name])
         inner = inner.node
-    match inner:
-        case nodes.Name():
-            source: jinja2.Template | str = inner.name
-        case nodes.TemplateData():
-            source = inner.data
-        case _:
-            source, filters = env.from_string(tree), []
+    if isinstance(inner, nodes.Name | nodes.TemplateData):
+        source: jinja2.Template | str = inner.name if isinstance(inner, nodes.Name) else inner.data
+    else:
+        source, filters = env.from_string(tree), []
     return Segment(source, tuple(reads), frozenset(_prints(node)), block, tuple(filters))
 
 
 def _prints(node: nodes.Node) -> Iterator[str]:
     """Yield the names whose words reach the output; those that only choose between outputs do not."""
+    children: list[nodes.Node | None] = []
     match node:
         case nodes.Name():
             yield node.name
-        case nodes.Getattr() | nodes.Filter() if node.node is not None:
-            yield from _prints(node.node)
+        case nodes.Getattr() | nodes.Filter():
+            children = [node.node]
         case nodes.CondExpr():
-            yield from _prints(node.expr1)
-            if node.expr2 is not None:
-                yield from _prints(node.expr2)
+            children = [node.expr1, node.expr2]
         case nodes.If():
-            for child in (*node.body, *node.elif_, *node.else_):
-                yield from _prints(child)
+            children = [*node.body, *node.elif_, *node.else_]
         case nodes.Output():
-            for child in node.nodes:
-                yield from _prints(child)
+            children = [*node.nodes]
+    for child in children:
+        if child is not None:
+            yield from _prints(child)
 
 
 def _references(tree: nodes.Template, source: str) -> Iterator[tuple[str, str | None, int]]:
-    inside = set()
+    slots = set()
     for node in tree.find_all(nodes.Getattr):
         assert isinstance(node.node, nodes.Name)  # noqa: S101 - _check refused everything else
-        inside.add(id(node.node))
+        slots.add(id(node.node))
         yield node.node.name, node.attr, _column(source, f"{node.node.name}.{node.attr}")
-    for name in tree.find_all(nodes.Name):
-        if id(name) not in inside:
-            yield name.name, None, _column(source, name.name)
+    alone = (name.name for name in tree.find_all(nodes.Name) if id(name) not in slots)
+    yield from ((name, None, _column(source, name)) for name in alone)

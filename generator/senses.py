@@ -6,7 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from senseprobe.errors import LexiconError
-from senseprobe.generator.config import Config, ResolvedBlock, reference
+from senseprobe.generator.config import Config, reference
 from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
@@ -54,14 +54,9 @@ def claims_of_config(config: Config) -> Iterator[Claim]:
                 line, column = block.block.locate("sense", name)
                 # A key without a part of speech is malformed; the lexicon reports that for any part of speech.
                 pos = _POS.get(key.partition("%")[2][:1], "noun")
-                for lemma in _targets(block):
-                    yield Claim(key, lemma, pos, sense.lexicon or "", config.template.display_path, line, column)
-
-
-def _targets(block: ResolvedBlock) -> tuple[str, ...]:
-    target = block.block.front.target or ""
-    bound = block.slots.get(target) or (block.roles["stereo"].get(target, ""),)
-    return tuple(str(word) for word in bound)
+                target, path = block.block.front.target or "", config.template.display_path
+                for lemma in block.slots.get(target) or (block.roles["stereo"].get(target, ""),):
+                    yield Claim(key, str(lemma), pos, sense.lexicon or "", path, line, column)
 
 
 Recall = Callable[[tuple[object, ...], Callable[[], Iterable[Finding]]], Iterable[Finding]]
@@ -81,10 +76,15 @@ def check(
     findings: list[Finding] = []
     checked = unchecked = 0
     opened = {} if opened is None else opened
-    for (name, _), group in _by_file(claims).items():
+    groups: dict[tuple[str, str], list[Claim]] = {}  # by lexicon, empty where nothing can be looked up, and by file
+    for claim in dict.fromkeys(claims):
+        groups.setdefault((claim.lexicon if claim.pos else "", claim.path), []).append(claim)
+    for (name, path), group in groups.items():
         try:
             if not name:
-                findings.extend(map(_without_lexicon, group))
+                message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
+                hint = "lexicon: wordnet-3.0, pos: noun"
+                findings.append(Finding(path=path, line=1, column=1, code="E305", message=message, hint=hint))
             elif version := identity(name):
                 findings.extend(recall((version, *group), partial(_check_group, group, name, opened)))
                 checked += len(group)
@@ -93,14 +93,6 @@ def check(
         except LexiconError:
             unchecked += len(group)
     return list(dict.fromkeys(findings)), checked, unchecked
-
-
-def _by_file(claims: Iterable[Claim]) -> dict[tuple[str, str], list[Claim]]:
-    """Return the claims by lexicon, which is empty where nothing can be looked up, and by file."""
-    groups: dict[tuple[str, str], list[Claim]] = {}
-    for claim in dict.fromkeys(claims):
-        groups.setdefault((claim.lexicon if claim.pos else "", claim.path), []).append(claim)
-    return groups
 
 
 def identity(name: str) -> str | None:
@@ -121,13 +113,7 @@ def _check_group(claims: Iterable[Claim], name: str, opened: dict[str, Lexicon])
     lexicon = opened[name] = opened.get(name) or Lexicon.open(name)
     for claim in claims:
         for problem in lexicon.check(claim.key, lemma=claim.lemma, pos=claim.pos):
-            yield _finding(claim, claim.line, claim.column, _CODES[problem.kind], problem.message, problem.hint)
-
-
-def _without_lexicon(claim: Claim) -> Finding:
-    message = "sense keys need `lexicon` and `pos` in the descriptor of their field"
-    return _finding(claim, 1, 1, "E305", message, "lexicon: wordnet-3.0, pos: noun")
-
-
-def _finding(claim: Claim, line: int, column: int, code: str, message: str, hint: str) -> Finding:
-    return Finding(path=claim.path, line=line, column=column, code=code, message=message, hint=hint)
+            line, column, code = claim.line, claim.column, _CODES[problem.kind]
+            yield Finding(
+                path=claim.path, line=line, column=column, code=code, message=problem.message, hint=problem.hint
+            )

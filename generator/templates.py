@@ -33,12 +33,9 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
     DeclarationError with every mistake of the files that were read.
     """
     path = folder / "dataset.yaml"
-    display_path = yaml_source.format_path(path)
     data = yaml_source.read_mapping(path)
-    card = yaml_source.validate(Card, data, [data], display_path, "E102")
-    findings = [*_check_card(card, folder, display_path, data)]
-    if frozen:
-        findings = [finding for finding in findings if finding.code != "E126"]
+    card = yaml_source.validate(Card, data, [data], yaml_source.format_path(path), "E102")
+    findings = [finding for finding in _check_card(card, path, data) if not (frozen and finding.code == "E126")]
     templates = []
     for config in (name for name in card.configs if _CONFIG.fullmatch(name) and only in (None, name)):
         try:
@@ -50,21 +47,21 @@ def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False)
     return Dataset(name=folder.name, folder=folder, card=card, templates=tuple(templates))
 
 
-def _check_card(card: Card, folder: Path, display_path: str, data: CommentedMap) -> Iterator[Finding]:
+def _check_card(card: Card, path: Path, data: CommentedMap) -> Iterator[Finding]:
     def finding(message: str, *location: str | int, hint: str = "", code: str = "E102") -> Finding:
         line, column = yaml_source.locate([data], location)
-        return Finding(path=display_path, line=line, column=column, code=code, message=message, hint=hint)
+        where = yaml_source.format_path(path)
+        return Finding(path=where, line=line, column=column, code=code, message=message, hint=hint)
 
-    files = {path.stem for path in folder.glob("*.j2")}
-    for config in sorted(files - set(card.configs)):
+    for config in sorted({file.stem for file in path.parent.glob("*.j2")} - {*card.configs}):
         hint = "every template of the folder is published"
         yield finding(f"{config}.j2 is not among `configs`", "configs", hint=hint)
     for number, config in enumerate(card.configs):
         if not _CONFIG.fullmatch(config):
             yield finding(f"{config!r} cannot be the name of a config", "configs", number)
         if config.casefold() in RELEASE_FILE_NAMES:
-            message = f"{config!r} is the name of another file of a release"
-            yield finding(message, "configs", number, hint=f"rename {config}.j2", code="E126")
+            message, hint = f"{config!r} is the name of another file of a release", f"rename {config}.j2"
+            yield finding(message, "configs", number, hint=hint, code="E126")
     for number, spec in enumerate(card.contrasts):
         for side, config in (("a", spec.a), ("b", spec.b)):
             if config not in card.configs:
@@ -82,13 +79,16 @@ def read_template(path: Path) -> Template:
     for (line, front), body in sections:
         frames = tuple(_frames(body)) or inherited
         if not frames:
-            findings.append(
-                Finding(path=display_path, line=body[0], column=1, code="E103", message="block has no frames")
-            )
+            message = "block has no frames"
+            findings.append(Finding(path=display_path, line=body[0], column=1, code="E103", message=message))
         try:
             own = yaml_source.parse(front, display_path, line)
             first = first or own
-            model = _front(_inherit(first, own), (own, first), display_path, top)
+            merged = {**first, **own}
+            for key in ("slots", "roles"):
+                if isinstance(first.get(key), Mapping) and isinstance(own.get(key), Mapping):
+                    merged[key] = {**first[key], **own[key]}
+            model = _front(merged, (own, first), display_path, top)
         except DeclarationError as error:
             findings.extend(error.findings)
             if not first:
@@ -101,23 +101,23 @@ def read_template(path: Path) -> Template:
 
 
 def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_path: str, line: int) -> Front:
-    kind = merged.get("kind")
-    if kind is None or (isinstance(kind, str) and kind in FRONTS):
-        return yaml_source.validate(FRONTS[kind or _likely_kind(merged)], merged, sources, display_path, "E102", line)
-    likely = _likely_kind(merged)
-    at, column = yaml_source.locate(sources, ("kind",), line)
-    message, hint = f"no kind {kind!r}", f"kind: {', '.join(FRONTS)}"
-    findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
+    kind, findings = merged.get("kind"), []
+    if not isinstance(kind, str) or kind not in FRONTS:
+        # The kind that front matter looks most like: the first one, unless a later one fits.
+        likely = next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
+        if kind is not None:
+            at, column = yaml_source.locate(sources, ("kind",), line)
+            message, hint = f"no kind {kind!r}", f"kind: {', '.join(FRONTS)}"
+            findings = [Finding(path=display_path, line=at, column=column, code="E102", message=message, hint=hint)]
+            merged = {**merged, "kind": likely}
+        kind = likely
     try:
-        yaml_source.validate(FRONTS[likely], {**merged, "kind": likely}, sources, display_path, "E102", line)
+        front = yaml_source.validate(FRONTS[kind], merged, sources, display_path, "E102", line)
     except DeclarationError as error:
-        findings.extend(error.findings)
-    raise DeclarationError(findings)
-
-
-def _likely_kind(merged: Mapping[str, Any]) -> str:
-    """Return the kind that front matter looks most like: the first one, unless a later one fits."""
-    return next((name for name in reversed(KINDS) if KINDS[name].is_likely(merged)), next(iter(KINDS)))
+        raise DeclarationError([*findings, *error.findings]) from None
+    if findings:
+        raise DeclarationError(findings)
+    return front
 
 
 Section = tuple[int, str]
@@ -125,26 +125,16 @@ Section = tuple[int, str]
 
 
 def _sections(text: str, display_path: str) -> list[tuple[Section, Section]]:
-    parts: list[tuple[int, list[str]]] = [(1, [])]
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.rstrip() == "---":
-            parts.append((number + 1, []))
-        else:
-            parts[-1][1].append(line)
-    start, *rest = [(line, "\n".join(lines)) for line, lines in parts]
-    if start[1].strip() or not rest or len(rest) % 2:
+    """Return front matter and body of each block."""
+    lines = text.split("\n")
+    ends = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
+    bounds = zip([-1, *ends], [*ends, len(lines)], strict=True)
+    first, *rest = [(start + 2, "\n".join(lines[start + 1 : end])) for start, end in bounds]
+    if first[1].strip() or not rest or len(rest) % 2:
         message = "expected front matter between two lines of `---`, then frames"
-        where = 1 if start[1].strip() or not rest else rest[-1][0] - 1
+        where = 1 if first[1].strip() or not rest else rest[-1][0] - 1
         raise DeclarationError([Finding(path=display_path, line=where, column=1, code="E101", message=message)])
     return list(zip(rest[::2], rest[1::2], strict=True))
-
-
-def _inherit(first: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {**first, **own}
-    for key in ("slots", "roles"):
-        if isinstance(first.get(key), Mapping) and isinstance(own.get(key), Mapping):
-            merged[key] = {**first[key], **own[key]}
-    return merged
 
 
 _NAME = re.compile(r"\{#\s*id:\s*([a-z0-9][a-z0-9-]*)\s*#\}")
@@ -152,9 +142,8 @@ _NAME = re.compile(r"\{#\s*id:\s*([a-z0-9][a-z0-9-]*)\s*#\}")
 
 def _frames(body: Section) -> Iterator[Frame]:
     for line, text in enumerate(body[1].split("\n"), body[0]):
-        if not text.strip():
+        if not (source := text.strip()):
             continue
-        source = text.strip()
         # The beginning of an id is searched from the end: a pattern for the whole is slow where there are many blanks.
         start = source.rfind("{#")
         named = _NAME.fullmatch(source, start) if start >= 0 else None

@@ -1,6 +1,6 @@
 """Compares a release with earlier ones: what changed, whether its number is high enough, and retired ids."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
-from senseprobe.generator.retired_ids import RETIRED, read_retired
+from senseprobe.generator.exclusions import RETIRED, read_retired
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release.changelog import render_entry
@@ -30,11 +30,8 @@ def diff_versions(old: Release, new: Release, rows_of: RowsOf, only: str | None 
     Rows that a release does not store are made again from its recipe. Raise DamagedRelease where rows are not those of
     the manifest, and ReleaseError where they are not available.
     """
-    return diff_releases(_side(old, rows_of), _side(new, rows_of), only)
-
-
-def _side(release: Release, rows_of: RowsOf) -> Side:
-    return Side(release.manifest, partial(_checked, release, rows_of), partial(_verdicts, release))
+    a, b = (Side(r.manifest, partial(_checked, r, rows_of), partial(_verdicts, r)) for r in (old, new))
+    return diff_releases(a, b, only)
 
 
 def _verdicts(release: Release) -> Mapping[str, Verdict]:
@@ -104,15 +101,9 @@ def _check_retired(new: Release, older: Release, earlier: Iterable[Release], row
         read_retired(release.folder / "recipe" / "templates" / str(release.manifest.data["dataset"]))
         for release in (older, new)
     )
-    removed = [name for name in before if name not in now]
-    if used := [name for release in earlier if removed for name in _used_ids(release, rows_of, removed)]:
-        message = f"{printable(used[0])} is in the {RETIRED} of {older.manifest.name} and no longer in yours"
-        raise ReleaseError(f"{message}: put it back, as a retired id never comes back")
-
-
-def _used_ids(release: Release, rows_of: RowsOf, names: Sequence[str]) -> Iterator[str]:
-    """Yield those of the ids that the release has."""
-    ids = pa.array(names, pa.string())
-    for config in release.configs:
-        for batch in _checked(release, rows_of, config):
-            yield from batch["id"].filter(pc.is_in(batch["id"], value_set=ids)).to_pylist()
+    removed = pa.array([name for name in before if name not in now], pa.string())
+    for release in earlier if len(removed) else ():
+        for batch in (batch for config in release.configs for batch in _checked(release, rows_of, config)):
+            if len(used := batch["id"].filter(pc.is_in(batch["id"], value_set=removed))):
+                message = f"{printable(used[0].as_py())} is in the {RETIRED} of {older.manifest.name}"
+                raise ReleaseError(f"{message} and no longer in yours: put it back, as a retired id never comes back")

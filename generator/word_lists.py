@@ -7,8 +7,9 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +22,8 @@ from senseprobe.messages import unprintable
 from senseprobe.records import Finding
 
 DESCRIPTOR = "datapackage.yaml"
-
-MAX_WORDS = 100_000
-"""Rows of a list; a longer one is a mistake or an attack."""
-
-MAX_FINDINGS = 1_000
-"""Mistakes of a list that are reported: more are probably one mistake, made in every row."""
+MAX_WORDS = 100_000  # rows of a list; a longer one is a mistake or an attack
+MAX_FINDINGS = 1_000  # mistakes of a list that are reported: more are probably one mistake, made in every row
 
 Value = str | bool | int | float | None
 
@@ -148,8 +145,7 @@ class WordLists:
 
     folders: tuple[Path, ...]
     _packages: dict[Path, Package] = field(default_factory=dict)
-    _lists: dict[str, WordList] = field(default_factory=dict)
-    _broken: dict[str, DeclarationError] = field(default_factory=dict)
+    _lists: dict[str, WordList | DeclarationError] = field(default_factory=dict)
 
     def names(self) -> list[str]:
         """Return the name of every list, sorted."""
@@ -157,79 +153,81 @@ class WordLists:
 
     def get(self, name: str) -> WordList | None:
         """Return the list called `name`, or None; raise DeclarationError with every mistake of its file."""
-        if name in self._broken:
-            raise self._broken[name]
         if name not in self._lists:
-            for folder in self.folders:
-                matches = (resource for resource in self._package(folder).resources if resource.name == name)
-                if resource := next(matches, None):
-                    self._read(folder, resource)
-                    break
-        return self._lists.get(name)
-
-    def _read(self, folder: Path, resource: Resource) -> None:
-        try:
-            self._lists[resource.name] = _read_list(folder, resource)
-        except DeclarationError as error:
-            self._broken[resource.name] = error
-            raise
+            resources = ((folder, resource) for folder in self.folders for resource in self._package(folder).resources)
+            match = next(((folder, resource) for folder, resource in resources if resource.name == name), None)
+            if match is None:
+                return None
+            try:
+                self._lists[name] = _read_list(*match)
+            except DeclarationError as error:
+                self._lists[name] = error
+        words = self._lists[name]
+        if isinstance(words, DeclarationError):
+            raise words
+        return words
 
     def _package(self, folder: Path) -> Package:
         if folder not in self._packages:
-            self._packages[folder] = _read_package(folder)
+            path, package = folder / DESCRIPTOR, Package(resources=())
+            if path.exists():
+                data = yaml_source.read_mapping(path)
+                package = yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
+            self._packages[folder] = package
         return self._packages[folder]
-
-
-def _read_package(folder: Path) -> Package:
-    path = folder / DESCRIPTOR
-    if not path.exists():
-        return Package(resources=())
-    data = yaml_source.read_mapping(path)
-    return yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
 
 
 def _read_list(folder: Path, resource: Resource) -> WordList:
     path = folder / resource.path
     display_path = yaml_source.format_path(path)
-    text = yaml_source.read_text(path, display_path)
+    words: list[Word] = []
     findings: list[Finding] = []
-    words = tuple(_words(resource, text, display_path, findings))
+    for row in _rows(resource, yaml_source.read_text(path, display_path), display_path):
+        if isinstance(row, Word):
+            words.append(row)
+        else:
+            findings.append(row)
+        if len(findings) > MAX_FINDINGS:
+            break
     findings.extend(islice(_repeats(resource, words, display_path), MAX_FINDINGS + 1))
     if len(findings) > MAX_FINDINGS:
-        last = findings[MAX_FINDINGS]
         message = f"more than {MAX_FINDINGS} mistakes: those that follow are not reported"
-        findings[MAX_FINDINGS:] = [_finding(display_path, last.line, 1, "E202", message)]
+        findings[MAX_FINDINGS:] = [replace(findings[MAX_FINDINGS], column=1, code="E202", message=message, hint="")]
     if findings:
         raise DeclarationError(findings)
-    return WordList(resource, path, display_path, words)
+    return WordList(resource, path, display_path, tuple(words))
 
 
-def _words(resource: Resource, text: str, display_path: str, findings: list[Finding]) -> Iterator[Word]:
+def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | Finding]:
+    """Yield the word of each row, or what is wrong with the row."""
+    finding = partial(_finding, display_path)
     specs, lines = resource.table.fields, text.split("\n")
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
-        header = next(reader, [])
-        if header != [spec.name for spec in specs]:
-            expected = ",".join(spec.name for spec in specs)
-            findings.append(_finding(display_path, 1, 1, "E202", f"columns are not those of {DESCRIPTOR}", expected))
+        if next(reader, []) != (header := [spec.name for spec in specs]):
+            yield finding(1, f"columns are not those of {DESCRIPTOR}", ",".join(header))
             return
         for number, cells in enumerate(reader, 1):
             line = reader.line_num
-            if len(findings) > MAX_FINDINGS:
-                return
             if number > MAX_WORDS:
-                findings.append(_finding(display_path, line, 1, "E202", f"more than {MAX_WORDS} rows"))
+                yield finding(line, f"more than {MAX_WORDS} rows")
                 return
             if len(cells) != len(specs):
-                findings.append(_finding(display_path, line, 1, "E202", f"{len(cells)} cells, expected {len(specs)}"))
+                yield finding(line, f"{len(cells)} cells, expected {len(specs)}")
                 continue
-            values, mistakes = _values(specs, cells)
-            for number, message in mistakes.items():
-                findings.append(_finding(display_path, line, cell_column(lines[line - 1], number), "E203", message))
+            values: dict[str, Value] = {}
+            mistakes: dict[int, str] = {}
+            for at, (spec, cell) in enumerate(zip(specs, cells, strict=True)):
+                try:
+                    values[spec.name] = _value(spec, cell)
+                except ValueError as error:
+                    mistakes[at] = f"{spec.name} {error}"
+            for at, message in mistakes.items():
+                yield finding(line, message, code="E203", column=cell_column(lines[line - 1], at))
             if not mistakes:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
-        findings.append(_finding(display_path, reader.line_num, 1, "E202", f"malformed CSV: {error}"))
+        yield finding(reader.line_num, f"malformed CSV: {error}")
 
 
 def cell_column(line: str, number: int) -> int:
@@ -245,31 +243,13 @@ def cell_column(line: str, number: int) -> int:
     return starts[number] if number < len(starts) else 1
 
 
-def _values(specs: tuple[FieldSpec, ...], cells: list[str]) -> tuple[dict[str, Value], dict[int, str]]:
-    """Return the values of a row, and what is wrong with its cells by their number."""
-    values: dict[str, Value] = {}
-    mistakes: dict[int, str] = {}
-    for number, (spec, cell) in enumerate(zip(specs, cells, strict=True)):
-        try:
-            values[spec.name] = _value(spec, cell)
-        except ValueError as error:
-            mistakes[number] = f"{spec.name} {error}"
-    return values, mistakes
-
-
-_TYPES: dict[str, tuple[Callable[[str], Value], str]] = {
-    "string": (str, ""),
-    "boolean": (lambda cell: {"true": True, "false": False}[cell], "true or false"),
-    "integer": (lambda cell: int(_number(cell, r"[+-]?\d{1,18}")), "a whole number"),
-    "number": (lambda cell: float(_number(cell, r"[+-]?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?")), "a number"),
+# What a cell of a type must match (Python accepts more, as 1_000), what it becomes, and what it is called in messages.
+_TYPES: dict[str, tuple[str, Callable[[str], Value], str]] = {
+    "string": (r".*", str, ""),
+    "boolean": (r"true|false", lambda cell: cell == "true", "true or false"),
+    "integer": (r"[+-]?\d{1,18}", int, "a whole number"),
+    "number": (r"[+-]?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?", float, "a number"),
 }
-
-
-def _number(cell: str, pattern: str) -> str:
-    """Return the cell if it is a number as tables have it; Python accepts more, as 1_000."""
-    if not re.fullmatch(pattern, cell, re.ASCII):
-        raise ValueError("not a number")
-    return cell
 
 
 def _value(spec: FieldSpec, cell: str) -> Value:
@@ -279,39 +259,35 @@ def _value(spec: FieldSpec, cell: str) -> Value:
             raise ValueError("is empty")
         return None
     if (odd := unprintable(cell)) is not None:
-        sign = cell[odd]
-        name = unicodedata.name(sign, "a control character").lower()
-        advice = ": write an ordinary blank" if sign.isspace() else ""
-        raise ValueError(f"holds U+{ord(sign):04X}, {name}{advice}")
+        name = unicodedata.name(cell[odd], "a control character").lower()
+        advice = ": write an ordinary blank" if cell[odd].isspace() else ""
+        raise ValueError(f"holds U+{ord(cell[odd]):04X}, {name}{advice}")
     if cell != " ".join(cell.split()):
         raise ValueError("has blanks around it, or two in a row")
-    convert, expected = _TYPES[spec.type]
-    try:
-        value = convert(cell)
-    except (ValueError, KeyError):
-        raise ValueError(f"is {cell[:40]!r}, expected {expected}") from None
+    pattern, convert, expected = _TYPES[spec.type]
+    if not re.fullmatch(pattern, cell, re.ASCII):
+        raise ValueError(f"is {cell[:40]!r}, expected {expected}")
     if spec.name == "slug" and slug(cell) != cell:
         # A dot stands between the words of an id.
         raise ValueError(f"is {cell[:40]!r}, expected lower-case letters, digits and hyphens")
-    allowed = spec.constraints.enum
+    value, allowed = convert(cell), spec.constraints.enum
     if allowed is not None and value not in allowed:
         raise ValueError(f"is {cell[:40]!r}, expected one of {', '.join(map(str, allowed))}")
     return value
 
 
-def _repeats(resource: Resource, words: tuple[Word, ...], display_path: str) -> Iterator[Finding]:
+def _repeats(resource: Resource, words: Sequence[Word], display_path: str) -> Iterator[Finding]:
     unique = [(spec.name,) for spec in resource.table.fields if spec.constraints.unique]
     for key in dict.fromkeys([*unique, resource.table.primary_key]):
         first: dict[tuple[Value, ...], int] = {}
         for word in words:
             value = tuple(word.columns.get(column) for column in key)
-            if value in first:
+            if first.setdefault(value, word.line) != word.line:
                 message = f"{', '.join(map(str, value))} is there twice, first on line {first[value]}"
-                yield _finding(display_path, word.line, 1, "E204", message, "remove one of the rows")
-            first.setdefault(value, word.line)
+                yield _finding(display_path, word.line, message, "remove one of the rows", code="E204")
 
 
-def _finding(path: str, line: int, column: int, code: str, message: str, hint: str = "") -> Finding:
+def _finding(path: str, line: int, message: str, hint: str = "", code: str = "E202", column: int = 1) -> Finding:
     return Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
 
 

@@ -16,8 +16,10 @@ from ruamel.yaml.nodes import ScalarNode
 from senseprobe.errors import DeclarationError
 from senseprobe.records import Finding
 
-MAX_BYTES = 16 * 2**20
-"""Bytes of a file: a larger one is a mistake or an attack."""
+MAX_BYTES = 16 * 2**20  # of a file: a larger one is a mistake or an attack
+MAX_YAML = 512 * 2**10  # characters in one piece: they take some seconds, and front matter needs a hundredth of them
+MAX_DEPTH = 20  # levels of nesting; front matter needs five
+MAX_DIGITS = 30  # of a number; Python refuses to print those with thousands
 
 
 class Model(BaseModel):
@@ -27,15 +29,6 @@ class Model(BaseModel):
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-
-MAX_YAML = 512 * 2**10
-"""Characters of YAML in one piece: they take some seconds, and front matter needs a hundredth of them."""
-
-MAX_DEPTH = 20
-"""Levels of nesting; front matter needs five."""
-
-MAX_DIGITS = 30
-"""Digits of a number; Python refuses to print those with thousands."""
 
 
 class _PlainComposer(Composer):
@@ -82,8 +75,8 @@ def read_text(path: Path, display_path: str) -> str:
             raise _error(display_path, "E100", f"file is larger than {MAX_BYTES >> 20} MiB")
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"not UTF-8 at byte {error.start}"
-        raise _error(display_path, "E100", message, hint="save the file as UTF-8") from None
+        hint = "save the file as UTF-8"
+        raise _error(display_path, "E100", f"not UTF-8 at byte {error.start}", hint=hint) from None
     except OSError as error:
         raise _error(display_path, "E100", f"cannot be read: {error.strerror}") from None
 
@@ -96,8 +89,8 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
     read the same file: do not change what is returned.
     """
     if len(text) > MAX_YAML:
-        message = f"more than {MAX_YAML >> 10} KiB of YAML"
-        raise _error(display_path, "E100", message, first_line, hint="keep words in CSV files")
+        hint = "keep words in CSV files"
+        raise _error(display_path, "E100", f"more than {MAX_YAML >> 10} KiB of YAML", first_line, hint=hint)
     yaml = YAML(typ="rt", pure=True)
     yaml.Composer = _PlainComposer
     try:
@@ -111,8 +104,7 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
         raise _error(display_path, "E101", f"malformed YAML: {message}", line, column, hint) from None
     except (YAMLError, RecursionError, ValueError, KeyError, AttributeError, TypeError, AssertionError) as error:
         # On hostile input ruamel raises errors of its own code too; all of them mean that this is not valid YAML.
-        message = f"malformed YAML: {type(error).__name__}"
-        raise _error(display_path, "E101", message, first_line) from None
+        raise _error(display_path, "E101", f"malformed YAML: {type(error).__name__}", first_line) from None
     if data is None:
         return CommentedMap()
     if not isinstance(data, CommentedMap):
@@ -153,35 +145,22 @@ def validate(
     """Return `data`, merged from `sources`, as a record; raise DeclarationError with a finding for each mistake."""
     try:
         return model.model_validate(data)
-    except (ValidationError, RecursionError) as error:
-        raise DeclarationError(_mistakes(error, sources, display_path, code, first_line)) from None
-
-
-def _mistakes(
-    error: ValidationError | RecursionError,
-    sources: Sequence[CommentedMap],
-    display_path: str,
-    code: str,
-    first_line: int,
-) -> list[Finding]:
-    if isinstance(error, RecursionError):
-        return [_finding(display_path, code, "nested too deeply", first_line)]
+    except RecursionError:
+        raise _error(display_path, code, "nested too deeply", first_line) from None
+    except ValidationError as error:
+        mistakes = error.errors(include_url=False)
     findings: dict[tuple[int, int, str], Finding] = {}
-    for mistake in error.errors(include_url=False):
-        line, column = locate(sources, mistake["loc"], first_line)
-        name = ".".join(
-            str(step) for step in mistake["loc"] if step != "[key]" and not str(step).startswith("function-")
-        )
-        message = f"{name}: {mistake['msg'][:1].lower()}{mistake['msg'][1:]}"
+    for mistake in mistakes:
+        path, text = mistake["loc"], mistake["msg"]
+        line, column = locate(sources, path, first_line)
+        name = ".".join(str(step) for step in path if step != "[key]" and not str(step).startswith("function-"))
+        message = f"{name}: {text[:1].lower()}{text[1:]}"
         # A union reports each of its members at the same position: the first is enough. A missing key has none.
-        missing = name if mistake["type"] == "missing" and len(mistake["loc"]) == 1 else ""
-        findings.setdefault((line, column, missing), _finding(display_path, code, message, line, column))
-    return list(findings.values())
-
-
-def _finding(path: str, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> Finding:
-    return Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
+        missing = name if mistake["type"] == "missing" and len(path) == 1 else ""
+        finding = Finding(path=display_path, line=line, column=column, code=code, message=message)
+        findings.setdefault((line, column, missing), finding)
+    raise DeclarationError([*findings.values()])
 
 
 def _error(path: str, code: str, message: str, line: int = 0, column: int = 0, hint: str = "") -> DeclarationError:
-    return DeclarationError([_finding(path, code, message, line, column, hint)])
+    return DeclarationError([Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)])

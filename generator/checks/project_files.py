@@ -17,9 +17,8 @@ from senseprobe.generator.checks.subjects import (
     yaml_position,
 )
 from senseprobe.generator.dataset import open_word_lists
-from senseprobe.generator.exclusions import RowNumbers, read_dataset_verdicts
-from senseprobe.generator.licence_check import check_dataset_licence, check_list_licences, find_used_lists
-from senseprobe.generator.retired_ids import RETIRED, RetiredId, read_retired
+from senseprobe.generator.exclusions import RETIRED, RetiredId, RowNumbers, read_dataset_verdicts, read_retired
+from senseprobe.generator.recipe import check_dataset_licence, check_list_licences, find_used_lists
 from senseprobe.generator.schema import Dataset
 from senseprobe.generator.word_lists import DESCRIPTOR, Cells, WordList
 from senseprobe.generator.yaml_source import format_path

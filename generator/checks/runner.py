@@ -23,8 +23,8 @@ from senseprobe.generator.checks.registry import Kind, checks
 from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, FolderSubject
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import English
+from senseprobe.generator.exclusions import read_retired
 from senseprobe.generator.resolve import resolve
-from senseprobe.generator.retired_ids import read_retired
 from senseprobe.generator.segments import environment
 from senseprobe.generator.templates import read_dataset
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists

@@ -12,7 +12,7 @@ from senseprobe.generator.checks.labels import labelled_rows
 from senseprobe.generator.checks.registry import on_config, on_dataset
 from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, Position, yaml_position
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
-from senseprobe.generator.design import count_levels, derive_design
+from senseprobe.generator.dataset import count_levels, derive_design
 from senseprobe.generator.kinds.association import AssociationFront
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.kinds.inference import InferenceFront

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 import jinja2
 
 from senseprobe.generator.english.articles import article_of
-from senseprobe.generator.english.nouns import no_article, plural_of
-from senseprobe.generator.english.verbs import past_of, third_of
+from senseprobe.generator.english.inflection import no_article, past_of, plural_of, third_of
 from senseprobe.generator.word_lists import Word
 
 __all__ = ["MARK", "English", "Guess", "no_article"]

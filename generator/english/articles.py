@@ -49,7 +49,9 @@ def article_of(text: str) -> str:
     """Return ``a`` or ``an``: the article that an English speaker puts before the text."""
     if _SIGN.match(text):
         return "a"
-    start = re.sub(r"^[\W_]+", "", _unaccented(text))
+    # Elite for Élite: an accent leaves the vowel a vowel.
+    letters = unicodedata.normalize("NFD", text.translate(_LIGATURES))
+    start = re.sub(r"^[\W_]+", "", "".join(c for c in letters if not unicodedata.combining(c)))
     if not start:
         return "a"
     if digits := _DIGITS.match(start):
@@ -57,12 +59,6 @@ def article_of(text: str) -> str:
     if letter := _first_letter_spoken(start):
         return "an" if letter.lower() in _VOWEL_NAMES else "a"
     return _word_article(start.split()[0].lower())
-
-
-def _unaccented(text: str) -> str:
-    """Return Elite for Élite: an accent leaves the vowel a vowel."""
-    plain = text.translate(_LIGATURES)
-    return "".join(c for c in unicodedata.normalize("NFD", plain) if not unicodedata.combining(c))
 
 
 def _numeral_article(start: str, digits: str) -> str:
@@ -82,16 +78,12 @@ def _first_letter_spoken(start: str) -> str:
     if single := _LETTER.match(start):
         return single[0]
     if capitals := _CAPITALS.match(start):
-        return "" if _spoken_as_word(capitals[0]) else start[0]
+        name = capitals[0]
+        # In U the word begins as the letter does: UEFA and UCLA have the same article.
+        speakable = len(name) >= (6 if name[0] == "U" else 4) and _SPEAKABLE.fullmatch(name)
+        return "" if name in _SPOKEN or speakable else start[0]
     token = re.match(r"\w+", start)
     return start[0] if token and token[0] in _SPELT else ""
-
-
-def _spoken_as_word(name: str) -> bool:
-    if name in _SPOKEN:
-        return True
-    # In U the word begins as the letter does: UEFA and UCLA have the same article.
-    return len(name) >= (6 if name[0] == "U" else 4) and bool(_SPEAKABLE.fullmatch(name))
 
 
 def _word_article(word: str) -> str:

@@ -11,10 +11,18 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any
 
 from senseprobe.atomic_files import write_whole
 from senseprobe.lexicon.install import default_folder
+
+MAX_ANSWERS = 10_000  # of a kind in the file; of more, the last ones
+LONGEST = 50  # characters of a text, or of an answer, in the file
+_LARGEST = 10_000_000  # bytes: more than MAX_ANSWERS of the longest answers take in UTF-8
+_KINDS = ("a", "plural")
+_QUERY_VERSION = 1  # increase it when the calls of inflect change, so that answers of earlier calls are not used
+
+_Table = dict[str, str]
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -22,25 +30,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-MAX_ANSWERS = 10_000
-"""Answers of a kind in the file; of more, the last ones."""
-
-LONGEST = 50
-"""Characters of a text, or of an answer, in the file."""
-
-_KINDS = ("a", "plural")
-_LARGEST = 10_000_000  # bytes: more than MAX_ANSWERS of the longest answers take in UTF-8
-
-_Table = dict[str, str]
-
-
 class AnswerCache:
     """Answers by kind and text; the file `path`, if any, is read at first and written by `save`."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._answers = _read(path)
-        self._changed = False
+        self._path, self._answers, self._changed = path, _read(path), False
 
     def get(self, kind: str, text: str) -> str | None:
         """Return the answer for a text, from this process or an earlier one."""
@@ -70,16 +64,13 @@ def _last(table: _Table) -> _Table:
 
 def _read(path: Path | None) -> dict[str, _Table]:
     """Return the answers in a file by kind: none where it is missing, damaged, or too large to come from here."""
-    tables: object = None
+    data: object = None
     with suppress(OSError, ValueError, RecursionError):
         if path and path.is_file() and path.stat().st_size <= _LARGEST:
-            tables = json.loads(path.read_bytes())
-    return {kind: _valid(kind, tables.get(kind) if isinstance(tables, dict) else None) for kind in _KINDS}
-
-
-def _valid(kind: str, table: object) -> _Table:
-    items = table.items() if isinstance(table, dict) else ()
-    return _last({text: answer for text, answer in items if _fits(kind, text, answer)})
+            data = json.loads(path.read_bytes())
+    tables = {kind: data.get(kind) if isinstance(data, dict) else None for kind in _KINDS}
+    items = {kind: table.items() if isinstance(table, dict) else () for kind, table in tables.items()}
+    return {kind: _last({text: a for text, a in items[kind] if _fits(kind, text, a)}) for kind in _KINDS}
 
 
 def _fits(kind: str, text: str, answer: object) -> bool:
@@ -88,18 +79,8 @@ def _fits(kind: str, text: str, answer: object) -> bool:
     return all(0 < len(part) <= LONGEST and part.isprintable() for part in (text, answer))
 
 
-_QUERY_VERSION = 1
-"""Increase it when the calls of inflect change, so that cached answers of earlier calls are not used."""
-
-
-class _Inflect(Protocol):
-    def a(self, text: str) -> str: ...
-
-    def plural_noun(self, text: str) -> str | bool: ...
-
-
 @cache
-def _inflect() -> _Inflect:
+def _inflect() -> Any:  # noqa: ANN401 - the library is not typed to the type checker
     """Return the library, loaded without typeguard, which takes two seconds to compile its methods with type checks.
 
     Its arguments are always text here, so that no answer depends on those checks.
@@ -112,12 +93,12 @@ def _inflect() -> _Inflect:
         import inflect
     finally:
         setattr(typeguard, "typechecked", checked)  # noqa: B010
-    return cast("_Inflect", inflect.engine())
+    return inflect.engine()
 
 
 def library_article(word: str) -> str:
     """Return ``a`` or ``an``, before a single word."""
-    return _cached("a", word, lambda: _inflect().a(word).split(" ", 1)[0])
+    return _cached("a", word, lambda: str(_inflect().a(word)).split(" ", 1)[0])
 
 
 def library_plural(noun: str) -> str:
@@ -125,21 +106,12 @@ def library_plural(noun: str) -> str:
     return _cached("plural", noun, lambda: str(_inflect().plural_noun(noun) or noun))
 
 
-def cache_file() -> Path | None:
-    """Return the file of answers for the installed version of inflect; None where there is no folder or version."""
-    try:
-        folder = default_folder().expanduser().absolute()
-    except (RuntimeError, OSError):  # no home folder, no current one
-        return None
-    return folder / f"english-{_version()}-{_QUERY_VERSION}.json" if _version() else None
-
-
-@cache
-def _version() -> str:
-    try:
-        return version("inflect")
-    except PackageNotFoundError:
-        return ""
+def _cached(kind: str, text: str, ask: Callable[[], str]) -> str:
+    answers = _answers(cache_file())
+    if (answer := answers.get(kind, text)) is None:
+        answer = ask()
+        answers.add(kind, text, answer)
+    return answer
 
 
 @cache
@@ -149,10 +121,15 @@ def _answers(path: Path | None) -> AnswerCache:
     return answers
 
 
-def _cached(kind: str, text: str, ask: Callable[[], str]) -> str:
-    answers = _answers(cache_file())
-    answer = answers.get(kind, text)
-    if answer is None:
-        answer = ask()
-        answers.add(kind, text, answer)
-    return answer
+def cache_file() -> Path | None:
+    """Return the file of answers for the installed version of inflect; None where there is no folder or version."""
+    try:
+        folder = default_folder().expanduser().absolute()
+        return folder / f"english-{_inflect_version()}-{_QUERY_VERSION}.json"
+    except (RuntimeError, OSError, PackageNotFoundError):  # no home folder, no current one, no inflect
+        return None
+
+
+@cache
+def _inflect_version() -> str:
+    return version("inflect")

@@ -1,15 +1,13 @@
 """Rows that are words of an association test, each in a sentence."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 import pyarrow as pa
 
-from senseprobe.generator.kinds.base import RowKind
+from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
 from senseprobe.generator.product import RowSelection
-from senseprobe.generator.references import ReferenceChecker
 from senseprobe.generator.render import FrameRows
-from senseprobe.generator.schema import Binding, ExpectMembers, Front
+from senseprobe.generator.schema import ExpectMembers, Front
 from senseprobe.generator.word_lists import WordLists
 
 _SETS = ("X", "Y", "A", "B")
@@ -24,16 +22,6 @@ class AssociationFront(Front):
     word: str
     word_class: str
     expect: ExpectMembers
-
-    @property
-    def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
-        """A member is one sentence, in which nothing is bound."""
-        return {"sentence": {}}
-
-    @property
-    def expected(self) -> ExpectMembers:
-        """How many members the file should make."""
-        return self.expect
 
 
 class AssociationKind(RowKind[AssociationFront]):

@@ -1,20 +1,72 @@
-"""What differs from one kind of rows to another."""
+"""What differs from one kind of rows to another, and the check of what front matter refers to."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pyarrow as pa
 
 from senseprobe.generator.config import Config, ResolvedBlock, reference
 from senseprobe.generator.product import RowSelection
-from senseprobe.generator.references import ReferenceChecker
 from senseprobe.generator.render import FrameRows
-from senseprobe.generator.schema import Front
-from senseprobe.generator.word_lists import WordLists
-from senseprobe.records import Design
+from senseprobe.generator.schema import Block, Condition, Front, Template
+from senseprobe.generator.word_lists import Word, WordLists
+from senseprobe.messages import nearest
+from senseprobe.records import Design, Finding
 
 FrontT = TypeVar("FrontT", bound=Front)
+
+Location = tuple[str | int, ...]
+"""The keys that lead to a value of the front matter."""
+
+
+@dataclass(slots=True)
+class ReferenceChecker:
+    """Collects the mistakes of a block in `findings`, which the blocks of a file share; `slots` are its words."""
+
+    template: Template
+    block: Block
+    findings: list[Finding]
+    slots: Mapping[str, tuple[Word, ...]] = field(default_factory=dict)
+
+    def add(self, location: Location, code: str, message: str, hint: str = "") -> None:
+        """Add a mistake at a key of the front matter."""
+        self.add_at(*self.block.locate(*location), code, message, hint)
+
+    def add_at(self, line: int, column: int, code: str, message: str, hint: str) -> None:
+        """Add a mistake at a line and column of the file."""
+        path = self.template.display_path
+        self.findings.append(Finding(path=path, line=line, column=column, code=code, message=message, hint=hint))
+
+    def check_column(self, text: str, location: Location) -> bool:
+        """Return whether `text` refers to a column that exists; add a finding where it does not."""
+        if parts := reference(text, self.slots):
+            return self._check_column_of(*parts, location)
+        self.add(location, "E105", f"{text!r} is not slot.column", nearest(text.partition(".")[0], self.slots))
+        return False
+
+    def check_values(self, text: str, location: Location, allowed: tuple[str, ...]) -> None:
+        """Check that `text` refers to a column of which every cell is one of the values `allowed`."""
+        if self.check_column(text, location):
+            slot, _, column = text.partition(".")
+            for value in sorted({str(word.columns[column]) for word in self.slots[slot]} - {*allowed}):
+                self.add(location, "E102", f"{text} holds {value!r}", f"one of {', '.join(allowed)}")
+
+    def check_condition(self, condition: Condition, location: Location) -> None:
+        """Check that the slots and columns of a condition exist."""
+        for key in condition:
+            slot, _, column = key.partition(".")
+            if slot in self.slots:
+                self._check_column_of(slot, column or "word", (*location, key))
+            else:
+                self.add((*location, key), "E105", f"no slot {slot!r}", nearest(slot, self.slots))
+
+    def _check_column_of(self, slot: str, column: str, location: Location) -> bool:
+        columns = self.slots[slot][0].columns
+        if column not in columns:
+            self.add(location, "E104", f"{slot} has no column {column!r}", nearest(column, columns))
+        return column in columns
 
 
 class RowKind(ABC, Generic[FrontT]):
@@ -50,21 +102,3 @@ class RowKind(ABC, Generic[FrontT]):
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with what only rows of this kind have, as their estimands: nothing, unless overridden."""
         return design
-
-
-def cell_columns(rows: FrameRows, selection: RowSelection, texts: Mapping[str, str | None]) -> dict[str, pa.Array]:
-    """Return columns by name, each of a literal or of what it refers to as ``slot.column``."""
-    columns: dict[str, pa.Array] = {}
-    for name, text in texts.items():
-        parts = reference(text, rows.block.slots)
-        slots = parts[:1] if parts else ()
-        columns |= rows.gather(selection, slots, lambda some, n=name, t=text: {n: rows.cell(t, some)})  # type: ignore[misc]
-    return columns
-
-
-def sentence_columns(rows: FrameRows, selection: RowSelection, roles: Iterable[str]) -> dict[str, pa.Array]:
-    """Return the sentences of roles and the spans of the target in them, each from the slots that it reads."""
-    columns: dict[str, pa.Array] = {}
-    for role in roles:
-        columns |= rows.gather(selection, rows.reads(role), lambda some, role=role: rows.sentence(role, some))  # type: ignore[misc]
-    return columns

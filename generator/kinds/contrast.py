@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -10,10 +11,9 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from senseprobe.generator.config import Config, ResolvedBlock, reference
-from senseprobe.generator.kinds.base import RowKind, cell_columns, sentence_columns
+from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
 from senseprobe.generator.product import Flags, RowSelection
-from senseprobe.generator.references import ReferenceChecker
-from senseprobe.generator.render import FrameRows, Side, constant, flags, join
+from senseprobe.generator.render import FrameRows, constant, flags, join
 from senseprobe.generator.schema import Binding, Condition, Expect, Front, Sense
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.records import Design
@@ -40,11 +40,6 @@ class ContrastFront(Front):
     def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
         """What the two sentences bind."""
         return dict(self.roles.items())
-
-    @property
-    def expected(self) -> Expect:
-        """How many pairs the file should make."""
-        return self.expect
 
     @property
     def needs_target(self) -> bool:
@@ -76,15 +71,15 @@ class ContrastKind(RowKind[ContrastFront]):
 
     def check_references(self, front: ContrastFront, checker: ReferenceChecker) -> None:
         """Check the strata, the sense keys, and the conditions of `flip` and `contested`."""
-        for key, text in (("valence", front.valence), ("stereotype", front.stereotype)):
+        for key, text in front.strata.items():
             if text is not None:
                 checker.check_column(text, (key,))
         for key, text in (("key", front.sense.key), ("token", front.sense.token)):
-            if text is not None and reference(text, checker.draft.slots):
+            if text is not None and reference(text, checker.slots):
                 checker.check_column(text, ("sense", key))
             elif text is not None and front.sense.lexicon is None:
-                hint = "lexicon: wordnet-3.0"
-                checker.collector.add(("sense", key), "E113", "a literal sense key needs `lexicon`", hint)
+                message, hint = "a literal sense key needs `lexicon`", "lexicon: wordnet-3.0"
+                checker.add(("sense", key), "E113", message, hint)
         for key, conditions in (("flip", front.flip), ("contested", front.contested)):
             for number, condition in enumerate(conditions):
                 checker.check_condition(condition, (key, number))
@@ -93,23 +88,16 @@ class ContrastKind(RowKind[ContrastFront]):
         """Return both sentences, the labels of the pair, its sense and its target."""
         front = self.front(rows.block)
         pairs = _Pairs(rows, front)
-        texts = {
-            "sense_type": front.sense.type,
-            "sense_key": front.sense.key,
-            "token_key": front.sense.token,
-            "bias_type": front.bias_type,
-            "label_basis": front.label_basis,
-            "valence": front.valence,
-            "stereotype": front.stereotype,
-        }
-        columns = pairs.sentences(selection) | cell_columns(rows, selection, texts)
+        texts = front.model_dump(include={"bias_type", "label_basis", "valence", "stereotype"})
+        texts |= {"sense_type": front.sense.type, "sense_key": front.sense.key, "token_key": front.sense.token}
+        columns = pairs.sentences(selection) | rows.cells(selection, {**texts, "target": None})
         lexicon = _lexicon(rows.block, front, lists)
-        columns |= rows.gather(selection, (), lambda some: {"lexicon": constant(lexicon, some.n)})
-        columns |= rows.gather(selection, _slots(front.contested), lambda some: {"contested": pairs.contested(some)})
-        if not (target := front.target):
-            return columns | rows.gather(selection, (), lambda some: {"target": constant(None, some.n)})
-        slots = rows.block.reads("stereo", [target])  # where labels flip, the sentence before the flip
-        return columns | rows.gather(selection, slots, lambda some: {"target": rows.bound("stereo", target, some)})
+        columns["lexicon"] = rows.column(selection, (), lambda some: constant(lexicon, some.n))
+        columns["contested"] = rows.column(selection, _slots(front.contested), pairs.contested)
+        if target := front.target:
+            slots = rows.block.reads("stereo", [target])  # where labels flip, the sentence before the flip
+            columns["target"] = rows.column(selection, slots, partial(rows.bound, "stereo", target))
+        return columns
 
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with what the sentences of a pair differ in, and what can be estimated from that."""
@@ -132,17 +120,15 @@ class ContrastKind(RowKind[ContrastFront]):
 
     def _group(self, config: Config) -> tuple[str | None, str | None]:
         """Return the slot whose levels `relative` compares, where it has several; and the unmarked level."""
-        target = config.blocks[0].block.front.target
-        if target is None or target not in config.blocks[0].slots or not self._binds_alike(config):
+        blocks = [(block, self.front(block)) for block in config.blocks]
+        target, roles = blocks[0][1].target, blocks[0][1].roles
+        # `relative` takes words by their role, so `stereo` must have the words of one slot in all rows.
+        bound_alike = all(front.roles == roles and not front.flip for _, front in blocks)
+        if target is None or target not in config.blocks[0].slots or not bound_alike:
             return None, None
-        levels = [word for block in config.blocks for word in block.slots[target]]
-        unmarked = [word for block in config.blocks if self.front(block).unmarked for word in block.slots[target]]
-        return (target, str(unmarked[0]) if unmarked else None) if len(levels) > 1 else (None, None)
-
-    def _binds_alike(self, config: Config) -> bool:
-        """Return whether `stereo` has the words of one slot in all rows: `relative` takes words by their role."""
-        fronts = [self.front(block) for block in config.blocks]
-        return all(front.roles == fronts[0].roles and not front.flip for front in fronts)
+        levels = [(str(word), front.unmarked) for block, front in blocks for word in block.slots[target]]
+        unmarked = next((word for word, is_unmarked in levels if is_unmarked), None)
+        return (target, unmarked) if len(levels) > 1 else (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +145,24 @@ class _Pairs:
         both = [slot for slot in block.slots if slot in slots | {*_slots(self.front.flip)}]
         if self.front.flip:
             return rows.gather(selection, both, self._flipped)
-        return rows.gather(selection, both, self._compared) | sentence_columns(rows, selection, _ROLES)
+        return rows.gather(selection, both, self._compared) | rows.sentences(selection, _ROLES)
 
     def _compared(self, selection: RowSelection) -> dict[str, pa.Array]:
-        stereo, anti = (self.rows.side(role, selection) for role in _ROLES)
-        values = dict(zip(("stereo_value", "anti_value"), self._values(selection), strict=True))
-        return {**values, "minimal": pa.array(self._minimal(stereo, anti, selection))}
+        """Return the bound words of each sentence that the other one does not have, and whether a pair is minimal."""
+        names = self.front.roles["stereo"]
+        words = {name: [self.rows.bound(role, name, selection) for role in _ROLES] for name in names}
+        differing = {name: pc.not_equal(*both) for name, both in words.items()}
+        columns = {}
+        for number, role in enumerate(_ROLES):
+            parts = [pc.if_else(differing[name], words[name][number], pa.scalar(None, pa.string())) for name in names]
+            # Arrow drops a row whose every part is missing; an empty first part keeps it, and leaves ", " in front.
+            columns[f"{role}_value"] = pc.utf8_slice_codeunits(join(["", *parts], selection.n, ", "), 2)
+        minimal = self._minimal({name: flags(differs) for name, differs in differing.items()}, selection)
+        return {**columns, "minimal": pa.array(minimal)}
 
     def _flipped(self, selection: RowSelection) -> dict[str, pa.Array]:
-        swapped = np.zeros(selection.n, dtype=np.bool_)
-        for condition in self.front.flip:  # two conditions that hold swap back
-            swapped ^= _holds(self.rows.block, condition, selection)
-        mask = pa.array(swapped)
+        # Two conditions that hold swap back.
+        mask = pa.array(np.logical_xor.reduce([_holds(self.rows.block, some, selection) for some in self.front.flip]))
         columns = self._compared(selection)
         for role in _ROLES:
             columns |= self.rows.sentence(role, selection)
@@ -180,42 +172,24 @@ class _Pairs:
             columns[first], columns[second] = pc.if_else(mask, theirs, mine), pc.if_else(mask, mine, theirs)
         return columns
 
-    def _values(self, selection: RowSelection) -> tuple[pa.Array, pa.Array]:
-        """Return the bound words of each sentence that the other one does not have."""
-        parts: tuple[list[pa.Array], list[pa.Array]] = ([], [])
-        for name in self.front.roles["stereo"]:
-            words = [self.rows.bound(role, name, selection) for role in _ROLES]
-            differs = pc.not_equal(*words)
-            for mine, side in zip(words, parts, strict=True):
-                side.append(pc.if_else(differs, mine, pa.scalar(None, pa.string())))
-        # Arrow drops a row whose every part is missing; an empty first part keeps it, and leaves ", " in front.
-        stereo, anti = (pc.utf8_slice_codeunits(join(["", *side], selection.n, ", "), 2) for side in parts)
-        return stereo, anti
-
-    def _minimal(self, stereo: Side, anti: Side, selection: RowSelection) -> Flags:
-        differing = {
-            name: flags(pc.not_equal(*(self.rows.bound(role, name, selection) for role in _ROLES)))
-            for name in self.front.roles["stereo"]
-        }
+    def _minimal(self, differing: Mapping[str, Flags], selection: RowSelection) -> Flags:
         minimal: Flags = np.sum(list(differing.values()), axis=0) == 1
-        for number, segment in enumerate(self.rows.frame.compiled.segments):
-            mine, theirs = stereo.pieces[number], anti.pieces[number]
+        none = np.zeros(selection.n, dtype=np.bool_)
+        sides = [self.rows.side(role, selection).pieces for role in _ROLES]
+        for segment, mine, theirs in zip(self.rows.frame.compiled.segments, *sides, strict=True):
             same = flags(pc.equal(mine.row_texts, theirs.row_texts))
             # A segment may differ only where it prints the word that differs, and then not in its article.
             # "a " and "an " differ in length, and no article is neither.
             may_differ = (mine.articles == theirs.articles) & (not segment.block)
-            printed = np.zeros(selection.n, dtype=np.bool_)
-            for name in segment.prints & differing.keys():
-                printed |= differing[name]
+            printed = np.logical_or.reduce([none, *(differing[name] for name in segment.prints & differing.keys())])
             minimal &= same | (may_differ & printed)
         return minimal
 
     def contested(self, selection: RowSelection) -> pa.Array:
         """Return where at least one of the conditions holds."""
-        contested = np.zeros(selection.n, dtype=np.bool_)
-        for condition in self.front.contested:
-            contested |= _holds(self.rows.block, condition, selection)
-        return pa.array(contested)
+        none = np.zeros(selection.n, dtype=np.bool_)
+        holds = (_holds(self.rows.block, condition, selection) for condition in self.front.contested)
+        return pa.array(np.logical_or.reduce([none, *holds]))
 
 
 def _lexicon(block: ResolvedBlock, front: ContrastFront, lists: WordLists) -> str | None:

@@ -7,9 +7,8 @@ from typing import Literal
 import pyarrow as pa
 
 from senseprobe.generator.config import Config, reference
-from senseprobe.generator.kinds.base import RowKind, cell_columns, sentence_columns
+from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
 from senseprobe.generator.product import RowSelection
-from senseprobe.generator.references import ReferenceChecker
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Binding, Expect, Front
 from senseprobe.generator.word_lists import WordLists
@@ -31,11 +30,6 @@ class InferenceFront(Front):
         """What premise and hypothesis bind."""
         return dict(self.roles.items())
 
-    @property
-    def expected(self) -> Expect:
-        """How many pairs the file should make."""
-        return self.expect
-
 
 class InferenceKind(RowKind[InferenceFront]):
     """Premises and hypotheses."""
@@ -46,16 +40,16 @@ class InferenceKind(RowKind[InferenceFront]):
 
     def check_references(self, front: InferenceFront, checker: ReferenceChecker) -> None:
         """Check that `gold` is a label or a column of labels."""
-        if reference(front.gold, checker.draft.slots):
+        if reference(front.gold, checker.slots):
             checker.check_values(front.gold, ("gold",), _GOLD)
         elif front.gold not in _GOLD:
             hint = f"one of {', '.join(_GOLD)}, or slot.column"
-            checker.collector.add(("gold",), "E105", f"gold is {front.gold!r}", hint)
+            checker.add(("gold",), "E105", f"gold is {front.gold!r}", hint)
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return the gold label, and for premise and hypothesis the sentence and the span of the target."""
         front = self.front(rows.block)
-        return cell_columns(rows, selection, {"gold": front.gold}) | sentence_columns(rows, selection, self.roles)
+        return rows.cells(selection, {"gold": front.gold}) | rows.sentences(selection, self.roles)
 
     def complete_design(self, design: Design, config: Config) -> Design:
         """Return the design with its estimands.

@@ -10,9 +10,8 @@ from pyarrow import Schema
 from senseprobe.errors import DamagedRelease, DeclarationError
 from senseprobe.generator.config import Config
 from senseprobe.generator.dataset import ResolvedDataset
-from senseprobe.generator.licence_check import describe_sources, release_licence
-from senseprobe.generator.recipe import open_recipe, recipe_files
-from senseprobe.generator.retired_ids import read_retired, retired_id_check
+from senseprobe.generator.exclusions import read_retired, retired_id_check
+from senseprobe.generator.recipe import describe_sources, open_recipe, recipe_files, release_licence
 from senseprobe.importers.plan import is_import, verify_import
 from senseprobe.importers.plan import rows_of as imported_rows_of
 from senseprobe.records import Finding
@@ -39,7 +38,7 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
             design=design,
             levels=catalogue.levels(config),
             description=front.description,
-            expect=front.expected.model_dump(),
+            expect=front.expect.model_dump(),
             accept={**catalogue.dataset.card.accept, **front.accept},
             left_out=catalogue.excluded_rows(config).ids,
         )

@@ -8,7 +8,7 @@ import pytest
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config
-from senseprobe.generator.design import derive_design
+from senseprobe.generator.dataset import derive_design
 from senseprobe.generator.english import English
 from senseprobe.generator.expand import expand
 from senseprobe.generator.resolve import resolve

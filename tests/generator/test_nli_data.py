@@ -219,7 +219,7 @@ def test_groups_are_capitalised(name: str) -> None:
 def test_configs_have_their_sizes(name: str) -> None:
     """What is declared, and for `flat` what the paper prints, with the reason why it is more."""
     config = open_catalogue(name).configs[0]
-    expect = config.blocks[0].block.front.expected
+    expect = config.blocks[0].block.front.expect
 
     assert config.size == SIZES[name]
     assert expect.published == PRINTED.get(name)

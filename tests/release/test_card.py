@@ -283,7 +283,7 @@ def test_a_licence_that_the_hub_does_not_list_has_a_name_and_a_link(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the Hub asks for where `license` is `other`; a release without any licence says `unknown`."""
-    monkeypatch.setattr("senseprobe.generator.licence_check.list_licence", lambda words: "")
+    monkeypatch.setattr("senseprobe.generator.recipe.list_licence", lambda words: "")
     _licensed(project, "GPL-2.0-or-later WITH Classpath-exception-2.0")
     front = _front(api.build("tiny", "1.0.0").folder)
     assert front["license"] == "other"

@@ -94,7 +94,7 @@ def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None]
     for config in catalogue.configs:
         left_out = len(catalogue.excluded_rows(config))
         counts = replace(count_config(config, tokenize, progress), left_out=left_out)
-        expect = config.blocks[0].block.front.expected
+        expect = config.blocks[0].block.front.expect
         first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
         configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts)})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}

@@ -1,7 +1,7 @@
 """Tables of pairs that are no release yet, with what of a design their columns allow."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.sentence_pairs import MOSTLY, contrast_design, find_difference, pair_row
+from senseprobe.importers.sources import Source
 from senseprobe.messages import listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine
-from senseprobe.release.manifest import Manifest, record
+from senseprobe.release.manifest import Manifest
 from senseprobe.release.release import DRAFT, Release
 from senseprobe.release.schema import KINDS, design_schema
 
@@ -121,6 +122,8 @@ def _factors(factors: Factors, columns: set[str]) -> tuple[Factor, ...]:
     return named
 
 
+_SOURCE = Source("draft", b"")
+
 _Completed = tuple[Design, list[dict[str, Any]], dict[str, str]]
 """The design of a draft, its rows with all columns of their kind, and what estimands that were left out need."""
 
@@ -129,8 +132,8 @@ def _contrast(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[F
     differences = [find_difference(row["stereo"], row["anti"]) for row in records]
     stated = [{name: value for name, value in row.items() if value is not None} for row in records]
     rows = [
-        pair_row(difference=difference, **{"label_basis": "published", **row})
-        for row, difference in zip(stated, differences, strict=True)
+        pair_row(source=_SOURCE, line=line, difference=difference, **{"label_basis": "published", **row})
+        for line, (row, difference) in enumerate(zip(stated, differences, strict=True), start=1)
     ]
     pronouns = sum(difference.pronouns for difference in differences) >= MOSTLY * len(rows)
     crossed = not pronouns and _is_crossed(rows)
@@ -238,7 +241,7 @@ def _manifest(rows: pa.Table, design: Design) -> DraftManifest:
     config = {
         "rows": len(rows),
         "content": content.hexdigest(),
-        "design": record(design),
+        "design": asdict(design),
         "levels": levels,
         "description": "",
         "expect": {},

@@ -74,6 +74,8 @@ _TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]|_")
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 PRONOUNS = MALE | FEMALE | {"they", "them", "their", "theirs", "themself", "themselves"}
+MOSTLY = 0.9
+"""The share of rows that differ in pronouns from which on a config is taken for one of pronouns."""
 
 
 @dataclass(frozen=True, slots=True)

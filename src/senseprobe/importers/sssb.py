@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from itertools import groupby, product
 
 from senseprobe.importers import ImportFormat
-from senseprobe.importers.sentence_pairs import contrast_design, find_difference, find_word, frame_code, pair_row
+from senseprobe.importers.sentence_pairs import (
+    MOSTLY,
+    contrast_design,
+    find_difference,
+    find_word,
+    frame_code,
+    pair_row,
+)
 from senseprobe.importers.sources import Notes, Row, Source, Table, check_count, excerpt, id_part, slug
 
 _BLANKS = re.compile(r"\t| {1,4}")
@@ -19,8 +26,6 @@ _PLACEHOLDER = re.compile(r"\$[A-Z][A-Z0-9_-]*\$?")  # `$100` is money
 _BIAS = {"nationality": "nationality", "language": "nationality", "race": "race", "colour": "race", "color": "race"}
 _COLUMNS = ("source_file", "source_line", "anti_line")
 _WORDS = ("stereo_words", "anti_words")
-MOSTLY = 0.9
-"""The share of rows that differ in pronouns from which on a config is taken for one of pronouns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from senseprobe.evaluate.estimands.preference import preference_rows
-from senseprobe.evaluate.models.checkpoint import TextTokens
+from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import ROLES, UNRELATED
 from senseprobe.messages import counted, printable

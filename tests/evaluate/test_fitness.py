@@ -17,7 +17,7 @@ from transformers import AutoTokenizer, BertTokenizer
 from senseprobe import api
 from senseprobe.evaluate import fitness, models
 from senseprobe.evaluate.fitness import FirstToken, Fitness
-from senseprobe.evaluate.models.checkpoint import TextTokens
+from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.scorers import counterpart, get
 from senseprobe.records import Design
 

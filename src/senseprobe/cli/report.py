@@ -81,8 +81,8 @@ def compare(
 
 
 def _print_pair(pair: "ModelComparison", inputs: "Sequence[ReportInput]") -> None:
+    from senseprobe.evaluate.caveats import unreadable_configs
     from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
-    from senseprobe.evaluate.fitness import unreadable_configs
     from senseprobe.evaluate.reporting import notation
 
     first, second = (inputs[number - 1] for number in (pair.a, pair.b))

@@ -238,7 +238,7 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
 
 
 def _print_figures(result: "Result") -> None:
-    from senseprobe.evaluate.fitness import unreadable_configs
+    from senseprobe.evaluate.caveats import unreadable_configs
     from senseprobe.evaluate.reporting.notation import describe_neutral, format_interval, format_p_value
 
     columns = {"config": "left", "figure": "left", "points [95 %]": "left", "neutral": "left"}
@@ -265,7 +265,7 @@ def _fitness_lines(result: "Result", results: "list[Result]") -> Iterator[str]:
 
     A scorer of first tokens has a counterpart to be read with, which is named where none of the `results` is of it.
     """
-    from senseprobe.evaluate.fitness import fitness_lines
+    from senseprobe.evaluate.caveats import fitness_lines
     from senseprobe.evaluate.scorers import counterpart
 
     if "family" in result.model and not result.fitness:

@@ -70,15 +70,16 @@ class Store:
         self._pack = struct.Struct(f"<{len(columns)}d")
         self._warn = warn
         self._db: sqlite3.Connection | None = None
+        file = (
+            f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:40]}-{hashlib.sha256(self._key.encode()).hexdigest()[:24]}.sqlite"
+        )
         try:
-            folder = default_folder() if folder is None else folder
-            folder.mkdir(parents=True, exist_ok=True)
+            self._path = (default_folder() if folder is None else folder) / file
+            self._path.parent.mkdir(parents=True, exist_ok=True)
         except (OSError, RuntimeError) as error:
             self._give_up(error)
-            return
-        readable = re.sub(r"[^A-Za-z0-9._-]", "-", name)[:40]
-        self._path = folder / f"{readable}-{hashlib.sha256(self._key.encode()).hexdigest()[:24]}.sqlite"
-        self._open()
+        else:
+            self._open()
 
     def __enter__(self) -> Self:
         return self
@@ -87,23 +88,29 @@ class Store:
         self._close()
 
     def load(self, units: Iterable[Unit]) -> dict[Unit, tuple[float, ...]]:
-        """Return what is stored of distinct units: their numbers, NaN where a unit is unscored."""
-        return self._use(lambda db: self._select(db, units), {})
+        """Return what is stored of distinct units: their numbers, NaN where a unit is unscored.
+
+        All rows are read, however few are requested: without an index adding is cheap, and a million take a second. Of
+        a unit that two processes have stored, the first counts: the last bits of the other may differ.
+        """
+        requested = {_digest(unit): unit for unit in units}
+
+        def select(db: sqlite3.Connection) -> dict[Unit, tuple[float, ...]]:
+            rows = self._rows(db)
+            return {requested.pop(unit): self._pack.unpack(numbers) for unit, numbers in rows if unit in requested}
+
+        return self._use(select, {})
 
     def add(self, answers: Iterable[tuple[Unit, tuple[float, ...]]]) -> None:
         """Store the answers of one forward pass, all of them or, if the process dies, none."""
         rows = [(_digest(unit), self._pack.pack(*numbers)) for unit, numbers in answers]
         checked = [(*row, self._checksum(*row)) for row in rows]
-        self._use(lambda db: self._insert(db, checked), None)
 
-    def _select(self, db: sqlite3.Connection, units: Iterable[Unit]) -> dict[Unit, tuple[float, ...]]:
-        """Read all rows, however few are requested: without an index adding is cheap, and a million take a second.
+        def insert(db: sqlite3.Connection) -> None:
+            with db:  # one transaction
+                db.executemany("INSERT INTO scores (unit, numbers, checksum) VALUES (?, ?, ?)", checked)
 
-        Of a unit that two processes have stored, the first counts: the last bits of the other may differ.
-        """
-        requested = {_digest(unit): unit for unit in units}
-        rows = self._rows(db)
-        return {requested.pop(unit): self._pack.unpack(numbers) for unit, numbers in rows if unit in requested}
+        self._use(insert, None)
 
     def _rows(self, db: sqlite3.Connection) -> Iterator[tuple[bytes, bytes]]:
         for unit, numbers, checksum in db.execute("SELECT unit, numbers, checksum FROM scores ORDER BY number"):
@@ -115,11 +122,6 @@ class Store:
     def _checksum(self, unit: bytes, numbers: bytes) -> int:
         """Return the checksum of a row and the key: neither a flipped bit nor another store's row passes."""
         return zlib.crc32(unit + numbers, self._seed)
-
-    @staticmethod
-    def _insert(db: sqlite3.Connection, rows: list[tuple[bytes, bytes, int]]) -> None:
-        with db:  # one transaction
-            db.executemany("INSERT INTO scores (unit, numbers, checksum) VALUES (?, ?, ?)", rows)
 
     def _open(self) -> None:
         try:

@@ -4,6 +4,7 @@ A model that answers neutral to everything looks perfect on probes, where nothin
 none, so figures of probes are shown next to its accuracy there.
 """
 
+from contextlib import suppress
 from math import inf
 from pathlib import Path
 
@@ -41,14 +42,12 @@ def find_controls(folder: Path, result: Result) -> list[Result]:
 
     Only those of the most rows: a first look at the control is soon taken.
     """
-    results = []
-    folders = sorted(path / folder.name for path in folder.parent.parent.glob(f"{DATASET}@*"))
-    for file in [file for path in folders for file in sorted(path.glob("*.json"))][:MAX_FILES]:
-        try:
-            results.append(read_result(file))
-        except ResultError:
-            continue  # a file that was not requested may be damaged
-    controls = [control for control in results if is_control(control) and same_model(control, result)]
+    folders = sorted(folder.parent.parent.glob(f"{DATASET}@*"))
+    controls = []
+    for file in [file for path in folders for file in sorted((path / folder.name).glob("*.json"))][:MAX_FILES]:
+        with suppress(ResultError):  # a file that was not requested may be damaged
+            controls.append(read_result(file))
+    controls = [control for control in controls if is_control(control) and same_model(control, result)]
     most = max(map(_sample_size, controls), default=0)
     return [control for control in controls if _sample_size(control) == most]
 

@@ -8,7 +8,7 @@ import pandas as pd
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, of_sample
 from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
-from senseprobe.records import Design, Figure
+from senseprobe.records import Figure
 from senseprobe.release.release import Release
 from senseprobe.statistics import Scale
 
@@ -32,7 +32,10 @@ def figures_of(
     """
     results: list[Figure] = []
     for name, rows in scored.items():
-        results += figures(rows, _design(release, name, estimands), name, seed=seed, scale=scale)
+        design = release.design(name)
+        more = (estimand for estimand in estimands if CATALOGUE[estimand].kind == design.kind)
+        design = replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *more])))
+        results += figures(rows, design, name, seed=seed, scale=scale)
     for contrast in release.manifest.contrasts:
         if contrast.a in scored and contrast.b in scored:
             a, b = ((scored[name], release.design(name)) for name in (contrast.a, contrast.b))
@@ -41,13 +44,6 @@ def figures_of(
         levels = {name: levels_of(release, name) for name in {figure.config for figure in results}}
         results = [of_sample(figure, levels[figure.config]) for figure in results]
     return tuple(_rounded(figure) for figure in corrected(results, CONTRASTS))
-
-
-def _design(release: Release, config: str, estimands: Sequence[str]) -> Design:
-    """Return the design of a config, with those of the further estimands that are over rows of its kind."""
-    design = release.design(config)
-    more = [name for name in estimands if CATALOGUE[name].kind == design.kind]
-    return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *more])))
 
 
 def levels_of(release: Release, name: str) -> dict[str, int]:
@@ -78,8 +74,7 @@ def with_unreadable_sides(release: Release, figure: Figure, reasons: Mapping[str
 
 def _rounded(figure: Figure) -> Figure:
     """Round a figure to a billionth of a point: the last bits of a sum depend on the order of the rows."""
-    return replace(figure, value=_point(figure.value), low=_point(figure.low), high=_point(figure.high))
-
-
-def _point(value: float | None) -> float | None:
-    return None if value is None else round(value, 9) + 0.0  # never -0.0, which prints another sign
+    # Never -0.0, which prints another sign.
+    points = (figure.value, figure.low, figure.high)
+    value, low, high = (None if point is None else round(point, 9) + 0.0 for point in points)
+    return replace(figure, value=value, low=low, high=high)

@@ -8,22 +8,19 @@ still differ.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.estimands.base import KernelRows
 from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable
 from senseprobe.release.markup import Value, dump_yaml
 from senseprobe.release.release import Release
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # What all tasks have in common. No text of a release is in here, in which lm-eval would look for a template: it finds
 # the choices in a column. No direction is better: zero bias is in the middle, where it is known at all.
@@ -118,7 +115,7 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows],
     pairs, skipped = {}, {}
     for name in configs:
         design = release.design(name)
-        if design.kind != "contrast":
+        if not KINDS[design.kind].pairs:
             skipped[name] = f"{design.kind} rows"
             continue
         # Any two numbers will do for scores: which rows are left out does not depend on them.
@@ -132,17 +129,17 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows],
 
 def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) -> Task:
     """Write the rows, in a file with its hash in its name so that no other file is taken for it, and the task."""
-    name = f"{_name(release)}_{config}"
-    data = "".join(f"{line}\n" for line in _lines(release, pairs.table)).encode()
-    digest = hashlib.sha256(data).hexdigest()
+    task, facts, design = f"{_name(release)}_{config}", _metadata(release), release.design(config)
+    rows = zip(*(pairs.table[column] for column in ("id", "anti", "stereo")), strict=True)
+    lines = ({"id": row, "choices": choices, "canary": facts["canary"]} for row, *choices in rows)
+    data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
+    digest, neutral = hashlib.sha256(data).hexdigest(), neutral_value(pairs, design)
     file = f"{config}-{digest[:12]}.jsonl"
     (folder / file).write_bytes(data)
-    facts = release.manifest.config(config)
-    neutral = neutral_value(pairs, release.design(config))
     metadata: dict[str, Value] = {
-        **_metadata(release),
+        **facts,
         "config": config,
-        "config_content": facts["content"],
+        "config_content": release.manifest.config(config)["content"],
         "data_sha256": digest,
         "rows": len(pairs.table),
         "left_out": dict(pairs.tally.left_out),
@@ -150,19 +147,14 @@ def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) 
         "neutral": "none known" if neutral is None else f"acc = {(neutral + 50) / 100}",
     }
     head: dict[str, Value] = {
-        "task": name,
+        "task": task,
         "task_alias": f"{release.manifest.name}:{config}",
         "dataset_path": "json",
         "dataset_kwargs": {"data_files": {"test": file}},
     }
-    _write(folder / f"{config}.yaml", dump_yaml(head) + _FORM + dump_yaml({"metadata": metadata}))
-    return Task(name, config, len(pairs.table), pairs.tally.left_out)
-
-
-def _lines(release: Release, rows: "pd.DataFrame") -> Iterator[str]:
-    canary = _canary(release)
-    for row, anti, stereo in zip(rows["id"], rows["anti"], rows["stereo"], strict=True):
-        yield json.dumps({"id": row, "choices": [anti, stereo], "canary": canary}, ensure_ascii=False)
+    text = dump_yaml(head) + _FORM + dump_yaml({"metadata": metadata})
+    (folder / f"{config}.yaml").write_bytes(text.encode())
+    return Task(task, config, len(pairs.table), pairs.tally.left_out)
 
 
 def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str:
@@ -170,24 +162,18 @@ def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str
 
     Return the name that runs all tasks.
     """
+    manifest, facts = release.manifest, _metadata(release)
     name = _name(release) if len(tasks) > 1 else tasks[0].name
     if len(tasks) > 1:
-        group: dict[str, Value] = {
-            "group": name,
-            "group_alias": release.manifest.name,
-            "task": [task.name for task in tasks],
-            "metadata": _metadata(release),
-        }
-        _write(folder / "_group.yaml", dump_yaml(group))  # no config has a name that begins so
-    manifest = release.manifest
+        names: Value = [task.name for task in tasks]
+        group: dict[str, Value] = {"group": name, "group_alias": manifest.name, "task": names, "metadata": facts}
+        (folder / "_group.yaml").write_bytes(dump_yaml(group).encode())  # no config has a name that begins so
     licence = printable(str(manifest.data["card"].get("license") or "not named"))
-    facts = {"name": manifest.name, "content": manifest.content, "licence": licence, "canary": _canary(release)}
-    _write(folder / "README.md", _README.format(**facts, task=name))
+    readme = _README.format(
+        name=manifest.name, content=manifest.content, licence=licence, canary=facts["canary"], task=name
+    )
+    (folder / "README.md").write_bytes(readme.encode())
     return name
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode())
 
 
 def _name(release: Release) -> str:
@@ -200,9 +186,5 @@ def _metadata(release: Release) -> dict[str, str]:
         "version": str(manifest.data["version"]),
         "release": manifest.name,
         "release_content": manifest.content,
-        "canary": _canary(release),
+        "canary": printable(str(manifest.data["card"].get("canary", ""))),
     }
-
-
-def _canary(release: Release) -> str:
-    return printable(str(release.manifest.data["card"].get("canary", "")))

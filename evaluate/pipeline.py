@@ -3,7 +3,7 @@
 release -> rows -> distinct units -> stored answers -> forward passes -> table -> figures -> result
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,24 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
-import pyarrow as pa
 
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
-from senseprobe.evaluate import fitness, models
+from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
-from senseprobe.evaluate.caveats import ROWS, count_flipped, is_coarse, unscored_rows
 from senseprobe.evaluate.control import is_probe, sufficient_controls
-from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
 from senseprobe.evaluate.estimands.registry import check_additional
 from senseprobe.evaluate.figures import figures_of, with_unreadable_sides
 from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
-from senseprobe.evaluate.plugins import Declared, versions
+from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
-from senseprobe.evaluate.scorers.base import KINDS
-from senseprobe.evaluate.subsample import cell_columns, sample
-from senseprobe.evaluate.units import UnitTable, scores_unrelated
+from senseprobe.evaluate.scorers.base import KINDS as KINDS_OF_ABILITIES
+from senseprobe.evaluate.subsample import sample
+from senseprobe.evaluate.units import KINDS, UnitTable
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 
@@ -69,9 +67,9 @@ class ScoringJob:
             return fitting
         kinds = sorted(set(self.kinds.values()))
         name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
-        if "association" in kinds:
-            raise SenseprobeError(f"{name}: no scorer takes association rows yet")
-        abilities = " or ".join(ability for ability, kind in KINDS.items() if kind in kinds)
+        if unscored := [kind for kind in kinds if not KINDS[kind].roles]:
+            raise SenseprobeError(f"{name}: no scorer takes {' or '.join(unscored)} rows yet")
+        abilities = " or ".join(ability for ability, kind in KINDS_OF_ABILITIES.items() if kind in kinds)
         raise SenseprobeError(
             f"{name} holds {' and '.join(kinds)} rows, which scorers on {abilities} models take;"
             f" a scorer on {scorer.ability} models takes {scorer.kind} rows"
@@ -79,10 +77,8 @@ class ScoringJob:
 
     def check_estimands(self) -> None:
         """Raise SenseprobeError where a requested estimand is not a plug-in's or a variant, or not for these rows."""
-        kinds = self.kinds
-        check_additional(
-            self.estimands, kinds.values(), chain(*(self.release.design(name).estimands for name in kinds))
-        )
+        listed = chain(*(self.release.design(name).estimands for name in self.kinds))
+        check_additional(self.estimands, self.kinds.values(), listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +145,10 @@ def fitting_scorers(source: ModelSource, requested: Sequence[Scorer]) -> Sequenc
 
 def default_scorer(ability: str) -> Scorer:
     """Return the first scorer that is declared for an ability. ModelError where none is."""
-    fitting = (scorer for scorer in SCORERS.values() if scorer.ability == ability)
-    if (first := next(fitting, None)) is None:
-        raise ModelError(f"no scorer asks for {models.title_of(ability)}")
-    return first
+    for scorer in SCORERS.values():
+        if scorer.ability == ability:
+            return scorer
+    raise ModelError(f"no scorer asks for {models.title_of(ability)}")
 
 
 def open_model(source: ModelSource, ability: str) -> "Model":
@@ -185,29 +181,25 @@ def _run_scorers(
     for scorer in scorers:
         with options.store(model, scorer) as store:
             run_written = partial(_run_written, model=model, scorer=scorer, store=store, options=options)
-            runs.append(run_written(job))
+            runs.append(RunResult(run_written(job), job))
             if control is not None and is_probe(runs[-1].result):
                 runs += _run_control(runs[-1].result, control, run_written, options)
     return runs
 
 
-def _run_written(
-    job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None, options: RunOptions
-) -> RunResult:
-    return RunResult(write(run(job, model, scorer.id, store=store, progress=options.progress), options.out), job)
+def _run_written(job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None, options: RunOptions) -> Result:
+    return write(run(job, model, scorer.id, store=store, progress=options.progress), options.out)
 
 
 def _run_control(
-    probe: Result,
-    control: Callable[[], ScoringJob],
-    run_written: Callable[[ScoringJob], RunResult],
-    options: RunOptions,
+    probe: Result, control: Callable[[], ScoringJob], run_written: Callable[[ScoringJob], Result], options: RunOptions
 ) -> list[RunResult]:
     """Return the model's results on the control, of rows enough, else a new one; a warning where there can be none."""
     if controls := sufficient_controls(options.out, probe):
         return [RunResult(result, None) for result in controls]
     try:
-        return [run_written(control())]
+        job = control()
+        return [RunResult(run_written(job), job)]
     except SenseprobeError as error:
         options.warn(f"right answers on the control are missing: {_first_line(error)}")
         return []
@@ -226,7 +218,11 @@ def run(
     declared = get(scorer)
     units = answered_units(job, model, declared, store, progress)
     result = result_of(job, units, declared, {"name": model.name, **model.identity})
-    return _with_caveats(job, result, units, declared, model)
+    designs = {name: job.release.design(name) for name in job.kinds}
+    fitness = caveats.count_fitness(units.tables(), designs, declared, model)
+    reasons = caveats.unreadable_configs(fitness)
+    figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
+    return replace(result, unscored=caveats.unscored_rows(units, declared, model), fitness=fitness, figures=figures)
 
 
 def answered_units(
@@ -238,7 +234,15 @@ def answered_units(
     units = units_of_rows(job, scorer, rows_of(job, scorer))
     if store is not None:
         units.add_answers(scorer.finish(store.load(units.units).items()))
-    _run_forward_passes(units, scorer, model, store, progress or (lambda _done, _total: None))
+    done, progress = units.done, progress or (lambda _done, _total: None)
+    progress(done, len(units))
+    # What a forward pass answers is stored before the next one begins.
+    for answers in answers_of(model, scorer.score(model, units.units, units)):
+        units.add_answers(scorer.finish(answers))
+        if store is not None and answers:
+            store.add(answers)
+        done += len(answers)
+        progress(done, len(units))
     return units
 
 
@@ -250,36 +254,26 @@ def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
     release, names, spans = job.release, job.configs(scorer), "span" in scorer.reads
     if job.limit is None:
         return {name: release.table(name, spans=spans) for name in names}
-    designs = {name: release.design(name) for name in names}
-    sampled = sample({name: partial(_cells, release, name) for name in names}, designs, job.limit, job.seed)
+    cells = {}
+    for name in names:
+        design = release.design(name)
+        there = design_schema(design).names
+        cells[name] = [column for column in KINDS[design.kind].cell_columns(design) if column in there]
+    parts = {name: partial(release.batches, name, ["id", *cells[name]]) for name in names}
+    sampled = sample(parts, cells, job.limit, job.seed)
     return {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
-
-
-def _cells(release: Release, config: str) -> Iterator[pa.RecordBatch]:
-    """Yield the ids of a config, and the columns that divide it into cells, in parts."""
-    design = release.design(config)
-    names = {*design_schema(design).names}
-    return release.batches(config, ["id", *(column for column in cell_columns(design) if column in names)])
 
 
 def units_of_rows(job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFrame]) -> UnitTable:
     """Return the distinct units of rows, none of which has an answer yet."""
-    unrelated = {name for name in rows if scores_unrelated(job.release.design(name))}
+    designs = {name: job.release.design(name) for name in rows}
+    # Where a figure is about unrelated sentences, they are scored, too.
+    unrelated = {
+        name
+        for name, design in designs.items()
+        if "unrelated" in dict(design.columns) and any(lookup(id_).reads_unrelated for id_ in design.estimands)
+    }
     return UnitTable(rows, scorer.kind, scorer.reads, scorer.columns, unrelated)
-
-
-def _run_forward_passes(
-    units: UnitTable, scorer: Scorer, model: "Model", store: Store | None, progress: Progress
-) -> None:
-    """Compute what has no answer yet; what a forward pass answers is stored before the next one begins."""
-    done = units.done
-    progress(done, len(units))
-    for answers in answers_of(model, scorer.score(model, units.units, units)):
-        units.add_answers(scorer.finish(answers))
-        if store is not None and answers:
-            store.add(answers)
-        done += len(answers)
-        progress(done, len(units))
 
 
 def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[str, str]) -> Result:
@@ -289,13 +283,12 @@ def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[
     """
     scored = units.tables()
     columns = ["id", *units.columns]
-    tables = (table.reindex(columns=columns).assign(config=name) for name, table in scored.items())
-    rows = pd.concat(list(tables), ignore_index=True)
-    manifest = job.release.manifest
-    limit = None if job.limit is None or _has_all(job, scored) else job.limit
-    figures = figures_of(
-        job.release, scored, seed=job.seed, scale=scorer.scale, estimands=job.estimands, drawn=limit is not None
-    )
+    tables = [table.reindex(columns=columns).assign(config=name) for name, table in scored.items()]
+    rows = pd.concat(tables, ignore_index=True)
+    manifest, kinds = job.release.manifest, {job.kinds[name] for name in scored}
+    of_kinds = sum(int(manifest.config(name)["rows"]) for name, kind in job.kinds.items() if kind in kinds)
+    limit = None if len(rows) == of_kinds else job.limit  # one that is as large as all rows of the kind drew nothing
+    plugged = (scorer, FAMILIES.get(model.get("family", "")), *map(CATALOGUE.get, job.estimands))
     return Result(
         scorer=scorer.id,
         scorer_version=scorer.version,
@@ -303,36 +296,14 @@ def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[
         model=model,
         release={"name": manifest.name, "content": manifest.content, "config": job.config},
         senseprobe=job.version,
-        libraries={**job.libraries, **versions(_declared(job, scorer, model))},
+        libraries={**job.libraries, **versions(plugged)},
         seed=job.seed,
         limit=limit,
-        figures=figures,
+        figures=figures_of(
+            job.release, scored, seed=job.seed, scale=scorer.scale, estimands=job.estimands, drawn=limit is not None
+        ),
         rows=rows[["config", *columns]],
     )
-
-
-def _has_all(job: ScoringJob, scored: Mapping[str, pd.DataFrame]) -> bool:
-    """Return whether tables are all rows of their kinds: a limit that is as large drew nothing."""
-    kinds = job.kinds
-    scored_kinds = {kinds[name] for name in scored}
-    configs = (job.release.manifest.config(name) for name in kinds if kinds[name] in scored_kinds)
-    return sum(map(len, scored.values())) == sum(int(config["rows"]) for config in configs)
-
-
-def _declared(job: ScoringJob, scorer: Scorer, model: Mapping[str, str]) -> Iterator[Declared | None]:
-    """Yield what took part in a result, and may be a plug-in's."""
-    yield scorer
-    yield from (FAMILIES.get(model[part]) for part in ("family",) if part in model)
-    yield from (CATALOGUE.get(name) for name in job.estimands)
-
-
-def _with_caveats(job: ScoringJob, result: Result, units: UnitTable, scorer: Scorer, model: "Model") -> Result:
-    """Add what the model's tokenizer makes of the rows, and why rows have no number."""
-    designs = {name: job.release.design(name) for name in job.kinds}
-    counts = fitness.count(units.tables(), designs, scorer, model)
-    reasons = fitness.unreadable_configs(counts)
-    figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
-    return replace(result, unscored=unscored_rows(units, scorer, model), fitness=counts, figures=figures)
 
 
 # --- what a coarse number format turns around -----------------------------------------------------------------------
@@ -341,14 +312,14 @@ def _with_caveats(job: ScoringJob, result: Result, units: UnitTable, scorer: Sco
 def _with_flipped(runs: Sequence[RunResult], source: ModelSource, options: RunOptions) -> list[Result]:
     """Return the results; new ones in a coarse format say what float32 turns around, and are written once more."""
     results = [result for result, _ in runs]
-    coarse = [result for result, job in runs if job is not None and is_coarse(result)]
+    coarse = [result for result, job in runs if job is not None and caveats.is_coarse(result)]
     if not coarse:
         return results
     revision = coarse[0].model.get("revision") or source.revision
     try:
         fine = open_model(replace(source, dtype="float32", revision=revision), get(coarse[0].scorer).ability)
         for number, (result, job) in enumerate(runs):
-            if job is not None and is_coarse(result):
+            if job is not None and caveats.is_coarse(result):
                 results[number] = write(replace(result, coarse=_flipped(job, result, fine, options)), options.out)
     except (SenseprobeError, MemoryError, RuntimeError) as error:  # torch's for too little memory is a RuntimeError
         options.warn(f"what {coarse[0].model['dtype']} turns around is not counted: {_first_line(error)}")
@@ -359,11 +330,11 @@ def _flipped(job: ScoringJob, result: Result, fine: "Model", options: RunOptions
     """Count how many of a sample of the rows of a result read otherwise with the same model in float32."""
     if result.rows is None:
         raise ResultError("a result without its rows")
-    part, scorer = replace(job, limit=min(ROWS, job.limit or ROWS)), get(result.scorer)
+    limit, scorer = min(caveats.ROWS, job.limit or caveats.ROWS), get(result.scorer)
     with options.store(fine, scorer) as store:
-        tables = answered_units(part, fine, scorer, store, options.progress).tables()
+        tables = answered_units(replace(job, limit=limit), fine, scorer, store, options.progress).tables()
     sampled = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
-    return count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
+    return caveats.count_flipped(result.rows, sampled, SCORES[result.kind], result.scale)
 
 
 def _first_line(error: BaseException) -> str:

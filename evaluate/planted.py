@@ -3,7 +3,7 @@
 It is a model of no language. It shows what a scorer measures next to the truth that was planted.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -36,9 +36,20 @@ _BATCH = 64
 _RATE = 1.5e-3
 _WARM_UP = 0.1  # of all steps
 _NOT_PREDICTED = -100  # the label of a position that is not to be predicted
+_SIZES: Mapping[str, float] = {
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 128,
+    # Wider than the usual 0.02: in so few steps the model else learns how frequent words are, and hardly pairs.
+    "initializer_range": 0.1,
+    # The frequencies are to be learnt by heart: there is nothing to generalise to.
+    "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+}
 
 
-def _never_asked(_model: object, _units: Iterable[Unit], _done: Container[Unit]) -> Iterator[Answers]:
+def _refuse(_model: object, _units: Iterable[Unit], _done: Container[Unit]) -> Iterator[Answers]:
     raise ModelError("a planted truth is not asked of a model")
 
 
@@ -52,7 +63,7 @@ TRUTH = Scorer(
     paper="none",
     equation="log(copies)",
     description="The logarithm of how often a sentence is in the corpus that the model was trained on.",
-    score=_never_asked,
+    score=_refuse,
 )
 """The truth as a scorer, so that it goes through the estimands like scores; no model can be scored with it."""
 
@@ -111,8 +122,9 @@ def train(
     corpus = [np.array(ids) for ids, n in zip(encoded, copies, strict=True) for _ in range(n)]
     with torch.random.fork_rng(), _single_threaded():
         torch.manual_seed(seed)
-        model = BertForMaskedLM(_config(len(tokenizer), max(map(len, corpus))))
-        _fit(model, corpus, epochs=epochs, generator=np.random.default_rng(seed), progress=progress)
+        longest = max(map(len, corpus))
+        model = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), max_position_embeddings=longest, **_SIZES))
+        _fit(model, corpus, epochs, np.random.default_rng(seed), progress)
     with _writing(folder), quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -145,26 +157,9 @@ def _single_threaded() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _config(words: int, longest: int) -> Pretrained:
-    return BertConfig(
-        vocab_size=words,
-        hidden_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=128,
-        max_position_embeddings=longest,
-        # Wider than the usual 0.02: in so few steps the model else learns how frequent words are, and hardly pairs.
-        initializer_range=0.1,
-        # The frequencies are to be learnt by heart: there is nothing to generalise to.
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-    )
-
-
 def _fit(
     model: Pretrained,
     corpus: list[Ids],
-    *,
     epochs: int,
     generator: np.random.Generator,
     progress: Callable[[int], None] | None,
@@ -195,7 +190,7 @@ def _batches(corpus: list[Ids], generator: np.random.Generator) -> Iterator[Ids]
     chunks = []
     for length in np.unique(lengths):
         members = order[lengths[order] == length]
-        chunks += [members[i : i + _BATCH] for i in range(0, len(members), _BATCH)]
+        chunks += np.split(members, range(_BATCH, len(members), _BATCH))
     for i in generator.permutation(len(chunks)):
         yield np.stack([corpus[member] for member in chunks[i]])
 

@@ -94,8 +94,7 @@ def iterate_blamed(make: Callable[[str], Exception], start: Callable[[], Iterabl
 
 def versions(declared: Iterable[Declared | None]) -> dict[str, str]:
     """Return the versions of the distributions of what is `declared`, of plug-ins only."""
-    origins = (record.origin for record in declared if record is not None)
-    return {origin: _version(origin) for origin in origins if origin}
+    return {record.origin: _version(record.origin) for record in declared if record is not None and record.origin}
 
 
 def _version(name: str) -> str:
@@ -143,8 +142,7 @@ class Registry(MutableMapping[str, D]):
     def find(self, name: str) -> D:
         """Return what has the id `name`; SenseprobeError where nothing has, or a plug-in that cannot be used."""
         if name in self._own:
-            for entry in self._entries().get(name, ()):
-                self._log_duplicate(entry)
+            self._log_duplicates(name)
             return self._own[name]
         declared = self._plugged(name)
         if declared is None:
@@ -155,10 +153,9 @@ class Registry(MutableMapping[str, D]):
 
     def plugged(self) -> Iterator[D]:
         """Yield what plug-ins declare, in order of ids. What cannot be used is logged, once."""
-        for name, entries in self._entries().items():
+        for name in self._entries():
             if name in self._own:
-                for entry in entries:
-                    self._log_duplicate(entry)
+                self._log_duplicates(name)
                 continue
             declared = self._plugged(name)
             if isinstance(declared, str):
@@ -189,7 +186,8 @@ class Registry(MutableMapping[str, D]):
 
     def _load(self, entry: EntryPoint) -> D | str:
         try:
-            declared = _imported(entry)
+            with blamed(lambda clause: Unfit(f"its import fails with {clause}")):
+                declared = entry.load()
             with blamed(lambda clause: Unfit(f"to look at it fails with {clause}")):
                 return self._checked(entry.name, declared, _distribution(entry))
         except Unfit as unfit:
@@ -207,10 +205,10 @@ class Registry(MutableMapping[str, D]):
             raise Unfit("its id is not of letters, digits and .-_@+ alone")
         return replace(self._admit(declared), origin=origin)
 
-    def _log_duplicate(self, entry: EntryPoint) -> None:
-        self._log_once(
-            f"the {self._noun} {entry.name} of {_distribution(entry)} is left out: senseprobe has one of that name"
-        )
+    def _log_duplicates(self, name: str) -> None:
+        for entry in self._entries().get(name, ()):
+            left_out = f"the {self._noun} {name} of {_distribution(entry)} is left out"
+            self._log_once(f"{left_out}: senseprobe has one of that name")
 
     def _log_once(self, message: str) -> None:
         if message not in self._logged:
@@ -220,8 +218,3 @@ class Registry(MutableMapping[str, D]):
 
 def _distribution(entry: EntryPoint) -> str:
     return (entry.dist.name if entry.dist is not None else None) or "an unknown distribution"
-
-
-def _imported(entry: EntryPoint) -> object:
-    with blamed(lambda clause: Unfit(f"its import fails with {clause}")):
-        return entry.load()

@@ -1,8 +1,9 @@
 """Compute a result again from its signature, and compare it with the first one."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -66,53 +67,38 @@ def replay(job: ScoringJob, source: ModelSource, first: Result, path: Path, prog
 
     A model with other weights, config or tokenizer is not run. ResultError where the release holds other rows.
     """
-    _refuse_other_release(first, job.release.manifest.name, job.release.manifest.content)
-    rows, ability = read_scores(path, first), get(first.scorer).ability
-    model = open_model(source, ability)
-    if differences := _model_differences(first, model.identity):
-        return Replay(first, None, tuple(differences))
-    return compare(first, rows, run(job, model, first.scorer, progress=progress))
-
-
-def _refuse_other_release(first: Result, name: str, content: str) -> None:
-    if content != first.release["content"]:
+    release = job.release.manifest
+    if release.content != first.release["content"]:
         raise ResultError(
-            f"{name} is not the release of the result: its content hash is {content[:12]},"
+            f"{release.name} is not the release of the result: its content hash is {release.content[:12]},"
             f" the result's {str(first.release['content'])[:12]} (--release PATH says where the right one is)"
         )
-
-
-def _model_differences(first: Result, identity: Mapping[str, str]) -> list[str]:
-    """Return in what a model is not the one of the result; an empty list where scores have to be the same."""
+    rows, model = read_scores(path, first), open_model(source, get(first.scorer).ability)
     parts = ("weights", "config", "tokenizer", "dtype", "family")
-    then, now = ({part: str(model.get(part, "ours"))[:12] for part in parts} for model in (first.model, identity))
-    differing = [part for part in parts if first.model.get(part) != identity.get(part)]
-    return [f"model, {part}: {then[part]} -> {now[part]}" for part in differing]
+    then, now = ({part: str(of.get(part, "ours"))[:12] for part in parts} for of in (first.model, model.identity))
+    differing = [part for part in parts if first.model.get(part) != model.identity.get(part)]
+    if differing:
+        return Replay(first, None, tuple(f"model, {part}: {then[part]} -> {now[part]}" for part in differing))
+    return compare(first, rows, run(job, model, first.scorer, progress=progress))
 
 
 def compare(first: Result, rows: pd.DataFrame | None, second: Result) -> Replay:
     """Compare a result that was computed again with the first one and, where there is one, its table of scores."""
-    _refuse_newer(first, second)
-    if first.scorer_version != second.scorer_version:  # other numbers, and so other figures, are what it is about
-        return Replay(first, second, (), (_redefined(first.scorer, first.scorer_version, second.scorer_version),))
-    differences = [*_figure_differences(first, second)]
-    largest = 0.0
-    if rows is not None and second.rows is not None:
-        in_rows, largest = _row_differences(rows, second.rows)
-        differences += in_rows
-    redefined = tuple(_redefined(name, *versions) for name, versions in _definitions(first, second).items())
-    return Replay(first, second, tuple(differences), redefined, None if rows is None else len(rows), largest)
-
-
-def _refuse_newer(first: Result, second: Result) -> None:
-    """Raise ResultError where a result was computed by a definition that this senseprobe does not have yet."""
-    newer = [first.scorer] if first.scorer_version > second.scorer_version else []
-    newer += [name for name, (then, now) in _definitions(first, second).items() if then > now]
-    if newer:
+    definitions = _definitions(first, second)
+    versions = {first.scorer: (first.scorer_version, second.scorer_version), **definitions}
+    if newer := [name for name, (then, now) in versions.items() if then > now]:
         raise ResultError(
             f"the result has newer definitions of {', '.join(newer)} than this senseprobe ({second.senseprobe}), "
             f"and was written by {first.senseprobe}: upgrade it"
         )
+    if first.scorer_version != second.scorer_version:  # other numbers, and so other figures, are what it is about
+        return Replay(first, second, (), (_redefined(first.scorer, *versions[first.scorer]),))
+    differences, largest = [*_figure_differences(first, second, {*definitions})], 0.0
+    if rows is not None and second.rows is not None:
+        in_rows, largest = _row_differences(rows, second.rows)
+        differences += in_rows
+    redefined = tuple(_redefined(name, *both) for name, both in definitions.items())
+    return Replay(first, second, tuple(differences), redefined, None if rows is None else len(rows), largest)
 
 
 def _redefined(name: str, then: int, now: int) -> str:
@@ -125,32 +111,30 @@ def _definitions(first: Result, second: Result) -> dict[str, tuple[int, int]]:
     return {name: (then[name], now[name]) for name in then if name in now and then[name] != now[name]}
 
 
-def _figure_differences(first: Result, second: Result) -> Iterator[str]:
+def _figure_differences(first: Result, second: Result, redefined: Set[str]) -> Iterator[str]:
     sides = [
         {(figure.config, figure.estimand, figure.group or ""): figure.as_dict() for figure in result.figures}
         for result in (first, second)
     ]
-    redefined = _definitions(first, second)
     for key in dict.fromkeys([*sides[0], *sides[1]]):
-        if key[1] in redefined:
-            continue
         name = " ".join(filter(None, key))
         before, after = (side.get(key) for side in sides)
+        if key[1] in redefined:
+            continue
         if before is None or after is None:
             yield f"{name}: {'new' if before is None else 'no longer there'}"
             continue
         for part, then in before.items():
-            now = after[part]
-            if not (_close(then, now) if part in _NUMBERS else _plain(then) == _plain(now)):
+            if not _same(part, then, now := after[part]):
                 yield f"{name}, {part}: {then} -> {now}"
 
 
-def _plain(value: object) -> object:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _close(then: float | None, now: float | None) -> bool:
-    return then is now if then is None or now is None else abs(then - now) <= POINTS
+def _same(part: str, then: Any, now: Any) -> bool:  # noqa: ANN401 - any part of a figure
+    """Return whether a part of a figure is what it was: a number in points, nearly."""
+    if part in _NUMBERS and None not in (then, now):
+        return bool(abs(then - now) <= POINTS)
+    before, after = (list(value) if isinstance(value, tuple) else value for value in (then, now))
+    return bool(before == after)
 
 
 def _row_differences(before: pd.DataFrame, after: pd.DataFrame) -> tuple[list[str], float]:

@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.fitness import Fitness
+from senseprobe.evaluate.caveats import Fitness
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.messages import MAX_LISTED, counted
 from senseprobe.records import Figure
@@ -60,7 +61,7 @@ class Result:
       sign, or largest label, in float32 (evaluate/caveats.py); None: not counted.
     - `unscored`: by reason how many ``rows`` have no number, and the ids of the ``first``
       (evaluate/caveats.py); empty also in results that are older than this.
-    - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/fitness.py); empty also of models of
+    - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/caveats.py); empty also of models of
       plug-ins, and in results that are older than this.
     - `rows` is the table of scores per row, in a file next to that of the result.
     """
@@ -90,6 +91,8 @@ class Result:
     def signature(self) -> str:
         """Everything that the numbers depend on, in one line."""
         config = self.release["config"]
+        # The estimands of which the definition is not the first: ``relative@2,spread@2``.
+        newer = sorted({f"{figure.estimand}@{figure.definition}" for figure in self.figures if figure.definition > 1})
         parts = {
             "scorer": self.scorer if self.scorer_version == 1 else f"{self.scorer}@{self.scorer_version}",
             "release": f"{self.release['name']}:{config}" if config else self.release["name"],
@@ -101,15 +104,9 @@ class Result:
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,
-            **({"definitions": newer} if (newer := self._newer_definitions) else {}),
+            **({"definitions": ",".join(newer)} if newer else {}),
         }
         return "|".join(f"{key}={value}" for key, value in parts.items())
-
-    @property
-    def _newer_definitions(self) -> str:
-        """The estimands of which the definition is not the first, each with its version: ``relative@2,spread@2``."""
-        versions = {figure.estimand: figure.definition for figure in self.figures if figure.definition > 1}
-        return ",".join(f"{estimand}@{version}" for estimand, version in sorted(versions.items()))
 
     @property
     def stem(self) -> str:
@@ -159,7 +156,6 @@ class Result:
 
         Raises ResultError without matplotlib.
         """
-        from senseprobe.evaluate.estimands import lookup
         from senseprobe.evaluate.reporting.plots import plot_forest
 
         whole = [figure for figure in self.figures if figure.group is None and not lookup(figure.estimand).from_zero]
@@ -193,7 +189,10 @@ class Result:
         was_there = os.path.lexists(table)
         try:
             if self.rows is not None:
-                write_whole(table, _parquet(self.rows, self.signature))
+                rows, sink = pa.Table.from_pandas(self.rows, preserve_index=False), pa.BufferOutputStream()
+                rows = rows.replace_schema_metadata({"signature": self.signature})
+                pq.write_table(rows, sink, compression="zstd")
+                write_whole(table, bytes(sink.getvalue()))
             write_whole(path, f"{text}\n".encode())
         except (OSError, pa.ArrowException) as error:
             if not was_there:  # no table without its result
@@ -209,13 +208,6 @@ def _signature(path: Path) -> str | None:
         return read_result(path).signature
     except ResultError:
         return None
-
-
-def _parquet(rows: pd.DataFrame, signature: str) -> bytes:
-    table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata({"signature": signature})
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
-    return bytes(sink.getvalue())
 
 
 def folder_of(out: Path, release: str, model: str) -> Path:
@@ -244,8 +236,15 @@ def check_writable(folder: Path) -> None:
         raise ResultError(f"cannot write results to {folder}: {nearest} is no folder that you may write to")
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+class _Model(_Part):
+    model_config = ConfigDict(extra="allow")
 
     name: str
     weights: str
@@ -257,17 +256,13 @@ class _Model(BaseModel):
     labels: str | None = None
 
 
-class _Release(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Release(_Part):
     name: str
     content: str
     config: str | None
 
 
-class _Coarse(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Coarse(_Part):
     rows: Annotated[int, Field(ge=0)]
     flipped: Annotated[int, Field(ge=0)]
 
@@ -278,17 +273,13 @@ class _Coarse(BaseModel):
         return self
 
 
-class _Unscored(BaseModel):
-    model_config = ConfigDict(strict=True)
-
+class _Unscored(_Part):
     rows: Annotated[int, Field(ge=1)]
     first: Annotated[list[str], Field(max_length=MAX_LISTED)]
 
 
-class _Form(BaseModel):
+class _Form(_Part):
     """The contents of a result file; whoever wrote it may have meant harm, so all of it is checked."""
-
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
     form: Annotated[int, Field(alias="schema", ge=1, le=SCHEMA)]
     signature: str
@@ -322,13 +313,6 @@ class _Form1(_Form2):
     limit: Annotated[int | None, Field(ge=1)] = None
 
 
-def _form(schema: object) -> type[_Form]:
-    """Return the form of files of a schema; of an unknown schema the newest, which refuses it."""
-    if type(schema) is not int:
-        return _Form
-    return {1: _Form1, 2: _Form2}.get(schema, _Form)
-
-
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of result files of the newest form; docs/result.schema.json is this."""
     schema = _Form.model_json_schema()
@@ -344,7 +328,8 @@ def read_result(path: Path) -> Result:
         schema = data.get("schema") if isinstance(data, dict) else None
         if type(schema) is int and schema > SCHEMA:
             raise ResultError(f"{path} is of form {schema}, this senseprobe reads up to {SCHEMA}: upgrade it")
-        form = _form(schema).model_validate_json(raw)
+        # Of an unknown schema, the newest form, which refuses it.
+        form = ({1: _Form1, 2: _Form2}.get(schema, _Form) if type(schema) is int else _Form).model_validate_json(raw)
     except OSError as error:
         raise ResultError(_unreadable(path, error)) from None
     except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 """The table of scores of a result, read with bounds: a small file can unfold into more than fits into memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +25,8 @@ LARGEST = 1e100
 """Score, far beyond any: of 1e308, a difference is infinite."""
 
 ROWS_AT_ONCE = 8_192
-_TEXTS = ("config", "id")
 OF_THIRD = "unrelated_score"
 """The score of the third sentence that StereoSet has."""
-
-
-def columns_of(result: Result) -> tuple[str, ...]:
-    """Return the columns of numbers that the table of a result has."""
-    # Where a figure is about unrelated sentences, they are scored, too.
-    third = (OF_THIRD,) if any(lookup(figure.estimand).reads_unrelated for figure in result.figures) else ()
-    return (*SCORES[result.kind], *third)
 
 
 def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
@@ -42,47 +34,41 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
 
     ResultError where it is not the table with that signature, or holds more than a table of scores does.
     """
-    table = path.with_suffix(".parquet")
-    return _read(table, columns_of(result), result.signature) if table.exists() else None
-
-
-def _read(path: Path, numbers: Sequence[str], signature: str) -> pd.DataFrame:
+    path = path.with_suffix(".parquet")
+    if not path.exists():
+        return None
     if path.is_symlink() or not path.is_file():
         raise ResultError(f"{path} is no plain file")
+    # Where a figure is about unrelated sentences, they are scored, too.
+    third = (OF_THIRD,) if any(lookup(figure.estimand).reads_unrelated for figure in result.figures) else ()
     try:
         with bounded_parquet(path, MAX_PART_BYTES) as file:
-            _check(file, path, numbers)
-            if (file.metadata.metadata or {}).get(b"signature") != signature.encode("utf-8", "surrogatepass"):
+            _check_table(file, path, ["config", "id", *SCORES[result.kind], *third])
+            if (file.metadata.metadata or {}).get(b"signature") != result.signature.encode("utf-8", "surrogatepass"):
                 raise ResultError(f"{path} is not the table of its result: its signature is another")
             schema = file.schema_arrow.remove_metadata()
             table: pd.DataFrame = pa.Table.from_batches(_batches(file, path), schema).to_pandas()
-            _check_size(table[[*schema.names[len(_TEXTS) :]]], path)
+            sizes = np.abs(table[[*schema.names[2:]]].to_numpy(dtype=np.float64))
     except MemoryError:
         raise ResultError(f"{path} takes more memory to read than a table of scores does") from None
     except (OSError, ValueError, pa.ArrowException) as error:
         raise ResultError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None
+    if (np.isfinite(sizes) & (sizes > LARGEST)).any():  # nothing that is scored is so large
+        raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
     return table
 
 
-def _check(file: pq.ParquetFile, path: Path, numbers: Sequence[str]) -> None:
+def _check_table(file: pq.ParquetFile, path: Path, expected: list[str]) -> None:
     """Raise ResultError where columns, or how many rows there are, are not those of a table of scores."""
-    expected = [*_TEXTS, *numbers]
     names = [field.name for field in file.schema_arrow]
     if names != expected and names != [*expected, OF_THIRD]:
         raise ResultError(f"{path} is no table of scores: expected the columns {', '.join(expected)}")
     for field in file.schema_arrow:
         is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-        if not (is_text if field.name in _TEXTS else field.type == pa.float64()):
+        if not (is_text if field.name in ("config", "id") else field.type == pa.float64()):
             raise ResultError(f"{path} is no table of scores: its column {field.name} is of the kind {field.type}")
     if file.metadata.num_rows > MAX_ROWS:
         raise ResultError(f"{path} has {file.metadata.num_rows} rows, more than {MAX_ROWS}")
-
-
-def _check_size(numbers: pd.DataFrame, path: Path) -> None:
-    """Raise ResultError where differences of numbers could overflow: nothing that is scored is so large."""
-    sizes = np.abs(numbers.to_numpy(dtype=np.float64))
-    if (np.isfinite(sizes) & (sizes > LARGEST)).any():
-        raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
 
 
 def _batches(file: pq.ParquetFile, path: Path) -> Iterator[pa.RecordBatch]:

@@ -4,21 +4,14 @@ Rows are read in parts, twice, and only candidates stay in memory: it grows with
 with the number of cells, and not with the number of rows of the release.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from senseprobe.records import Design
 from senseprobe.statistics.permutation import hash_draw
-
-CELLS: Mapping[str, tuple[str, ...]] = {
-    "contrast": ("label_basis", "contested", "stereotype", "valence", "target"),
-    "inference": ("gold",),
-}
-"""The columns by kind whose values make the cells of a config, where it has them."""
 
 Parts = Callable[[], Iterator[pa.RecordBatch]]
 """Reads the rows of a config from the first one on, in parts: their ``id`` and the columns that make cells."""
@@ -27,46 +20,30 @@ _SPARE = 65_536
 """Candidates that are stored besides as many as are drawn, before they are sorted and cut."""
 
 
-def cell_columns(design: Design) -> list[str]:
-    """Return what divides a config into cells: labels, and the target or, in inference, the slots that differ.
-
-    The frame, and the words that rows of all cells share, are left to chance.
-    """
-    bound = [slot for names in design.roles.values() for slot in names.values() if slot in design.slots]
-    return [*CELLS[design.kind], *dict.fromkeys(bound if design.kind == "inference" else ())]
-
-
 def sample(
-    parts: Mapping[str, Parts], designs: Mapping[str, Design], limit: int, seed: int
+    parts: Mapping[str, Parts], columns: Mapping[str, Sequence[str]], limit: int, seed: int
 ) -> dict[str, NDArray[np.int64]]:
     """Return the row numbers (from 0, ascending) of `limit` rows by config, in proportion to the rows of each cell.
 
-    A cell of n rows of N gets ``limit * n / N`` rows, up or down to a whole number, and every row has the same chance.
-    Which ones is a matter of `seed`, config and id, not of the order of rows; a larger `limit` draws the same and more.
+    The values of `columns` divide a config into cells, as far as it has them. A cell of n rows of N gets
+    ``limit * n / N`` rows, up or down to a whole number, and every row has the same chance. Which ones is a matter of
+    `seed`, config and id, not of the order of rows; a larger `limit` draws the same and more.
     """
-    cells = {name: _Cells.of(name, cell_columns(designs[name]), read()) for name, read in parts.items()}
+    cells = {name: _Cells(name, columns[name], read()) for name, read in parts.items()}
     quotas = _quotas(list(cells.values()), limit, seed)
     return {name: _sample_rows(cells[name], quotas[name], parts[name](), seed) for name in parts}
 
 
-@dataclass(frozen=True, slots=True)
 class _Cells:
     """The cells of a config: their `numbers`, from 0, by the values that make them, and their `sizes` in rows."""
 
-    name: str
-    columns: Sequence[str]
-    numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
-    sizes: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, name: str, columns: Sequence[str], parts: Iterator[pa.RecordBatch]) -> "_Cells":
-        """Count the rows of each cell."""
-        cells = cls(name, columns)
+    def __init__(self, name: str, columns: Sequence[str], parts: Iterator[pa.RecordBatch]) -> None:
+        self.name, self.columns = name, columns
+        self.numbers: dict[tuple[str, ...], int] = {}
+        sizes = Counter[int]()
         for part in parts:
-            counts = np.bincount(cells.number(part), minlength=len(cells.numbers)).tolist()
-            cells.sizes.extend([0] * (len(counts) - len(cells.sizes)))
-            cells.sizes[:] = [size + count for size, count in zip(cells.sizes, counts, strict=True)]
-        return cells
+            sizes.update(dict(enumerate(np.bincount(self.number(part)).tolist())))
+        self.sizes = [sizes[number] for number in range(len(self.numbers))]
 
     def number(self, part: pa.RecordBatch) -> NDArray[np.intp]:
         """Return the number of each row's cell; a cell that is new gets the next number."""
@@ -105,8 +82,7 @@ def _sample_rows(
     cells: _Cells, quotas: NDArray[np.int64], parts: Iterator[pa.RecordBatch], seed: int
 ) -> NDArray[np.int64]:
     """Return the numbers of the rows that have the lowest draws of their cells, as many of each as its quota."""
-    candidates = _Candidates(quotas)
-    start = 0
+    candidates, start = _Candidates(quotas), 0
     for part in parts:
         draws = np.array([_draw(seed, cells.name, id_) for id_ in part["id"].to_pylist()])
         candidates.add(cells.number(part), draws, np.arange(start, start + part.num_rows))

@@ -1,13 +1,13 @@
 """What is scored: the distinct units of a release's rows, and the table of the numbers that they got."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from senseprobe.evaluate.estimands import lookup
 from senseprobe.records import Design
 
 TOO_LONG = "too long for the model"
@@ -15,11 +15,45 @@ EMPTY = "no token to score"
 NOT_FINITE = "no finite number"
 """Why a unit has no number, whatever the scorer; some have reasons of their own."""
 
-ROLES: Mapping[str, Mapping[str, str]] = {
-    "contrast": {"stereo": "anti", "anti": "stereo"},
-    "inference": {"premise": "hypothesis"},
+
+@dataclass(frozen=True, slots=True)
+class RowKind:
+    """What scoring has to know of a kind of rows.
+
+    - `roles`: the columns that are scored, each with the column of its counterpart; none where no scorer takes them.
+    - `cells`: the columns whose values divide a config into the cells that a sample represents alike; with
+      `slots_are_cells` so do the slots in which the texts of a row differ.
+    - `pairs`: whether the two sentences of a row are each scored, and compared.
+    - `noun`, `reading`: what a row, and what its numbers say, is called in messages.
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    cells: tuple[str, ...] = ()
+    slots_are_cells: bool = False
+    pairs: bool = False
+    noun: str = "row"
+    reading: str = ""
+
+    def cell_columns(self, design: Design) -> list[str]:
+        """Return what divides a config into cells; the frame, and words that rows of all cells share, do not."""
+        bound = [slot for names in design.roles.values() for slot in names.values() if slot in design.slots]
+        return [*self.cells, *dict.fromkeys(bound if self.slots_are_cells else ())]
+
+
+KINDS: Mapping[str, RowKind] = {
+    "contrast": RowKind(
+        roles={"stereo": "anti", "anti": "stereo"},
+        cells=("label_basis", "contested", "stereotype", "valence", "target"),
+        pairs=True,
+        noun="pair",
+        reading="sign",
+    ),
+    "inference": RowKind(
+        roles={"premise": "hypothesis"}, cells=("gold",), slots_are_cells=True, reading="largest label"
+    ),
+    "association": RowKind(),
 }
-"""The columns that are scored in rows of a kind, each with the column of its counterpart."""
+"""By the name that designs have for it."""
 
 UNRELATED: Mapping[str, str] = {"unrelated": "stereo"}
 """The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair."""
@@ -46,12 +80,6 @@ class Unit(NamedTuple):
     second: bool = False
 
 
-def scores_unrelated(design: Design) -> bool:
-    """Return whether the sentences in the column ``unrelated`` are scored, too: where a figure is about them."""
-    needed = any(lookup(name).reads_unrelated for name in design.estimands)
-    return needed and "unrelated" in dict(design.columns)
-
-
 def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:
     """Return the unit of each row for the sentence in column `role`, with nothing in it that the scorer does not read.
 
@@ -61,8 +89,8 @@ def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[s
     others = table[counterpart] if "beside" in reads else [""] * len(table)
     marked = "span" in reads and f"{role}_span" in table  # nobody says where the target is in an unrelated sentence
     spans = table[f"{role}_span"] if marked else [None] * len(table)
-    ends = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
     second = _is_second(table, role) if "order" in reads else np.zeros(len(table), dtype=np.bool_)
+    ends = [(span["start"], span["end"]) if span else NO_SPAN for span in spans]
     rows = zip(table[role], others, ends, second.tolist(), strict=True)
     return [Unit(text, other, start, end, after) for text, other, (start, end), after in rows]
 
@@ -98,15 +126,15 @@ class UnitTable:
         unrelated: Container[str] = (),
     ) -> None:
         self._tables, self._columns = tables, tuple(columns)
-        self._roles = {name: {**ROLES[kind], **(UNRELATED if name in unrelated else {})} for name in tables}
+        own = KINDS[kind].roles
+        self._roles = {name: {**own, **(UNRELATED if name in unrelated else {})} for name in tables}
         self._index: dict[Unit, int] = {}
         texts: dict[str, str] = {}  # a premise of two million pairs is in memory once, not once for each pair
         self._rows: dict[tuple[str, str], NDArray[np.intp]] = {}  # the unit of each row, by table and role
         for name, table in tables.items():
             for role, counterpart in self._roles[name].items():
-                units = units_of(table, role, counterpart, reads)
-                self._rows[name, role] = self._numbered(units, texts)
-        roles = dict.fromkeys([*ROLES[kind], *(role for roles in self._roles.values() for role in roles)])
+                self._rows[name, role] = self._numbered(units_of(table, role, counterpart, reads), texts)
+        roles = dict.fromkeys([*own, *(role for roles in self._roles.values() for role in roles)])
         self._prefixes = {role: f"{role}_" if len(roles) > 1 else "" for role in roles}
         self._numbers = np.full((len(self._index), len(self._columns)), np.nan)
         self._answered = np.zeros(len(self._index), dtype=np.bool_)
@@ -145,20 +173,21 @@ class UnitTable:
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables with columns of numbers: ``stereo_score``, or ``entailment`` where a row has one unit."""
-        return {name: table.assign(**self._scores(name)) for name, table in self._tables.items()}
+        return {
+            name: table.assign(
+                **{
+                    f"{self._prefixes[role]}{column}": self._numbers[self._rows[name, role], number]
+                    for role in self._roles[name]
+                    for number, column in enumerate(self._columns)
+                }
+            )
+            for name, table in self._tables.items()
+        }
 
     @property
     def columns(self) -> list[str]:
         """The names of those columns, in one table or another."""
         return [f"{prefix}{column}" for prefix in self._prefixes.values() for column in self._columns]
-
-    def _scores(self, name: str) -> dict[str, NDArray[np.float64]]:
-        return {
-            f"{prefix}{column}": self._numbers[self._rows[name, role], number]
-            for role, prefix in self._prefixes.items()
-            if role in self._roles[name]
-            for number, column in enumerate(self._columns)
-        }
 
     def unscored(self) -> Iterator[tuple[str, Unit]]:
         """Yield the id, and the first unit without a finite number, of each row that has one: in the order of rows."""

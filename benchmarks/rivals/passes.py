@@ -20,7 +20,7 @@ from transformers import (
     pipeline,
 )
 
-from senseprobe.evaluate.models.placement import pack
+from senseprobe.evaluate.models.layers import pack
 
 __all__ = ["Ids", "Numbers", "Plain", "Timed", "timed"]
 

@@ -1,27 +1,264 @@
 """Causal language models: how likely a text is, read from left to right."""
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import NamedTuple, Protocol, TypeVar
+from itertools import chain, groupby
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from transformers import AutoModelForCausalLM
 
-from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.batching import Budget, Sized, by_length
-from senseprobe.evaluate.models.causal_encoding import LONGEST, ROW, Query, Reader
-from senseprobe.evaluate.models.checkpoint import Pretrained, TextTokens, open_checkpoint, read_config, vocabulary
-from senseprobe.evaluate.models.errors import guarded
-from senseprobe.evaluate.models.identity import fingerprint
-from senseprobe.evaluate.models.limits import tokenized
-from senseprobe.evaluate.models.placement import batch_tokens_on, device_of, dtype_of, longest_input, placed
-from senseprobe.evaluate.models.prefixes import Ids, rows_of
+from senseprobe.evaluate.models.base import Ids, PretrainedModel
+from senseprobe.evaluate.models.batching import Sized, by_length
+from senseprobe.evaluate.models.checkpoint import Pretrained, quiet, read_config, vocabulary
+from senseprobe.evaluate.models.layers import Head, own_log_probabilities
+from senseprobe.evaluate.models.limits import Unloadable, tokenized
 
-# At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
-_LOGITS = 2**28
+Numbers: TypeAlias = NDArray[np.int64]
+Query: TypeAlias = tuple[Ids, int]
+"""Ids, and how many of them are given, not none and not all: log P(ids[given:] | ids[:given]) is requested."""
+
+# Beginnings are shared within rows of so many nodes: attention costs the square of it, and more share little more.
+ROW = 128
+# Longer inputs go alone, since what they would do in a row (windows of attention, rescaled positions) was not tried.
+LONGEST = 96
+# So far may log-probabilities be apart that a model gives with shared beginnings and without.
+_SAME: Mapping[torch.dtype, float] = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 5e-2}
+_SAME_IN_BFLOAT16 = 5e-1
+# What a model raises that has no place for our mask or positions, or a device without the memory to try them.
+_REFUSALS = (RuntimeError, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
+
+
+# --- sequences that begin alike, laid out so that what they share is computed once ----------------------------------
+# The distinct beginnings of a set of sequences are the nodes of a forest: one node per token with all that stands
+# before it. Where each node attends to its ancestors and itself, and to nothing else, a model computes at it what it
+# would compute at that position of each sequence alone. Only nodes that something follows are laid out: the last token
+# of a sequence is predicted, and never read.
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Rows of nodes, `width` in each, some of which may stay empty, and where in them each sequence lies.
+
+    - `row`, `column`: where a node is; `token`, `depth`: what it holds, and how many stand before it; shape (nodes,).
+    - `above`: pairs of nodes, one of which may attend to the other: shape (2, pairs), the one that attends first.
+    - `path`: the node of each token of each sequence but the last, shape (sequences, longest); -1 beyond its end.
+    """
+
+    rows: int
+    width: int
+    row: Numbers
+    column: Numbers
+    token: Numbers
+    depth: Numbers
+    above: Numbers
+    path: Numbers
+
+    @property
+    def number(self) -> Numbers:
+        """Of each node, row by row: row * width + column."""
+        return self.row * self.width + self.column
+
+    @property
+    def empty(self) -> tuple[Numbers, Numbers]:
+        """Row and column of every place without a node."""
+        free = np.ones((self.rows, self.width), dtype=bool)
+        free[self.row, self.column] = False
+        row, column = np.nonzero(free)
+        return row, column
+
+    @classmethod
+    def of(cls, sequences: Sequence[Ids], limit: int) -> "Forest":
+        """Lay out sorted sequences of two tokens or more in rows of at most `limit` nodes (see `rows_of`)."""
+        tokens, inner = _table(sequences)
+        rows = list(_cut(tokens, inner, limit))
+        starts = [start for start, _ in rows]
+        shared = _shared(tokens, inner)
+        shared[starts] = 0
+        places = np.arange(tokens.shape[1])
+        new = (places >= shared[:, None]) & (places < inner[:, None])
+        number = np.zeros(tokens.shape, dtype=np.int64)
+        number[new] = np.arange(new.sum())
+        # What a sequence does not add, the one before it in the row has in the same place.
+        path = np.maximum.accumulate(number, axis=0)
+        row_of_sequence = np.repeat(np.arange(len(rows)), [end - start for start, end in rows])
+        sequence, depth = np.nonzero(new)
+        row = row_of_sequence[sequence]
+        first = path[starts, 0]
+        column = np.arange(len(row)) - first[row]
+        node, above = np.nonzero(places <= depth[:, None])
+        return cls(
+            rows=len(rows),
+            width=int(column.max()) + 1,
+            row=row,
+            column=column,
+            token=tokens[sequence, depth],
+            depth=depth,
+            above=np.stack([node, path[sequence[node], above]]),
+            path=np.where(places < inner[:, None], path, -1),
+        )
+
+
+def rows_of(sequences: Sequence[Ids], limit: int) -> list[tuple[int, int]]:
+    """Return where rows of at most `limit` nodes begin and end among sorted sequences; a sequence alone may have more.
+
+    From where a row begins, where it ends does not depend on what came before.
+    """
+    return list(_cut(*_table(sequences), limit)) if sequences else []
+
+
+def _table(sequences: Sequence[Ids]) -> tuple[Numbers, Numbers]:
+    """Return the tokens, shape (sequences, longest), -1 beyond a sequence's end; and how many are read of each."""
+    lengths = np.fromiter(map(len, sequences), dtype=np.int64, count=len(sequences))
+    table = np.full((len(sequences), int(lengths.max())), -1, dtype=np.int64)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = np.fromiter(chain.from_iterable(sequences), dtype=np.int64)
+    return table, lengths - 1
+
+
+def _shared(tokens: Numbers, inner: Numbers) -> Numbers:
+    """Return how many nodes each sequence shares with the one before it, which is the most with any before it."""
+    alike = np.zeros(len(tokens), dtype=np.int64)
+    alike[1:] = np.cumprod(tokens[1:] == tokens[:-1], axis=1).sum(axis=1)
+    # A last token makes no node, so the sequence before has one less than it has tokens.
+    shared: Numbers = np.minimum(np.minimum(alike, inner), np.concatenate([[0], inner[:-1]]))
+    return shared
+
+
+def _cut(tokens: Numbers, inner: Numbers, limit: int) -> Iterator[tuple[int, int]]:
+    shared = _shared(tokens, inner)
+    total = np.cumsum(inner - shared)
+    start = 0
+    while start < len(tokens):
+        # The first sequence of a row adds all its nodes, each later one those that it does not share.
+        room = limit - inner[start]
+        end = max(start + 1, int(np.searchsorted(total, total[start] + room, side="right")))
+        yield start, end
+        start = end
+
+
+# --- forward passes -------------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Runs a causal language model on queries; logits are computed at no other position.
+
+    `longest` is the longest input that it takes. Its answers are natural log-probabilities of all tokens that are
+    requested, one `Query` after the other, in one array.
+    """
+
+    def __init__(self, name: str, model: Pretrained, *, longest: int) -> None:
+        self._model = model
+        self._head = Head(name, model)
+        self._longest = longest
+        self._vocabulary = vocabulary(model)
+        takes_cache = "use_cache" in inspect.signature(model.forward).parameters
+        self._always = {"use_cache": False} if takes_cache else {}
+
+    @torch.inference_mode()
+    def alone(self, queries: Sequence[Query]) -> NDArray[np.float64]:
+        """Read inputs of one length, without padding; inputs that differ in their last token only are one."""
+        rows = {context: row for row, context in enumerate(dict.fromkeys(ids[:-1] for ids, _ in queries))}
+        ids = self._tensor(list(rows))
+        length = ids.shape[1]
+        positions = np.array([rows[ids[:-1]] * length + np.arange(length) for ids, _ in queries])
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        return self._own(queries, inputs, positions)
+
+    @torch.inference_mode()
+    def together(self, queries: Sequence[Query], limit: int) -> NDArray[np.float64]:
+        """Read sorted inputs in rows of at most `limit` nodes, each beginning once in a row."""
+        forest = Forest.of([ids for ids, _ in queries], limit)
+        inputs = {
+            "input_ids": self._laid_out(forest, forest.token),
+            "position_ids": self._laid_out(forest, forest.depth),
+            "attention_mask": self._mask(forest),
+        }
+        return self._own(queries, inputs, forest.number[forest.path])
+
+    @cached_property
+    def shares(self) -> bool:
+        """Whether beginnings can be shared: tried once, on random inputs that fill a row.
+
+        They cannot where the architecture takes no mask or positions of ours, or depends on other things as well: a
+        state that is handed on (Mamba), distances between tokens of the row (ALiBi), a window of it.
+        """
+        queries = [(ids, 1) for ids in self._random_inputs()]
+        try:
+            with quiet():
+                together = self.together(queries, ROW)
+                alone = np.concatenate([self.alone([query]) for query in queries])
+        except _REFUSALS:
+            return False
+        return bool(np.abs(together - alone).max() <= self._tolerance)
+
+    @torch.inference_mode()
+    def reads_ahead(self) -> bool:
+        """Return whether what the model says at a token depends on a later one: then it is no causal model."""
+        ids = self._tensor(self._random_inputs()[-1][: min(8, self._longest)])
+        other = ids.clone()
+        other[-1] = (other[-1] + 1) % self._vocabulary
+        with quiet():
+            logits = self._model(input_ids=torch.stack([ids, other])).logits
+        first, second = logits[:, :-1].double()
+        return not torch.allclose(first, second, rtol=0, atol=self._tolerance, equal_nan=True)
+
+    @property
+    def _tolerance(self) -> float:
+        return _SAME.get(self._model.dtype, _SAME_IN_BFLOAT16)
+
+    def _own(
+        self, queries: Sequence[Query], inputs: Mapping[str, torch.Tensor], positions: Numbers
+    ) -> NDArray[np.float64]:
+        """Make one forward pass; `positions`, shape (queries, longest input), says where each token of an input is."""
+        steps = np.arange(positions.shape[1])
+        first = np.array([given - 1 for _, given in queries])[:, None]
+        after = np.array([len(ids) - 1 for ids, _ in queries])[:, None]
+        distinct, which = np.unique(positions[(steps >= first) & (steps < after)], return_inverse=True)
+        targets = np.fromiter(chain.from_iterable(ids[given:] for ids, given in queries), dtype=np.int64)
+        logits, _ = self._head.run({**inputs, **self._always}, self._tensor(distinct))
+        return own_log_probabilities(logits, self._tensor(which), self._tensor(targets))
+
+    def _laid_out(self, forest: Forest, values: Numbers) -> torch.Tensor:
+        """Return a number of each node in its place, 0 in empty ones: shape (rows, width)."""
+        rows = np.zeros((forest.rows, forest.width), dtype=np.int64)
+        rows[forest.row, forest.column] = values
+        return self._tensor(rows)
+
+    def _mask(self, forest: Forest) -> torch.Tensor:
+        """Return what is added to attention: 0 from a node to its ancestors and itself, else the lowest number."""
+        dtype, device = self._model.dtype, self._model.device
+        shape = (forest.rows, 1, forest.width, forest.width)
+        mask = torch.full(shape, torch.finfo(dtype).min, dtype=dtype, device=device)
+        node, above = forest.above
+        mask[
+            self._tensor(forest.row[node]), 0, self._tensor(forest.column[node]), self._tensor(forest.column[above])
+        ] = 0
+        # An empty place sees itself, so that attention from it is a number, too.
+        row, column = map(self._tensor, forest.empty)
+        mask[row, 0, column, column] = 0
+        return mask
+
+    def _random_inputs(self) -> list[Ids]:
+        """Return random ids, always the same, sorted: one of the longest shared inputs, and what branches off it.
+
+        Together they need more than one row, the first full and the last not.
+        """
+        generator = np.random.default_rng(0)
+        longest = min(LONGEST, self._longest)
+        trunk = generator.integers(self._vocabulary, size=longest + 1).tolist()
+        cuts = generator.integers(1, max(2, min(12, longest - 3)), size=(ROW - longest) // 4 + 4)
+        tails = generator.integers(self._vocabulary, size=(len(cuts), 5)).tolist()
+        return sorted([tuple(trunk), *((*trunk[:cut], *tail) for cut, tail in zip(cuts, tails, strict=True))])
+
+    def _tensor(self, values: object) -> torch.Tensor:
+        return torch.as_tensor(values, dtype=torch.long, device=self._model.device)
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
 
 
 class Tokens(NamedTuple):
@@ -45,7 +282,7 @@ class Sequenced(Sized, Protocol):
 S = TypeVar("S", bound=Sequenced)
 
 
-class CausalLM:
+class CausalLM(PretrainedModel):
     """A causal language model with the ability of sequence log-likelihood.
 
     - `start`: what stands before a text: the special tokens that the tokenizer puts there; else its token for the
@@ -57,23 +294,19 @@ class CausalLM:
     """
 
     ability = "causal"
+    auto_class = AutoModelForCausalLM
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
-        self.name = name
-        self.budget = Budget(batch_tokens)
-        self.max_length = longest_input(model, tokenizer)
-        self.tokens = TextTokens(tokenizer)
-        self._model, self._tokenizer = model, tokenizer
+        super().__init__(name, model, tokenizer, batch_tokens=batch_tokens)
         self._reader = Reader(name, model, longest=self.max_length)
         if self._reader.reads_ahead():
-            raise ModelError(
-                f"cannot load the model {name}: it reads a text from both sides, so it is not a causal language model"
-            )
+            raise Unloadable("it reads a text from both sides, so it is not a causal language model")
 
-    @cached_property
-    def identity(self) -> dict[str, str]:
-        """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, and ``dtype``."""
-        return fingerprint(self._model, self._tokenizer)
+    @classmethod
+    def check_spec(cls, spec: str) -> None:
+        """Raise ModelError where the model translates one text into another."""
+        if getattr(read_config(spec), "is_encoder_decoder", False):
+            raise Unloadable("it has an encoder and a decoder, so it is not a causal language model")
 
     @cached_property
     def start(self) -> Ids:
@@ -142,6 +375,9 @@ class CausalLM:
         return _sums(queries, self._reader.alone(queries))
 
 
+load = CausalLM.load
+
+
 def _own(ids: Sequence[int], special: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Tokens:
     own = [position for position, is_special in enumerate(special) if not is_special]
     return Tokens(tuple(ids[position] for position in own), offsets[own[0]][1] if own else 0)
@@ -151,34 +387,3 @@ def _sums(queries: Sequence[Query], values: NDArray[np.float64]) -> list[float]:
     which = np.repeat(np.arange(len(queries)), [len(ids) - given for ids, given in queries])
     sums: list[float] = np.bincount(which, weights=values, minlength=len(queries)).tolist()
     return sums
-
-
-@guarded
-def load(
-    spec: str,
-    *,
-    device: str = "auto",
-    dtype: str = "float32",
-    allow_pickle: bool = False,
-    batch_tokens: int | None = None,
-) -> CausalLM:
-    """Load the causal language model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
-
-    Raises ModelError, also where the model reads a text from both sides or translates one text into another.
-    """
-    target, number_format = device_of(device), dtype_of(dtype)
-    if getattr(read_config(spec), "is_encoder_decoder", False):
-        raise ModelError(
-            f"cannot load the model {spec}: it has an encoder and a decoder, so it is not a causal language model"
-        )
-    model, tokenizer = open_checkpoint(AutoModelForCausalLM, spec, dtype=number_format, allow_pickle=allow_pickle)
-    return wrap(spec, model, tokenizer, device=target, batch_tokens=batch_tokens)
-
-
-@guarded
-def wrap(
-    spec: str, model: Pretrained, tokenizer: Pretrained, *, device: torch.device, batch_tokens: int | None = None
-) -> CausalLM:
-    """Wrap a model of transformers that is in memory, called `spec`; raises ModelError as `load` does."""
-    fitting = min(batch_tokens_on(device), _LOGITS // vocabulary(model))
-    return CausalLM(spec, placed(model, device), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from binascii import Error
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ _SPARE_ELEMENTS = 2**26
 _SPARE_PARTS = 10_000
 
 
+class Unloadable(ModelError):
+    """A model that cannot be loaded, with the reason in a clause; `explained` adds which one that is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Weights:
     """The size of a model's weights in files: `tensors`, or a bound on how many, and `bytes`."""
@@ -45,8 +50,7 @@ class Weights:
     @classmethod
     def of(cls, files: Collection[Path]) -> "Weights":
         """Read the headers of safetensors; a pickle is not opened, and has a tensor for each 64 bytes at most."""
-        sizes = [path.stat().st_size for path in files]
-        return cls(sum(map(_tensors, files)), sum(sizes))
+        return cls(sum(map(_tensors, files)), sum(path.stat().st_size for path in files))
 
 
 def _tensors(path: Path) -> int:
@@ -56,23 +60,24 @@ def _tensors(path: Path) -> int:
         return len(file.keys())
 
 
-def check_config(spec: str, path: Path) -> None:
-    """Raise ModelError where a config.json is too long, or asks for more layers or labels than any model has.
-
-    transformers makes lists of so many names when it reads one. What is not JSON is left to it, which says so.
-    """
-    if path.stat().st_size > MOST_CONFIG_BYTES:
-        raise ModelError(f"cannot load the model {spec}: its config.json is larger than {MOST_CONFIG_BYTES >> 20} MiB")
+def _read_json(path: Path, most_bytes: int) -> Any:  # noqa: ANN401 - JSON
+    """Return what is in a file of a model; None where that is not JSON, as transformers says itself."""
+    if path.stat().st_size > most_bytes:
+        raise Unloadable(f"its {path.name} is larger than {most_bytes >> 20} MiB")
     try:
-        config = json.loads(path.read_bytes())
+        return json.loads(path.read_bytes())
     except (ValueError, RecursionError):
-        return
-    for key, number in _numbers(config):
+        return None
+
+
+def check_config(path: Path) -> None:
+    """Raise Unloadable where a config.json is too long, or asks for more layers or labels than any model has.
+
+    transformers makes lists of so many names when it reads one.
+    """
+    for key, number in _numbers(_read_json(path, MOST_CONFIG_BYTES)):
         if _PARTS.search(key) and number > MOST_PARTS:
-            raise ModelError(
-                f"cannot load the model {spec}: its config.json says {key} {number}, more than any model has"
-                f" ({MOST_PARTS})"
-            )
+            raise Unloadable(f"its config.json says {key} {number}, more than any model has ({MOST_PARTS})")
 
 
 def _numbers(config: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - JSON
@@ -89,8 +94,8 @@ def _numbers(config: Any) -> Iterator[tuple[str, int]]:  # noqa: ANN401 - JSON
 
 
 @contextmanager
-def bounded_by(spec: str, weights: Weights) -> Iterator[None]:
-    """Raise ModelError as soon as a model that is built meanwhile has more parts or numbers than its weights allow.
+def bounded_by(weights: Weights) -> Iterator[None]:
+    """Raise Unloadable as soon as a model that is built meanwhile has more parts or numbers than its weights allow.
 
     A model has a parameter for each tensor in its file, two where they are tied, and again when they are loaded; four
     bits of a file at least are a number. Buffers, such as masks, are in no file.
@@ -101,32 +106,29 @@ def bounded_by(spec: str, weights: Weights) -> Iterator[None]:
         "numbers": 4 * weights.bytes + _SPARE_ELEMENTS,
         "buffers": 4 * weights.bytes + _SPARE_ELEMENTS,
     }
-    counts = dict.fromkeys(most, 0)
+    counts = Counter[str]()
 
-    def add(what: str, number: int) -> None:
-        counts[what] += number
-        if counts[what] > most[what]:
-            raise ModelError(
-                f"cannot load the model {spec}: its config.json asks for a far larger model than its weights are"
+    def add(**numbers: int) -> None:
+        counts.update(numbers)
+        if any(counts[part] > most[part] for part in numbers):
+            raise Unloadable(
+                "its config.json asks for a far larger model than its weights are"
                 f" ({weights.tensors} tensors in {weights.bytes} bytes)"
             )
 
-    def parameter(_: object, __: str, value: torch.Tensor | None) -> None:
-        add("parameters", 1)
-        add("numbers", 0 if value is None else value.numel())
+    def size(tensor: torch.Tensor | None) -> int:
+        return 0 if tensor is None else tensor.numel()
 
-    def buffer(_: object, __: str, value: torch.Tensor | None) -> None:
-        add("buffers", 0 if value is None else value.numel())
-
-    def module(_: object, __: str, ___: object) -> None:
-        add("modules", 1)
-
-    with ExitStack() as registered:
-        registered.enter_context(hooks.register_module_parameter_registration_hook(parameter))
-        registered.enter_context(hooks.register_module_buffer_registration_hook(buffer))
-        registered.enter_context(hooks.register_module_module_registration_hook(module))
+    with ExitStack() as stack:
+        stack.enter_context(
+            hooks.register_module_parameter_registration_hook(lambda _, __, new: add(parameters=1, numbers=size(new)))
+        )
+        stack.enter_context(hooks.register_module_buffer_registration_hook(lambda _, __, new: add(buffers=size(new))))
+        stack.enter_context(hooks.register_module_module_registration_hook(lambda _, __, ___: add(modules=1)))
         yield
 
+
+# --- tokenizers -----------------------------------------------------------------------------------------------------
 
 MOST_FILE_BYTES = 2**28
 """Of a tokenizer.json; the largest vocabularies have some 40 MB."""
@@ -147,12 +149,7 @@ TOKENS_PER_BYTE = 8
 """Of a text in UTF-8. Byte-level tokenizers make one of each; a character of three bytes may be 18 by Unicode."""
 
 # Characters that one may become, by Unicode's tables (U+FDFA has 18 in the compatibility forms).
-_UNICODE: Mapping[str, int] = {
-    **dict.fromkeys(("NFKD", "NFKC"), 18),
-    **dict.fromkeys(("NFD", "NFC"), 4),
-    "Lowercase": 3,
-    "BertNormalizer": 12,
-}
+_UNICODE = {"NFKD": 18, "NFKC": 18, "NFD": 4, "NFC": 4, "Lowercase": 3, "BertNormalizer": 12}
 # Steps that put in text of the file's, or bytes for characters: the same step may stand there many times.
 _UNKNOWN = 4
 # Steps after which a text has the letters it had, but for case, accents and Unicode's forms.
@@ -163,32 +160,23 @@ _PLAIN_REGEX = re.compile(rf"(?:{_PIECE}(?:\+|\{{[1-9]\d*,?\d*\}})?(?![*?+{{]))+
 _BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
 
-def check_tokenizer(spec: str, path: Path) -> None:
-    """Raise ModelError where the tokenizer.json in `path` would make texts many times as long.
+def check_tokenizer(path: Path) -> None:
+    """Raise Unloadable where the tokenizer.json in `path` would make texts many times as long.
 
-    It is checked before the file is loaded, since loading sends the added tokens through the same steps. What is not
-    JSON is left to transformers, which says so.
+    It is checked before the file is loaded, since loading sends the added tokens through the same steps.
     """
-    if path.stat().st_size > MOST_FILE_BYTES:
-        raise ModelError(f"cannot load the model {spec}: its tokenizer.json is larger than {MOST_FILE_BYTES >> 20} MiB")
-    try:
-        pieces = json.loads(path.read_bytes())
-    except (ValueError, RecursionError):
-        return
-    check_steps(spec, pieces)
+    check_steps(_read_json(path, MOST_FILE_BYTES))
 
 
-def check_steps(spec: str, pieces: Any) -> None:  # noqa: ANN401 - JSON
-    """Raise ModelError where the steps of a tokenizer, as its JSON has them, would make texts many times as long."""
+def check_steps(pieces: Any) -> None:  # noqa: ANN401 - JSON
+    """Raise Unloadable where the steps of a tokenizer, as its JSON has them, would make texts many times as long."""
     if not isinstance(pieces, dict):
         return
     steps = [*_steps(pieces.get("normalizer")), *_steps(pieces.get("pre_tokenizer"))]
     put_in, by_unicode = _grown(steps), prod(_UNICODE.get(str(step.get("type")), 1) for step in steps)
     if put_in > MOST_GROWTH or put_in * by_unicode > MOST_GROWTH_IN_ALL:
-        raise ModelError(
-            f"cannot load the model {spec}: the normaliser of its tokenizer could make texts"
-            f" {min(put_in * by_unicode, 10**12):,} times as long"
-        )
+        times = min(put_in * by_unicode, 10**12)
+        raise Unloadable(f"the normaliser of its tokenizer could make texts {times:,} times as long")
 
 
 def _steps(step: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - JSON
@@ -208,9 +196,11 @@ def _grown(steps: Iterable[Mapping[str, Any]]) -> int:
     for step in steps:
         if (kind := str(step.get("type"))) in _KEEP_LETTERS:
             continue
-        read = _letters_of(step.get("pattern")) if kind == "Replace" else None
-        before = most if read is None else max((anywhere, *(by_letter.get(letter, 1) for letter in read)))
-        grown = min(before * _put_in(step), 10**12)
+        pattern = _Pattern.of(step.get("pattern") if kind == "Replace" else None)
+        before = most
+        if pattern.letters is not None:
+            before = max((anywhere, *(by_letter.get(letter, 1) for letter in pattern.letters)))
+        grown = min(before * _put_in(kind, step, pattern), 10**12)
         most = max(most, grown)
         if kind != "Replace":
             anywhere = most
@@ -220,20 +210,23 @@ def _grown(steps: Iterable[Mapping[str, Any]]) -> int:
     return most
 
 
-def _letters_of(pattern: Any) -> set[str] | None:  # noqa: ANN401 - JSON
-    """Return the letters that a match of a pattern may have; None where it may have any, or none."""
-    if not isinstance(pattern, dict):
-        return None
-    text, regex = pattern.get("String"), pattern.get("Regex")
-    if isinstance(text, str) and text:
-        return _folded(text)
-    if isinstance(regex, str) and _is_plain(regex):
-        return _folded(regex + (_BLANKS if "\\s" in regex else ""))
-    return None
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """What a replacement matches: at least `shortest` characters, with no other `letters`; None: any, or none."""
 
+    shortest: int
+    letters: set[str] | None
 
-def _is_plain(regex: str) -> bool:
-    return len(regex) <= 200 and _PLAIN_REGEX.fullmatch(regex) is not None
+    @classmethod
+    def of(cls, pattern: Any) -> "_Pattern":  # noqa: ANN401 - JSON
+        """Read a pattern as the file has it; one that may match nothing does so between characters, too."""
+        parts = pattern if isinstance(pattern, dict) else {}
+        text, regex = parts.get("String"), parts.get("Regex")
+        if isinstance(text, str) and text:
+            return cls(len(text), _folded(text))
+        if isinstance(regex, str) and len(regex) <= 200 and _PLAIN_REGEX.fullmatch(regex):
+            return cls(1, _folded(regex + (_BLANKS if "\\s" in regex else "")))
+        return cls(0, None)
 
 
 def _folded(text: str) -> set[str]:
@@ -241,25 +234,16 @@ def _folded(text: str) -> set[str]:
     return set(unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold()))
 
 
-def _put_in(step: Mapping[str, Any]) -> int:
+def _put_in(kind: str, step: Mapping[str, Any], pattern: _Pattern) -> int:
     """Return how many characters a step may make of one, by what it puts in; 1 where it puts nothing in."""
-    kind = str(step.get("type"))
     if kind == "Replace":
-        return _replaced(step.get("pattern"), str(step.get("content")))
+        size = len(str(step.get("content")))
+        return max(1, -(-size // pattern.shortest)) if pattern.shortest else 1 + size
     if kind == "Prepend":
         return 1 + len(str(step.get("prepend")))
     if kind == "Precompiled":
         return max(1, _longest_entry(str(step.get("precompiled_charsmap"))) // 18)
     return _UNKNOWN if kind == "ByteLevel" else 1
-
-
-def _replaced(pattern: Any, content: str) -> int:  # noqa: ANN401 - JSON
-    """Return how many characters a replacement may make of one; its pattern may match nothing, between characters."""
-    text = pattern.get("String") if isinstance(pattern, dict) else None
-    if isinstance(text, str) and text:
-        return max(1, -(-len(content) // len(text)))
-    regex = pattern.get("Regex") if isinstance(pattern, dict) else None
-    return max(1, len(content)) if isinstance(regex, str) and _is_plain(regex) else 1 + len(content)
 
 
 def _longest_entry(charsmap: str) -> int:
@@ -272,10 +256,10 @@ def _longest_entry(charsmap: str) -> int:
     return max(map(len, entries.split(b"\0")), default=0)
 
 
-def check_added(spec: str, added: int) -> None:
-    """Raise ModelError where a tokenizer puts too many tokens of its own around two texts."""
+def check_added(added: int) -> None:
+    """Raise Unloadable where a tokenizer puts too many tokens of its own around two texts."""
     if added > MOST_ADDED:
-        raise ModelError(f"cannot load the model {spec}: its tokenizer puts {added} tokens around each text")
+        raise Unloadable(f"its tokenizer puts {added} tokens around each text")
 
 
 def tokenized(

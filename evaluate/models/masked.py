@@ -6,7 +6,6 @@ They also say how much attention each token receives, without the weights of all
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,13 @@ from numpy.typing import NDArray
 from transformers import AutoModelForMaskedLM
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.batching import Budget
-from senseprobe.evaluate.models.checkpoint import Pretrained, TextTokens, open_checkpoint, quiet, vocabulary
-from senseprobe.evaluate.models.errors import guarded
-from senseprobe.evaluate.models.head import Head, own_log_probabilities
-from senseprobe.evaluate.models.identity import fingerprint
-from senseprobe.evaluate.models.limits import tokenized
-from senseprobe.evaluate.models.placement import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.models.base import PretrainedModel
+from senseprobe.evaluate.models.checkpoint import Pretrained, quiet
+from senseprobe.evaluate.models.layers import Head, own_log_probabilities
+from senseprobe.evaluate.models.limits import Unloadable, tokenized
 from senseprobe.evaluate.units import EMPTY, TOO_LONG
+
+Values = list[NDArray[np.float64]]
 
 
 @contextmanager
@@ -76,23 +74,20 @@ def _reduce(shape: tuple[int, ...]) -> Any:  # noqa: ANN401 - a hook, whose modu
     def reduce(_: torch.nn.Module, __: object, output: object) -> object:
         if not isinstance(output, tuple):
             return output
-        return (*output[:1], *(_mean(part) if _is_attention(part, square) else part for part in output[1:]))
+        return (*output[:1], *map(reduced, output[1:]))
+
+    def reduced(part: object) -> object:
+        if isinstance(part, torch.Tensor) and part.ndim == 4 and (part.shape[0], *part.shape[2:]) == square:
+            return _mean(part)
+        return part
 
     return reduce
-
-
-def _is_attention(part: object, square: tuple[int, ...]) -> bool:
-    return isinstance(part, torch.Tensor) and part.ndim == 4 and (part.shape[0], *part.shape[2:]) == square
 
 
 def _mean(weights: torch.Tensor) -> torch.Tensor:
     """Average weights of shape (texts, heads, queries, keys) over heads and queries, in float32 at least."""
     kind = torch.float64 if weights.dtype == torch.float64 else torch.float32
     return weights.mean((1, 2), dtype=kind)
-
-
-# At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
-_LOGITS = 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,27 +127,28 @@ class Encoding:
         return Query(tuple(ids), self.types, positions, tuple(self.ids[position] for position in positions))
 
 
-class MaskedLM:
+class MaskedLM(PretrainedModel):
     """A masked language model with the ability of token log-probabilities, and of the attention that tokens receive.
 
     `budget` bounds the tokens of a forward pass; `tokens` are those of texts by themselves.
     """
 
     ability = "masked"
+    auto_class = AutoModelForMaskedLM
 
     def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
-        self.name = name
-        self.budget = Budget(batch_tokens)
+        super().__init__(name, model, tokenizer, batch_tokens=batch_tokens)
         self.mask_id: int = tokenizer.mask_token_id
-        self.max_length = longest_input(model, tokenizer)
-        self.tokens = TextTokens(tokenizer)
-        self._model, self._tokenizer = model, tokenizer
         self._head = Head(name, model)
 
-    @cached_property
-    def identity(self) -> dict[str, str]:
-        """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, and ``dtype``."""
-        return fingerprint(self._model, self._tokenizer)
+    @classmethod
+    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, labels: str | None) -> dict[str, Any]:
+        """Raise ModelError where the model reads from left to right or has no mask token."""
+        if getattr(model.config, "is_decoder", False):
+            raise Unloadable("it reads from left to right, so it is not a masked language model")
+        if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
+            raise Unloadable("its tokenizer has no mask token")
+        return {}
 
     def encode(self, texts: Sequence[str]) -> list[Encoding]:
         """Return the texts as the model reads them, in order, neither padded nor cut."""
@@ -169,7 +165,7 @@ class MaskedLM:
             return EMPTY
         return TOO_LONG if len(encoding.ids) > self.max_length else ""
 
-    def log_probabilities(self, queries: Sequence[Query]) -> list[NDArray[np.float64]]:
+    def log_probabilities(self, queries: Sequence[Query]) -> Values:
         """Return natural log-probabilities for each query in order, shape (positions,), at most 0.
 
         The queries are of one length: nothing is ever padded. They share forward passes as far as the budget allows,
@@ -177,7 +173,7 @@ class MaskedLM:
         """
         return self._spend(queries, self._answer)
 
-    def attended(self, queries: Sequence[Query]) -> list[NDArray[np.float64]]:
+    def attended(self, queries: Sequence[Query]) -> Values:
         """Return log-probabilities, and the attention that these positions receive: shape (2, positions) by query.
 
         Attention is averaged over layers, heads and all positions that attend, special tokens' included, and adds up to
@@ -185,28 +181,27 @@ class MaskedLM:
         """
         return self._spend(queries, self._answer_attended)
 
-    def _spend(
-        self, queries: Sequence[Query], answer: Callable[[Sequence[Sequence[Query]]], list[list[NDArray[np.float64]]]]
-    ) -> list[NDArray[np.float64]]:
+    def _spend(self, queries: Sequence[Query], answer: Callable[[Sequence[Sequence[Query]]], list[Values]]) -> Values:
         """Return the answers to queries, in order, computed together where they have the same input."""
         groups: dict[object, list[int]] = {}
         for number, query in enumerate(queries):
             groups.setdefault((query.ids, query.types), []).append(number)
-        if not groups:
-            return []
         rows = [[queries[number] for number in group] for group in groups.values()]
-        answers = self.budget.spend(rows, len(queries[0].ids), answer)
-        order = [number for group in groups.values() for number in group]
-        by_number = dict(zip(order, (values for row in answers for values in row), strict=True))
+        answers = self.budget.spend(rows, len(queries[0].ids), answer) if queries else []
+        by_number = {
+            number: values
+            for group, row in zip(groups.values(), answers, strict=True)
+            for number, values in zip(group, row, strict=True)
+        }
         return [by_number[number] for number in range(len(queries))]
 
     @torch.inference_mode()
-    def _answer(self, rows: Sequence[Sequence[Query]]) -> list[list[NDArray[np.float64]]]:
+    def _answer(self, rows: Sequence[Sequence[Query]]) -> list[Values]:
         """Answer rows of input of one length, each with the queries that share it, in one forward pass."""
         return _per_query(rows, self._forward(rows, {})[0])
 
     @torch.inference_mode()
-    def _answer_attended(self, rows: Sequence[Sequence[Query]]) -> list[list[NDArray[np.float64]]]:
+    def _answer_attended(self, rows: Sequence[Sequence[Query]]) -> list[Values]:
         shape = (len(rows), len(rows[0][0].ids))
         with observed(self.name, self._model, shape):
             scores, output = self._forward(rows, {"output_attentions": True})
@@ -214,7 +209,7 @@ class MaskedLM:
         return _per_query(rows, np.stack([scores, received[_token_numbers(rows)]]))
 
     def _forward(
-        self, rows: Sequence[Sequence[Query]], more: dict[str, object]
+        self, rows: Sequence[Sequence[Query]], more: Mapping[str, object]
     ) -> tuple[NDArray[np.float64], Pretrained]:
         """Return log-probabilities for all positions of all queries in one array, and all that the pass gave."""
         inputs = {"input_ids": self._tensor([queries[0].ids for queries in rows])}
@@ -226,8 +221,8 @@ class MaskedLM:
         logits, output = self._head.run({**inputs, **more}, self._tensor(distinct))
         return own_log_probabilities(logits, self._tensor(which), self._tensor(targets)), output
 
-    def _tensor(self, values: object) -> torch.Tensor:
-        return torch.as_tensor(values, dtype=torch.long, device=self._model.device)
+
+load = MaskedLM.load
 
 
 def _encodings(columns: Mapping[str, Any]) -> Iterator[Encoding]:
@@ -244,41 +239,8 @@ def _token_numbers(rows: Sequence[Sequence[Query]]) -> NDArray[np.int64]:
     return np.fromiter(numbers, dtype=np.int64)
 
 
-def _per_query(rows: Sequence[Sequence[Query]], values: NDArray[np.float64]) -> list[list[NDArray[np.float64]]]:
+def _per_query(rows: Sequence[Sequence[Query]], values: NDArray[np.float64]) -> list[Values]:
     """Split values of shape (…, positions of all queries) into those of the queries of each row."""
     counts = [len(query.positions) for queries in rows for query in queries]
     parts = iter(np.split(values, np.cumsum(counts)[:-1], axis=-1))
     return [[next(parts) for _ in queries] for queries in rows]
-
-
-@guarded
-def load(
-    spec: str,
-    *,
-    device: str = "auto",
-    dtype: str = "float32",
-    allow_pickle: bool = False,
-    batch_tokens: int | None = None,
-) -> MaskedLM:
-    """Load the masked language model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
-
-    Raises ModelError, also where the model reads from left to right or has no mask token.
-    """
-    target, number_format = device_of(device), dtype_of(dtype)
-    model, tokenizer = open_checkpoint(AutoModelForMaskedLM, spec, dtype=number_format, allow_pickle=allow_pickle)
-    return wrap(spec, model, tokenizer, device=target, batch_tokens=batch_tokens)
-
-
-@guarded
-def wrap(
-    spec: str, model: Pretrained, tokenizer: Pretrained, *, device: torch.device, batch_tokens: int | None = None
-) -> MaskedLM:
-    """Wrap a model of transformers that is in memory, called `spec`; raises ModelError as `load` does."""
-    if getattr(model.config, "is_decoder", False):
-        raise ModelError(
-            f"cannot load the model {spec}: it reads from left to right, so it is not a masked language model"
-        )
-    if tokenizer.mask_token_id in (None, tokenizer.unk_token_id):
-        raise ModelError(f"cannot load the model {spec}: its tokenizer has no mask token")
-    fitting = min(batch_tokens_on(device), _LOGITS // vocabulary(model))
-    return MaskedLM(spec, placed(model, device), tokenizer, batch_tokens=batch_tokens or max(1, fitting))

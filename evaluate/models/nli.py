@@ -4,8 +4,11 @@ Which output is entailment, neutral or contradiction is decided by its name, nev
 """
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,12 +16,9 @@ from numpy.typing import NDArray
 from transformers import AutoModelForSequenceClassification
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.batching import Budget
-from senseprobe.evaluate.models.checkpoint import Pretrained, TextTokens, open_checkpoint
-from senseprobe.evaluate.models.errors import guarded
-from senseprobe.evaluate.models.identity import fingerprint
-from senseprobe.evaluate.models.pair_encoding import Joiner, Pair
-from senseprobe.evaluate.models.placement import batch_tokens_on, device_of, dtype_of, longest_input, placed
+from senseprobe.evaluate.models.base import Ids, PretrainedModel
+from senseprobe.evaluate.models.checkpoint import Pretrained
+from senseprobe.evaluate.models.limits import tokenized
 from senseprobe.evaluate.units import EMPTY, TOO_LONG
 from senseprobe.messages import counted
 
@@ -34,76 +34,171 @@ _SPELLINGS: Mapping[str, str] = {
 _REMEDY = "labels='entailment,neutral,contradiction'"
 
 
-def class_columns(spec: str, names: Mapping[int, str], stated: str | None = None) -> tuple[int, int, int]:
+def class_columns(config: Pretrained, stated: str | None = None) -> tuple[int, ...]:
     """Return the model's output for each of `CLASSES`, by the names that its config gives to outputs (``id2label``).
 
     `stated` names all outputs in the model's order, separated by commas, where the config does not. It may not
-    contradict the config. Raises ModelError, with the names, where these do not say which class is which.
+    contradict the config. Raises ModelError, with the names, where these do not say which class is which, or classes
+    do not exclude one another.
     """
+    if getattr(config, "problem_type", None) not in (None, "single_label_classification"):
+        raise ModelError(f"its classes do not exclude one another ({config.problem_type})")
+    names = config.id2label
     labels = [str(names[i]) for i in sorted(names)]
+    listed = ", ".join(labels)
     if len(labels) != len(CLASSES):
-        raise ModelError(
-            f"cannot use the model {spec} for inference: it has {counted(len(labels), 'class', 'classes')}"
-            f" ({', '.join(labels)}), where entailment, neutral and contradiction are needed"
-        )
+        classes = counted(len(labels), "class", "classes")
+        raise ModelError(f"it has {classes} ({listed}), where entailment, neutral and contradiction are needed")
     if sorted(names) != [*range(len(CLASSES))]:
-        raise ModelError(
-            f"cannot use the model {spec} for inference: its config.json numbers its classes"
-            f" {', '.join(map(str, sorted(names)))}, where a model's outputs are 0, 1 and 2"
-        )
-    declared = [_class_of(name) for name in labels]
-    order = _stated_order(spec, stated) if stated is not None else declared
+        numbers = ", ".join(map(str, sorted(names)))
+        raise ModelError(f"its config.json numbers its classes {numbers}, where a model's outputs are 0, 1 and 2")
+    order = declared = [_class_of(name) for name in labels]
+    if stated is not None:
+        order = [_class_of(name) for name in stated.split(",")]
+        if sorted(map(str, order)) != sorted(CLASSES):
+            raise ModelError(
+                "labels must name entailment, neutral and contradiction once each, in the order of the model, as in"
+                f" {_REMEDY}; it says {stated}"
+            )
     if any(name not in (None, order[i]) for i, name in enumerate(declared)):
-        raise ModelError(
-            f"cannot use the model {spec} for inference: labels says {stated}, its config.json {', '.join(labels)}:"
-            " leave labels out, or correct config.json"
-        )
+        raise ModelError(f"labels says {stated}, its config.json {listed}: leave labels out, or correct config.json")
     if set(order) != {*CLASSES}:
         raise ModelError(
-            f"cannot use the model {spec} for inference: its classes are called {', '.join(labels)}, which does not"
-            f" tell entailment, neutral and contradiction apart: state them in the model's order, as in {_REMEDY}"
+            f"its classes are called {listed}, which does not tell entailment, neutral and contradiction apart: state"
+            f" them in the model's order, as in {_REMEDY}"
         )
-    first, second, third = (order.index(name) for name in CLASSES)
-    return first, second, third
+    return tuple(map(order.index, CLASSES))
 
 
 def _class_of(name: str) -> str | None:
     return _SPELLINGS.get("".join(filter(str.isalpha, name.casefold())))
 
 
-def _stated_order(spec: str, stated: str) -> Sequence[str | None]:
-    order = [_class_of(name) for name in stated.split(",")]
-    if sorted(map(str, order)) != sorted(CLASSES):
-        raise ModelError(
-            f"cannot use the model {spec} for inference: labels must name entailment, neutral and contradiction once"
-            f" each, in the order of the model, as in {_REMEDY}; it says {stated}"
-        )
-    return order
+# --- two texts as one input -----------------------------------------------------------------------------------------
+# Each distinct text is tokenized once: the 323,000 premises and 12,000 hypotheses of nli-occupation make 1.9 million
+# pairs. A tokenizer reads the two texts apart from one another and puts special tokens around them, so what it puts
+# there is looked up once.
+
+Texts = tuple[str, str]
 
 
-class Classifier:
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two texts as a model reads them.
+
+    - `ids`: vocabulary ids, special tokens included; `types`: segment ids, None where the model has none.
+    - `whole`: whether both texts have a token of their own.
+    """
+
+    ids: Ids
+    types: Ids | None
+    whole: bool
+
+
+class Part(NamedTuple):
+    """A stretch of an input: one of the two texts (`owner` 0 or 1), or special tokens (None); of one segment."""
+
+    owner: int | None
+    ids: Ids
+    kind: int
+
+
+class Joiner:
+    """Joins two texts as a tokenizer does; `typed` says whether the model has segments."""
+
+    def __init__(self, tokenizer: Pretrained, *, typed: bool) -> None:
+        self._tokenizer = tokenizer
+        self._probe = tokenizer(["a"], ["a"], verbose=False)
+        self._typed = typed and "token_type_ids" in self._probe
+
+    def join(self, pairs: Sequence[Texts]) -> list[Pair]:
+        """Return the pairs as the model reads them, in order, neither padded nor cut."""
+        if not pairs:
+            return []
+        ids = self._tokens(sorted({text for pair in pairs for text in pair}))
+        # The tokenizer decides: where it does not join as was looked up, it joins all pairs itself.
+        probes = [choose(pairs, key=lambda pair: len(ids[pair[0]]) + len(ids[pair[1]])) for choose in (min, max)]
+        if self._parts and [self._put(ids[a], ids[b]) for a, b in probes] == self._joined(probes):
+            return [self._put(ids[a], ids[b]) for a, b in pairs]
+        return self._joined(pairs)
+
+    def _tokens(self, texts: Sequence[str]) -> dict[str, Ids]:
+        """Return the tokens of each text alone, without special ones."""
+        portions = tokenized(self._tokenizer, texts, add_special_tokens=False, return_attention_mask=False)
+        return dict(zip(texts, (tuple(ids) for columns in portions for ids in columns["input_ids"]), strict=True))
+
+    def _put(self, first: Ids, second: Ids) -> Pair:
+        """Put the two texts between what stands around them."""
+        ids: list[int] = []
+        types: list[int] = []
+        for owner, special, kind in self._parts:
+            own = special if owner is None else (first, second)[owner]
+            ids += own
+            types += [kind] * len(own)
+        return Pair(tuple(ids), tuple(types) if self._typed else None, bool(first and second))
+
+    def _joined(self, pairs: Sequence[Texts]) -> list[Pair]:
+        """Return the pairs as the tokenizer itself joins them."""
+        portions = tokenized(self._tokenizer, [a for a, _ in pairs], [b for _, b in pairs])
+        return [
+            Pair(
+                tuple(ids),
+                tuple(columns["token_type_ids"][row]) if self._typed else None,
+                {0, 1} <= {*columns.sequence_ids(row)},
+            )
+            for columns in portions
+            for row, ids in enumerate(columns["input_ids"])
+        ]
+
+    @cached_property
+    def _parts(self) -> tuple[Part, ...]:
+        """What a pair consists of; empty where each text is not in one piece."""
+        parts = tuple(self._stretches())
+        return parts if sorted(part.owner for part in parts if part.owner is not None) == [0, 1] else ()
+
+    def _stretches(self) -> Iterator[Part]:
+        ids, owners = self._probe["input_ids"][0], self._probe.sequence_ids(0)
+        types = self._probe["token_type_ids"][0] if self._typed else [0] * len(ids)
+        for (owner, kind), tokens in groupby(zip(owners, types, ids, strict=True), key=lambda token: token[:2]):
+            yield Part(owner, tuple(token for *_, token in tokens), kind)
+
+
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+class Classifier(PretrainedModel):
     """A model with the ability of inference: it tells entailment, neutral and contradiction apart.
 
     `columns` are its outputs for these three, in this order; `budget` bounds the tokens of a forward pass;
-    `tokens` are those of texts by themselves.
+    `tokens` are those of texts by themselves. The config that identifies it names the classes.
     """
 
     ability = "inference"
+    auto_class = AutoModelForSequenceClassification
+    predicts_tokens = False
 
     def __init__(
         self, name: str, model: Pretrained, tokenizer: Pretrained, *, columns: Sequence[int], batch_tokens: int
     ) -> None:
-        self.name = name
-        self.budget = Budget(batch_tokens)
-        self.max_length = longest_input(model, tokenizer)
-        self.tokens = TextTokens(tokenizer)
-        self._model, self._tokenizer, self._columns = model, tokenizer, list(columns)
+        super().__init__(name, model, tokenizer, batch_tokens=batch_tokens)
+        self._columns = list(columns)
         self._joiner = Joiner(tokenizer, typed="token_type_ids" in inspect.signature(model.forward).parameters)
 
-    @cached_property
-    def identity(self) -> dict[str, str]:
-        """What scores depend on: sha256 of ``weights``, ``config`` (it names the classes), ``tokenizer``; ``dtype``."""
-        return fingerprint(self._model, self._tokenizer)
+    @classmethod
+    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, labels: str | None) -> dict[str, Any]:
+        """Return the `columns` of the three classes, by their names in the config or the stated `labels`."""
+        try:
+            columns = class_columns(model.config, labels)
+        except ModelError as error:
+            raise ModelError(f"cannot use the model {name} for inference: {error}") from None
+        # The identity covers what was stated.
+        model.config.id2label = dict(zip(columns, CLASSES, strict=True))
+        # Models that read from left to right classify by their last token that is not padding, and refuse several rows
+        # where they have no name for it. Nothing is padded: any token that does not exist will do.
+        config = model.config.get_text_config()
+        if getattr(config, "pad_token_id", None) is None:
+            config.pad_token_id = -1
+        return {"columns": columns}
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
         """Return pairs of premise and hypothesis as the model reads them, in order, neither padded nor cut."""
@@ -143,63 +238,5 @@ class Classifier:
             )
         return list(logits.cpu().double().softmax(1)[:, self._columns].numpy())  # not every device has float64
 
-    def _tensor(self, values: object) -> torch.Tensor:
-        return torch.from_numpy(np.array(values, dtype=np.int64)).to(self._model.device)
 
-
-@guarded
-def load(
-    spec: str,
-    *,
-    device: str = "auto",
-    dtype: str = "float32",
-    allow_pickle: bool = False,
-    batch_tokens: int | None = None,
-    labels: str | None = None,
-) -> Classifier:
-    """Load the model of inference in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
-
-    Its three classes are identified by the names in its config. `labels` states them, in the model's order, where the
-    config has none: ``"contradiction,entailment,neutral"``; it is part of the model's identity. Raises ModelError.
-    """
-    target, number_format = device_of(device), dtype_of(dtype)
-    model, tokenizer = open_checkpoint(
-        AutoModelForSequenceClassification, spec, dtype=number_format, allow_pickle=allow_pickle
-    )
-    return wrap(spec, model, tokenizer, device=target, batch_tokens=batch_tokens, labels=labels)
-
-
-@guarded
-def wrap(
-    spec: str,
-    model: Pretrained,
-    tokenizer: Pretrained,
-    *,
-    device: torch.device,
-    batch_tokens: int | None = None,
-    labels: str | None = None,
-) -> Classifier:
-    """Wrap a model of transformers that is in memory, called `spec`; raises ModelError as `load` does."""
-    if getattr(model.config, "problem_type", None) not in (None, "single_label_classification"):
-        raise ModelError(
-            f"cannot use the model {spec} for inference: its classes do not exclude one another"
-            f" ({model.config.problem_type})"
-        )
-    columns = class_columns(spec, model.config.id2label, labels)
-    # The identity covers what was stated.
-    model.config.id2label = {column: name for name, column in zip(CLASSES, columns, strict=True)}
-    _let_decoders_batch(model)
-    return Classifier(
-        spec, placed(model, device), tokenizer, columns=columns, batch_tokens=batch_tokens or batch_tokens_on(device)
-    )
-
-
-def _let_decoders_batch(model: Pretrained) -> None:
-    """Name as padding a token that does not exist, where there is none.
-
-    Models that read from left to right classify by their last token that is not padding, and refuse several rows where
-    they have no name for it. Here nothing is padded.
-    """
-    config = model.config.get_text_config()
-    if getattr(config, "pad_token_id", None) is None:
-        config.pad_token_id = -1
+load = Classifier.load

@@ -7,8 +7,8 @@ claims, and a model that it opens is checked before it is used.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
@@ -69,7 +69,7 @@ class Family:
     """Models that are loaded in one way, and have one ability.
 
     - `ability`: what scorers ask for; `title`: what a model is called in messages, with its article.
-    - `module`: of ours, the one whose `load` opens them.
+    - `path`: of ours, the module and the class whose `load` opens them.
 
     A plug-in has instead
 
@@ -81,7 +81,7 @@ class Family:
     id: str
     ability: str
     title: str
-    module: str = ""
+    path: str = ""
     load: Callable[..., Any] | None = None
     claims: Callable[[str, Mapping[str, Any]], bool] | None = None
     origin: str = ""
@@ -95,9 +95,9 @@ def admit(family: Family) -> Family:
 
 
 OWN = (
-    Family(id="masked", ability="masked", title="a masked language model", module="masked"),
-    Family(id="causal", ability="causal", title="a causal language model", module="causal"),
-    Family(id="inference", ability="inference", title="a model of inference", module="nli"),
+    Family(id="masked", ability="masked", title="a masked language model", path="masked:MaskedLM"),
+    Family(id="causal", ability="causal", title="a causal language model", path="causal:CausalLM"),
+    Family(id="inference", ability="inference", title="a model of inference", path="nli:Classifier"),
 )
 FAMILIES = Registry("senseprobe.models", Family, "family of models", OWN, admit)
 """By id, which is the ability of a family of ours; then those of plug-ins."""
@@ -134,25 +134,27 @@ def ability_of(spec: str) -> str:
 
 
 def _ability_of_head(architecture: str) -> str | None:
-    from transformers.models.auto import modeling_auto
-
     if architecture.endswith("ForSequenceClassification"):
         return "inference"
-    if architecture in _class_names(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES):
-        return "masked"
-    return "causal" if architecture in _class_names(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES) else None
+    for ability, mapping in _heads().items():
+        names = ({names} if isinstance(names, str) else names for names in mapping.values())
+        if any(architecture in several for several in names):
+            return ability
+    return None
 
 
 def _ability_of_body(model_type: str) -> str | None:
+    return next((ability for ability, mapping in _heads().items() if model_type in mapping), None)
+
+
+def _heads() -> dict[str, Mapping[str, str | Iterable[str]]]:
+    """Return, by ability, the architectures that transformers has of each type of model."""
     from transformers.models.auto import modeling_auto
 
-    if model_type in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-        return "masked"
-    return "causal" if model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES else None
-
-
-def _class_names(mapping: Mapping[str, str | Iterable[str]]) -> set[str]:
-    return {name for names in mapping.values() for name in ([names] if isinstance(names, str) else names)}
+    return {
+        "masked": modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        "causal": modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    }
 
 
 def load(
@@ -175,10 +177,18 @@ def load(
     ability = ability or ability_of(spec)
     stated = _stated(spec, ability, labels)
     options = {"device": device, "dtype": dtype, "allow_pickle": allow_pickle, "batch_tokens": batch_tokens, **stated}
-    model = _open(spec, ability, options)
-    if stated:
-        model.identity.update(stated)  # so that a replay can state them again
+    if family := claiming(spec, FAMILIES.values(), ability):
+        model: Any = open_plugged(family, spec, **options)
+    elif ability in {family.id for family in OWN}:
+        model = _class_of(ability).load(spec, **options)
+    else:
+        raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
+    model.identity.update(stated)  # so that a replay can state them again
     return cast("Model", model)
+
+
+def _class_of(ability: str) -> Any:  # noqa: ANN401 - the class of a family of ours
+    return resolve_name(f"{__package__}.{FAMILIES[ability].path}")
 
 
 def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
@@ -201,25 +211,15 @@ def wrap(source: ModelSource, ability: str) -> Model:
 
     It is used on its own device. Raises ModelError.
     """
+    from senseprobe.evaluate.models.base import dtype_of
     from senseprobe.evaluate.models.checkpoint import adopt
-    from senseprobe.evaluate.models.placement import dtype_of
 
     stated = _stated(source.name, ability, source.labels)
     model, tokenizer = adopt(source.name, source.model, source.tokenizer)
     model.to(dtype_of(source.dtype))
-    module = import_module(f"senseprobe.evaluate.models.{FAMILIES[ability].module}")
-    options = {"device": model.device, "batch_tokens": source.batch_tokens, **stated}
-    wrapped = module.wrap(source.name, model, tokenizer, **options)
+    wrapped = _class_of(ability).wrap(source.name, model, tokenizer, model.device, source.batch_tokens, source.labels)
     wrapped.identity.update(stated)
     return cast("Model", wrapped)
-
-
-def _open(spec: str, ability: str, options: Mapping[str, object]) -> Any:  # noqa: ANN401 - a model, of which we set parts
-    if family := claiming(spec, FAMILIES.values(), ability):
-        return open_plugged(family, spec, **options)
-    if ability not in {family.id for family in OWN}:
-        raise ModelError(f"cannot load the model {spec}: no plug-in claims it that makes {title_of(ability)}")
-    return import_module(f"senseprobe.evaluate.models.{FAMILIES[ability].module}").load(spec, **options)
 
 
 def claiming(spec: str, families: Iterable[Family], ability: str | None = None) -> Family | None:
@@ -248,23 +248,20 @@ def _claims(family: Family, spec: str, config: Mapping[str, Any]) -> bool:
 
 def raw_config(spec: str) -> dict[str, Any]:
     """Return the config.json at `spec`, a folder or a name on the Hub, as it is; empty where there is none."""
-    folder = Path(spec).expanduser()
+    path = Path(spec).expanduser() / "config.json"
     try:
-        path = folder / "config.json" if folder.exists() or spec.startswith((".", "/", "~")) else _from_hub(spec)
+        if not (path.parent.exists() or spec.startswith((".", "/", "~"))):
+            from huggingface_hub import hf_hub_download
+
+            from senseprobe.evaluate.models.checkpoint import quiet
+
+            name, _, revision = spec.partition("@")
+            with quiet():
+                path = Path(hf_hub_download(name, path.name, revision=revision or None))
         config = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):  # HFValidationError is a ValueError, what the Hub refuses an OSError
         return {}
     return config if isinstance(config, dict) else {}
-
-
-def _from_hub(spec: str) -> Path:
-    from huggingface_hub import hf_hub_download
-
-    from senseprobe.evaluate.models.checkpoint import quiet
-
-    name, _, revision = spec.partition("@")
-    with quiet():
-        return Path(hf_hub_download(name, "config.json", revision=revision or None))
 
 
 def open_plugged(family: Family, spec: str, **options: object) -> Model:
@@ -287,20 +284,15 @@ def _defect(model: Any, family: Family) -> str:  # noqa: ANN401 - whatever someb
     """Return what a model lacks; empty where it lacks nothing, and its identity names the family."""
     if model.ability != family.ability:
         return f"makes one with the ability {model.ability}, not {family.ability}"
-    identity = {**dict.fromkeys(IDENTITY_PARTS), **model.identity}
-    if invalid := [part for part, text in identity.items() if not _is_plain(text)]:
-        return f"tells a {invalid[0]} that is no text, or not one in a line without |"
-    if reserved := RESERVED_PARTS & {*identity}:
+    for part, text in {**dict.fromkeys(IDENTITY_PARTS), **model.identity}.items():
+        if not (isinstance(text, str) and text.isprintable() and "|" not in text):  # it is to stand in a signature
+            return f"tells a {part} that is no text, or not one in a line without |"
+    if reserved := RESERVED_PARTS & {*model.identity}:
         return f"tells a {min(reserved)}, which a model's identity has not"
     model.identity["family"] = family.id
-    return (
-        "" if model.identity.get("family") == family.id else "makes its identity anew each time, instead of keeping it"
-    )
-
-
-def _is_plain(text: object) -> bool:
-    """Return whether a text can stand in a signature."""
-    return isinstance(text, str) and text.isprintable() and "|" not in text
+    if model.identity.get("family") != family.id:
+        return "makes its identity anew each time, instead of keeping it"
+    return ""
 
 
 def answers_of(model: Model, answers: Iterable[T]) -> Iterator[T]:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from senseprobe.evaluate.caveats import Fitness, unreadable
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.registry import FAMILIES
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
-from senseprobe.evaluate.fitness import Fitness, unreadable
 from senseprobe.evaluate.reporting import notation, plots
 from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, name_cells
 from senseprobe.evaluate.reporting.inputs import ReportInput

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.control import DATASET, is_probe, same_model
 from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.fitness import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.reporting.figure_tables import FigureRow, find_headlines

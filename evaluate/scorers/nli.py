@@ -9,8 +9,7 @@ from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Scorer, answered
 from senseprobe.evaluate.units import NOT_FINITE, Unit
 
 if TYPE_CHECKING:  # so that scorers can be listed without loading torch
-    from senseprobe.evaluate.models.nli import Classifier
-    from senseprobe.evaluate.models.pair_encoding import Pair
+    from senseprobe.evaluate.models.nli import Classifier, Pair
 
 
 _UNSCORED = (math.nan,) * len(COLUMNS["inference"])

@@ -27,7 +27,7 @@ import senseprobe
 from senseprobe.cli import app
 from senseprobe.cli.score import _print_results
 from senseprobe.evaluate import models
-from senseprobe.evaluate.fitness import FirstToken, Fitness
+from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.progress import Step
 from senseprobe.records import Figure
@@ -291,7 +291,7 @@ INTERRUPTED = """
 import os, time
 from transformers import BertForMaskedLM
 from senseprobe.evaluate import models
-from senseprobe.evaluate.fitness import FirstToken, Fitness
+from senseprobe.evaluate.caveats import FirstToken, Fitness
 
 forward, load, left = BertForMaskedLM.forward, models.load, [1000]
 

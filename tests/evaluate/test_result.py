@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.fitness import FirstToken, Fitness
+from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
 from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.reporting.document import render_html, render_markdown

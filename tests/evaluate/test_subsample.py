@@ -19,8 +19,8 @@ from tests.tiny import FRONT, lay_out
 from senseprobe import api
 from senseprobe.evaluate.pipeline import ScoringJob, rows_of
 from senseprobe.evaluate.scorers import get
-from senseprobe.evaluate.subsample import cell_columns
 from senseprobe.evaluate.subsample import sample as sample_parts
+from senseprobe.evaluate.units import KINDS
 from senseprobe.records import Design
 
 DESIGN = Design(kind="contrast", sense_type="", bias_type="", slots=("a",), roles={}, factors=())
@@ -45,13 +45,19 @@ def sample(
     tables: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], limit: int, seed: int, rows: int = 7
 ) -> dict[str, pd.DataFrame]:
     """The rows that are drawn of tables, which are read in parts of so many rows."""
-    drawn = sample_parts({name: partial(_parts, table, rows) for name, table in tables.items()}, designs, limit, seed)
+    parts = {name: partial(_parts, table, rows) for name, table in tables.items()}
+    drawn = sample_parts(parts, {name: cell_columns(design) for name, design in designs.items()}, limit, seed)
     return {name: tables[name].iloc[numbers] for name, numbers in drawn.items()}
 
 
 def _parts(table: pd.DataFrame, rows: int) -> Iterator[pa.RecordBatch]:
     batch = pa.RecordBatch.from_pandas(table, preserve_index=False)
     yield from (batch.slice(start, rows) for start in range(0, len(table), rows))
+
+
+def cell_columns(design: Design) -> list[str]:
+    """What divides the rows of a config into cells."""
+    return KINDS[design.kind].cell_columns(design)
 
 
 def drawn_at_once(

@@ -24,9 +24,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from senseprobe.errors import ModelError
-from senseprobe.evaluate.models.causal import CausalLM, load
-from senseprobe.evaluate.models.causal_encoding import Reader
-from senseprobe.evaluate.models.prefixes import Forest, rows_of
+from senseprobe.evaluate.models.causal import CausalLM, Forest, Reader, load, rows_of
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.scorers.causal import SCORERS
 from senseprobe.evaluate.units import Unit

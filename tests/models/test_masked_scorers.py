@@ -21,7 +21,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, LongformerConfig, 
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models.checkpoint import Pretrained
-from senseprobe.evaluate.models.head import Head
+from senseprobe.evaluate.models.layers import Head
 from senseprobe.evaluate.models.masked import Encoding, MaskedLM, load, observed
 from senseprobe.evaluate.scorers import SCORERS, get
 from senseprobe.evaluate.scorers.token_alignment import inside, rest_of_word, shared_tokens

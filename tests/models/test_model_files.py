@@ -23,7 +23,7 @@ from senseprobe.errors import ModelError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.models import checkpoint, limits
 from senseprobe.evaluate.models.checkpoint import INDEX
-from senseprobe.evaluate.models.head import agree
+from senseprobe.evaluate.models.layers import agree
 from senseprobe.evaluate.models.limits import check_steps, tokenized
 from senseprobe.evaluate.models.masked import load
 from senseprobe.evaluate.scorers import get
@@ -363,7 +363,7 @@ def test_what_comes_out_is_bounded_too(bert: Path) -> None:
 
 def test_usual_normalisers_are_not_refused(tiny_models: dict[str, Path]) -> None:
     """ALBERT's: two replacements, NFKD, lower case, a map of SentencePiece, a regular expression."""
-    check_steps("albert", json.loads((tiny_models["albert"] / "tokenizer.json").read_text()))
+    check_steps(json.loads((tiny_models["albert"] / "tokenizer.json").read_text()))
     replaced: list[dict[str, object]] = [{"type": "Replace", "pattern": {"String": "``"}, "content": '"'}]
     steps: list[Mapping[str, object]] = [
         *replaced,
@@ -372,7 +372,7 @@ def test_usual_normalisers_are_not_refused(tiny_models: dict[str, Path]) -> None
         {"type": "Lowercase"},
         _replace(" ", " {2,}"),
     ]
-    check_steps("usual", {"normalizer": _sequence(*steps), "pre_tokenizer": {"type": "ByteLevel"}})
+    check_steps({"normalizer": _sequence(*steps), "pre_tokenizer": {"type": "ByteLevel"}})
 
 
 def _literal(pattern: str, content: str) -> dict[str, object]:
@@ -396,7 +396,7 @@ def _literal(pattern: str, content: str) -> dict[str, object]:
 )
 def test_rules_that_do_not_match_what_others_put_in_do_not_multiply(steps: list[Mapping[str, object]]) -> None:
     """A letter goes through one of them: the longest makes nine letters of one."""
-    check_steps("rules", {"normalizer": _sequence(*steps)})
+    check_steps({"normalizer": _sequence(*steps)})
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_rules_that_do_not_match_what_others_put_in_do_not_multiply(steps: list[
 def test_rules_that_match_what_others_put_in_multiply(steps: list[Mapping[str, object]]) -> None:
     """One letter becomes 400, whatever stands between the two rules."""
     with pytest.raises(ModelError, match=r"could make texts [0-9,]+ times as long"):
-        check_steps("rules", {"normalizer": _sequence(*steps)})
+        check_steps({"normalizer": _sequence(*steps)})
 
 
 def test_portions_are_read_as_one(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,8 +33,7 @@ from transformers import (
 
 from senseprobe.errors import ModelError
 from senseprobe.evaluate.models import nli
-from senseprobe.evaluate.models.nli import Classifier, load
-from senseprobe.evaluate.models.pair_encoding import Joiner
+from senseprobe.evaluate.models.nli import Classifier, Joiner, load
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from senseprobe.evaluate.fitness import Fitness
+from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.reporting.figure_tables import build_figure_rows
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.sections import build_summary

@@ -15,7 +15,7 @@ import pytest
 import senseprobe
 from senseprobe.cli import main
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.fitness import Fitness
+from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.reporting import document
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report

@@ -17,9 +17,9 @@ import pytest
 
 import senseprobe
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
-from senseprobe.evaluate.fitness import FirstToken, Fitness
 from senseprobe.evaluate.pipeline import ScoringJob, result_of
 from senseprobe.evaluate.reporting import document as setting
 from senseprobe.evaluate.reporting.document import Document

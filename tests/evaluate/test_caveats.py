@@ -15,9 +15,9 @@ from tests.tiny_release import write_release
 from transformers import AutoTokenizer, BertTokenizer
 
 from senseprobe import api
-from senseprobe.evaluate import fitness, models
-from senseprobe.evaluate.fitness import FirstToken, Fitness
-from senseprobe.evaluate.models.checkpoint import TextTokens
+from senseprobe.evaluate import caveats, models
+from senseprobe.evaluate.caveats import FirstToken, Fitness
+from senseprobe.evaluate.models.base import TextTokens
 from senseprobe.evaluate.scorers import counterpart, get
 from senseprobe.records import Design
 
@@ -35,7 +35,7 @@ def read_by(tokenizer: Any, table: pd.DataFrame, scorer: str = "pll", **more: An
     """What is counted for a model with such a tokenizer."""
     model: Any = SimpleNamespace(tokens=TextTokens(tokenizer), **more)
     design = PROBES if "premise" in table else DESIGN
-    return fitness.count({"c": table}, {"c": design}, get(scorer), model)["c"]
+    return caveats.count_fitness({"c": table}, {"c": design}, get(scorer), model)["c"]
 
 
 def counts(found: Fitness) -> tuple[int | None, ...]:
@@ -109,7 +109,7 @@ def test_many_rows_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     """Whatever is cut into tokens at once, the counts are the same; of no rows, too."""
     tokenizer = wordpiece("she", "he", "is", "a", "nurse", "and", ".")
     whole = read_by(tokenizer, NURSES)
-    monkeypatch.setattr(fitness, "_WINDOW", 2)
+    monkeypatch.setattr(caveats, "_WINDOW", 2)
     assert read_by(tokenizer, NURSES) == whole
     assert counts(read_by(tokenizer, NURSES.head(0))) == (0, 0, 0, 0, 0, 0)
 
@@ -117,8 +117,8 @@ def test_many_rows_are_counted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_model_of_a_plug_in_is_not_counted() -> None:
     """What a plug-in calls `tokens` is none of ours."""
     model: Any = SimpleNamespace(tokens=["she"])
-    assert fitness.count({"c": NURSES}, {"c": DESIGN}, get("pll"), model) == {}
-    assert fitness.count({"c": NURSES}, {"c": DESIGN}, get("pll"), SimpleNamespace()) == {}
+    assert caveats.count_fitness({"c": NURSES}, {"c": DESIGN}, get("pll"), model) == {}
+    assert caveats.count_fitness({"c": NURSES}, {"c": DESIGN}, get("pll"), SimpleNamespace()) == {}
 
 
 # --- the first token ----------------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ def test_a_model_of_inference(folders: Mapping[str, Path], tmp_path_factory: pyt
         made = inference_models.build(place)["bert"]
     table = pd.DataFrame({"premise": ["日本"], "hypothesis": ["people are kind."]})
     model = models.load(str(made), ability="inference", device="cpu")
-    assert fitness.count({"c": table}, {"c": PROBES}, get("nli"), model) == {"c": Fitness(rows=1, unknown=1)}
+    assert caveats.count_fitness({"c": table}, {"c": PROBES}, get("nli"), model) == {"c": Fitness(rows=1, unknown=1)}
 
 
 # --- what is told -------------------------------------------------------------------------------------------------
@@ -228,12 +228,12 @@ def test_a_model_of_inference(folders: Mapping[str, Path], tmp_path_factory: pyt
 )
 def test_more_than_a_fifth_is_too_much(unknown: int, told: str) -> None:
     """A fifth itself is not more than a fifth."""
-    assert fitness.unreadable(Fitness(rows=100, unknown=unknown)) == told
+    assert caveats.unreadable(Fitness(rows=100, unknown=unknown)) == told
 
 
 def test_what_was_not_counted_is_not_held_against_a_model() -> None:
     """No rows, and results of models of plug-ins."""
-    assert fitness.unreadable(Fitness(rows=0, unknown=0)) == fitness.unreadable(None) == ""
+    assert caveats.unreadable(Fitness(rows=0, unknown=0)) == caveats.unreadable(None) == ""
 
 
 def test_a_line_for_each_config() -> None:
@@ -252,13 +252,13 @@ def test_a_line_for_each_config() -> None:
         "400 pairs of unequal numbers of tokens; 1 of 5 ties because both sentences are the same tokens; "
         "7 pairs with another first token, before which only <s> stands"
     )
-    assert [*fitness.fitness_lines({"race": found, "x\x1b[2J": found}, "ll-no-start")] == [
+    assert [*caveats.fitness_lines({"race": found, "x\x1b[2J": found}, "ll-no-start")] == [
         f"race: {told}",
         f"'x\\x1b[2J': {told}",
         "score with ll-no-start, too: a report of both shows the pairs with another first token side by side",
     ]
     alone = Fitness(rows=3, unknown=0, first_token=FirstToken(rows=1, before=""))
-    assert [*fitness.fitness_lines({"race": alone})] == [
+    assert [*caveats.fitness_lines({"race": alone})] == [
         "race: 1 pair with another first token, of which the probability is not in the number"
     ]
 
@@ -266,9 +266,9 @@ def test_a_line_for_each_config() -> None:
 def test_nothing_is_told_where_all_is_read_as_it_is() -> None:
     """A tie that no tokens explain is a figure's to tell, and other first tokens that are none need no other scorer."""
     nothing = Fitness(rows=3, unknown=0, same_tokens=0, unequal_counts=0, ties=2, explained=0)
-    assert [*fitness.fitness_lines({"a": nothing}, "")] == []
+    assert [*caveats.fitness_lines({"a": nothing}, "")] == []
     other = replace(nothing, first_token=FirstToken(rows=0, before="<s>"))
-    assert [*fitness.fitness_lines({"a": other}, "ll-no-start")] == []
+    assert [*caveats.fitness_lines({"a": other}, "ll-no-start")] == []
 
 
 @pytest.mark.parametrize(

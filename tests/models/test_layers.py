@@ -13,9 +13,9 @@ from transformers import BertConfig, BertForMaskedLM, GPT2Config, GPT2LMHeadMode
 from transformers.pytorch_utils import Conv1D
 
 from senseprobe.evaluate import models
-from senseprobe.evaluate.models import placement
-from senseprobe.evaluate.models.identity import _weights_hash
-from senseprobe.evaluate.models.placement import pack
+from senseprobe.evaluate.models import layers as module
+from senseprobe.evaluate.models.base import _weights_hash
+from senseprobe.evaluate.models.layers import pack
 from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.units import Unit
 
@@ -61,7 +61,7 @@ def test_a_model_is_known_by_the_same_name_packed_and_not(
 ) -> None:
     """So that scores which were kept before are found again."""
     packed = models.load(str(tiny_models["bert"]))
-    monkeypatch.setattr(placement, "_can_pack", lambda _: False)
+    monkeypatch.setattr(module, "_can_pack", lambda _: False)
     plain = models.load(str(tiny_models["bert"]))
     assert _plain_layers(packed._model) == 0 < _plain_layers(plain._model)  # type: ignore[attr-defined]
     assert packed.identity == plain.identity
@@ -122,7 +122,7 @@ def test_a_layer_without_inputs_or_outputs_stays_plain() -> None:
 
 def test_a_layer_that_cannot_be_packed_stays_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory may suffice for some of them only."""
-    model, packed = _model("bert"), placement._Packed
+    model, packed = _model("bert"), module._Packed
     layers = _plain_layers(model)
     made: list[object] = []
 
@@ -133,7 +133,7 @@ def test_a_layer_that_cannot_be_packed_stays_plain(monkeypatch: pytest.MonkeyPat
         return made[-1]
 
     expected = model(IDS).logits
-    monkeypatch.setattr(placement, "_Packed", sometimes)
+    monkeypatch.setattr(module, "_Packed", sometimes)
     pack(model)
     assert _plain_layers(model) == layers - 3
     torch.testing.assert_close(model(IDS).logits, expected, rtol=0, atol=1e-5)
@@ -151,7 +151,7 @@ def test_weights_are_not_held_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_was_tied_is_tied_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that goes back has one table of tokens, not two."""
-    monkeypatch.setattr(placement, "agree", lambda *_: False)
+    monkeypatch.setattr(module, "agree", lambda *_: False)
     model, plain = _model("bert"), _model("bert")
     pack(model)
     assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
@@ -167,7 +167,7 @@ def test_the_hash_of_weights_is_made_a_module_at_a_time(monkeypatch: pytest.Monk
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode() + tensor.numpy().tobytes())
     pack(model)
     held: list[weakref.ref[torch.Tensor]] = []
-    copy = placement._Packed._copy
+    copy = module._Packed._copy
 
     def counted(layer: Any) -> torch.Tensor:  # noqa: ANN401
         made = copy(layer)
@@ -175,14 +175,14 @@ def test_the_hash_of_weights_is_made_a_module_at_a_time(monkeypatch: pytest.Monk
         assert sum(each() is not None for each in held) <= 2
         return made
 
-    monkeypatch.setattr(placement._Packed, "_copy", counted)
+    monkeypatch.setattr(module._Packed, "_copy", counted)
     assert _weights_hash(model) == digest.hexdigest()
     assert held
 
 
 def test_a_model_whose_numbers_would_change_stays_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     """A library that computes wrongly on some processor is found out at load."""
-    monkeypatch.setattr(placement._Packed, "forward", lambda self, x: 1.1 * (x @ self.weight.t()) + self.bias)
+    monkeypatch.setattr(module._Packed, "forward", lambda self, x: 1.1 * (x @ self.weight.t()) + self.bias)
     model = _model("bert")
     layers = _plain_layers(model)
     pack(model)

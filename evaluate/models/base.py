@@ -1,0 +1,214 @@
+"""What our families have in common: how a model of transformers is loaded, and what it is known by."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import torch
+
+from senseprobe.errors import ModelError
+from senseprobe.evaluate.models.batching import Budget
+from senseprobe.evaluate.models.checkpoint import Pretrained, explained, open_checkpoint, quiet, vocabulary
+from senseprobe.evaluate.models.layers import pack
+
+Ids: TypeAlias = tuple[int, ...]
+
+_DTYPES = ("float32", "float64", "bfloat16", "float16")
+# Tokens per forward pass: on a CPU, as many as benchmarks/score.py found best; elsewhere, what keeps the device busy.
+_BATCH_TOKENS = {"cpu": 1024}
+_BATCH_TOKENS_ELSEWHERE = 8192
+# At most so many logits at a time (1 GiB of float32), unless one text alone needs more.
+_LOGITS = 2**28
+# What of a config says where and by what it was written, not what the model computes.
+_CIRCUMSTANCES = ("_commit_hash", "_name_or_path", "architectures", "dtype", "transformers_version")
+
+
+class PretrainedModel:
+    """A model of transformers in memory: `budget` bounds the tokens of a forward pass, `tokens` are those of texts."""
+
+    ability: ClassVar[str]
+    auto_class: ClassVar[Any]
+    predicts_tokens: ClassVar[bool] = True
+
+    def __init__(self, name: str, model: Pretrained, tokenizer: Pretrained, *, batch_tokens: int) -> None:
+        self.name = name
+        self.budget = Budget(batch_tokens)
+        self.max_length = longest_input(model, tokenizer)
+        self.tokens = TextTokens(tokenizer)
+        self._model, self._tokenizer = model, tokenizer
+
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """What scores depend on: sha256 of ``weights``, ``config`` and ``tokenizer``, and ``dtype``."""
+        return fingerprint(self._model, self._tokenizer)
+
+    @classmethod
+    def load(
+        cls,
+        spec: str,
+        *,
+        device: str = "auto",
+        dtype: str = "float32",
+        allow_pickle: bool = False,
+        batch_tokens: int | None = None,
+        labels: str | None = None,
+    ) -> Self:
+        """Load the model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
+
+        Whatever its files make transformers raise, its first passes included, is a ModelError.
+        """
+        with explained(spec):
+            target, number_format = device_of(device), dtype_of(dtype)
+            cls.check_spec(spec)
+            model, tokenizer = open_checkpoint(cls.auto_class, spec, dtype=number_format, allow_pickle=allow_pickle)
+            return cls.wrap(spec, model, tokenizer, target, batch_tokens, labels)
+
+    @classmethod
+    def wrap(
+        cls,
+        name: str,
+        model: Pretrained,
+        tokenizer: Pretrained,
+        device: torch.device,
+        batch_tokens: int | None = None,
+        labels: str | None = None,
+    ) -> Self:
+        """Wrap a model of transformers that is in memory, called `name`; raises ModelError as `load` does."""
+        with explained(name):
+            more = cls.prepare(name, model, tokenizer, labels)
+            fitting = _BATCH_TOKENS.get(device.type, _BATCH_TOKENS_ELSEWHERE)
+            if cls.predicts_tokens:
+                fitting = max(1, min(fitting, _LOGITS // vocabulary(model)))
+            model.to(device)
+            pack(model)
+            return cls(name, model, tokenizer, batch_tokens=batch_tokens or fitting, **more)
+
+    @classmethod
+    def check_spec(cls, spec: str) -> None:
+        """Raise ModelError where the model at `spec` is not of this family, before it is loaded."""
+
+    @classmethod
+    def prepare(cls, name: str, model: Pretrained, tokenizer: Pretrained, labels: str | None) -> dict[str, Any]:
+        """Return further arguments of the constructor. Raises ModelError where the model is not of this family."""
+        return {}
+
+    def _tensor(self, values: object) -> torch.Tensor:
+        return torch.as_tensor(np.asarray(values, dtype=np.int64), device=self._model.device)
+
+
+class TextTokens:
+    """The tokens of texts. `unknown` is the id of the token for what the tokenizer does not know, None without one."""
+
+    def __init__(self, tokenizer: Pretrained) -> None:
+        self._tokenizer = tokenizer
+        self.unknown: int | None = tokenizer.unk_token_id
+
+    def of(self, texts: Sequence[str]) -> list[Ids]:
+        """Return the ids of each text's own tokens, in order, neither padded nor cut."""
+        if not texts:
+            return []
+        columns = self._tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)
+        return [tuple(ids) for ids in columns["input_ids"]]
+
+    def spelt(self, ids: Sequence[int]) -> str:
+        """Return tokens as the vocabulary spells them: ``<|im_start|>``."""
+        return "".join(map(str, self._tokenizer.convert_ids_to_tokens(list(ids))))
+
+
+def dtype_of(name: str) -> torch.dtype:
+    """Return the number format called float32, float64, bfloat16 or float16; ModelError for another name."""
+    if name not in _DTYPES:
+        raise ModelError(f"unknown number format {name}: take one of {', '.join(_DTYPES)}")
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def device_of(name: str) -> torch.device:
+    """Return the device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU.
+
+    Raises ModelError where there is no such device.
+    """
+    try:
+        with quiet():
+            device = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
+            torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ModelError(f"cannot use the device {name}: {str(error).strip().splitlines()[0]}") from error
+    if device.type == "meta":
+        raise ModelError(f"cannot use the device {name}: it holds shapes and no numbers")
+    return device
+
+
+def longest_input(model: Pretrained, tokenizer: Pretrained) -> int:
+    """Return the most tokens that the model takes, special ones included."""
+    declared: int | None = getattr(model.config, "max_position_embeddings", None)
+    if declared is None or declared <= 0:
+        return min(int(tokenizer.model_max_length), sys.maxsize)
+    # RoBERTa and its kin count positions from the padding id on, so that the first rows of the table are never used.
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(module.weight.shape[0]) - int(module.padding_idx) - 1
+    return declared
+
+
+def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
+    """Return what scores depend on: sha256 of the weights, of the config and of the tokenizer, and the number format.
+
+    The weights are hashed as tensors in order of name, so that the file format and the sharding do not matter. What
+    came from the Hub has also a ``revision``: the commit, whatever branch or tag was requested.
+    """
+    config = {key: value for key, value in model.config.to_dict().items() if key not in _CIRCUMSTANCES}
+    commit = getattr(model.config, "_commit_hash", None)
+    return {
+        **({"revision": commit} if commit else {}),
+        "weights": _weights_hash(model),
+        "config": _json_hash(config),
+        "tokenizer": _json_hash([*_tokenizer_parts(tokenizer), longest_input(model, tokenizer)]),
+        "dtype": str(model.dtype).removeprefix("torch."),
+    }
+
+
+def _tokenizer_parts(tokenizer: Pretrained) -> Iterator[dict[str, object]]:
+    """Yield what a tokenizer consists of, but for padding and cutting; and what it makes of a pair of texts.
+
+    The pair shows what is set outside the tokenizer's own state: whether the model is given segments, and whether the
+    names of special tokens are read as such in a text.
+    """
+    pieces = json.loads(tokenizer.backend_tokenizer.to_str())
+    yield {key: value for key, value in pieces.items() if key not in ("padding", "truncation")}
+    yield {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
+    text = " ".join(["a", *tokenizer.all_special_tokens, "b"])
+    pair = tokenizer([text], ["a"], return_special_tokens_mask=True, verbose=False)
+    yield {name: column for name, column in pair.items() if name != "attention_mask"}
+
+
+def _weights_hash(model: torch.nn.Module) -> str:
+    """Hash what `state_dict` has, in order of name, one module at a time: packed layers copy their weights for it.
+
+    A module's own names are neighbours in that order, unless modules of its own come between.
+    """
+    digest = hashlib.sha256()
+    modules = model.named_modules(remove_duplicate=False)
+    homes = {name: home for home in modules for name in _own_state(*home)}
+    for home, names in groupby(sorted(homes), key=homes.__getitem__):
+        own = _own_state(*home)
+        for name in names:
+            digest.update(f"{name} {own[name].dtype} {tuple(own[name].shape)}\n".encode())
+            digest.update(own[name].detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _own_state(prefix: str, module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return names and values of what is the module's own, not that of modules in it."""
+    own: dict[str, torch.Tensor] = {}
+    module._save_to_state_dict(own, f"{prefix}." if prefix else "", keep_vars=False)
+    return own
+
+
+def _json_hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

@@ -100,7 +100,7 @@ def find_used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:
     names: set[str] = set()
     for front in (block.front for template in dataset.templates for block in template.blocks):
         bindings = [value for role in front.bindings.values() for value in role.values() if isinstance(value, Fixed)]
-        names.update(value.list for value in (*front.slots.values(), *bindings))
+        names |= {value.list for value in front.slots.values()} | {value.list for value in bindings}
     return [words for name in sorted(names) if (words := lists.get(name))]
 
 

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from senseprobe.evaluate.caveats import flipped_text, unscored_text
+from senseprobe.evaluate.caveats import fitness_lines, flipped_text, unreadable_configs, unscored_text
 from senseprobe.evaluate.control import RELEASE, is_probe
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
-from senseprobe.evaluate.fitness import fitness_lines, unreadable_configs
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
 from senseprobe.evaluate.reporting.notation import (

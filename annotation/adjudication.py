@@ -46,11 +46,7 @@ from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts, write_
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VerdictFolder:
-    """Where `verdicts.csv` goes.
-
-    - `display_path`: what messages call that file.
-    - `reason`: why it is not the folder of a dataset's templates; empty where it is.
-    """
+    """Where `verdicts.csv` goes, what messages call it, and why that is no folder of a dataset's templates, if so."""
 
     path: Path
     display_path: str
@@ -89,8 +85,7 @@ def adjudicate(
 
     `folder` is the project's, in which agreement and decisions are written. Raises AnnotationError where nobody
     answered, or the rule has a threshold of a question that was not asked; DeclarationError where a verdict of another
-    source or project says the opposite (no verdict is written then); ReleaseError where rows cannot be read or files
-    not written.
+    source or project says the opposite (no verdict is written then); and ReleaseError.
     """
     if unexpected := sorted(set(rule.thresholds) - set(plan.questions)):
         raise AnnotationError(f"{plan.project} does not ask {unexpected[0]}: there is {', '.join(plan.questions)}")
@@ -148,10 +143,7 @@ class Claim:
 
 
 def read_claims(release: Release, plan: Plan) -> dict[str, Claim]:
-    """Return what the release says of the plan's rows, by id; without those that it lacks or has with other sentences.
-
-    Raises ReleaseError where its rows cannot be read.
-    """
+    """Return what the release says of the plan's rows, by id; not of rows that it lacks or has with other sentences."""
     items = {item.row: item for item in plan.items}
     claims: dict[str, Claim] = {}
     for config in dict.fromkeys(item.config for item in plan.items):
@@ -167,11 +159,7 @@ def read_claims(release: Release, plan: Plan) -> dict[str, Claim]:
 
 
 def _claim(row: Mapping[str, Any], design: Design, item: Item) -> Claim:
-    """Return what a row says.
-
-    The words for its group are its target, that of the slot whose groups are compared, and those that are marked: a row
-    of inference has its target in its sentences alone.
-    """
+    """Return what a row says; a row of inference has the words for its group in its sentences alone, marked."""
     marked = (sentence.text[slice(*sentence.span)] for sentence in item.sentences if sentence.span)
     targets = (row.get("target"), row.get(design.group) if design.group else None, *marked)
     return Claim(
@@ -348,7 +336,7 @@ def _notes(
     truths: Iterable[Truth], annotations: Sequence[Annotation], claims: Mapping[str, Claim], others: Collection[str]
 ) -> Iterator[str]:
     """Yield what readers should know; `others` are rows that stay open here, and on which others' verdicts stand."""
-    yield from (str(truth) for truth in truths if not truth.converged)
+    yield from (str(truth) for truth in truths if not truth.estimate.converged)
     if groups := unmatched_groups(group_by_row(annotations), _targets(claims)):
         yield (
             f"annotators who object to rows belong to groups that no row names ({listed(map(printable, groups))}): "
@@ -365,10 +353,7 @@ def _notes(
 def has_reports(
     plan: Plan, folder: Path, annotations: Sequence[Annotation], release: Release, target: VerdictFolder
 ) -> bool:
-    """Return whether people of a targeted group reported some row, by answers, earlier decisions or verdicts.
-
-    Decisions and verdicts also tell of those who took the names of their groups back since.
-    """
+    """Return whether people of a targeted group reported some row, now or before they took their groups back."""
     stored = read_decisions(folder, plan.release)
     verdicts = read_verdicts(target.path / VERDICTS).values()
     return bool(

@@ -192,10 +192,7 @@ def agreement(
 
 
 def measure_agreement(plan: Plan, folder: Path, annotations: Sequence[Annotation]) -> Agreement:
-    """Return how well annotators of a project agree, and write it as `agreement.json` into the project's folder.
-
-    Raises AnnotationError where nobody has answered, or the file cannot be written.
-    """
+    """Return how well annotators agree, also written as `agreement.json`; raise AnnotationError without answers."""
     if not any(annotation.status == "submitted" for annotation in annotations):
         message = "`annotate pull` or `annotate import` brings answers"
         raise AnnotationError(f"nobody has answered {plan.project} yet: {message}")

@@ -54,8 +54,8 @@ def write_answers(folder: Path, annotations: Iterable[Annotation]) -> None:
 def read_answers(folder: Path) -> list[Annotation]:
     """Return the annotations that the tables of a project hold, sorted by row and annotator.
 
-    Raises AnnotationError, with file and line, for the first mistake of a table. The time of creation is not stored. An
-    annotation in two tables was submitted after it was skipped, and its writing cut off.
+    The time of creation is not stored. An annotation in two tables was submitted after it was skipped, and its writing
+    cut off.
     """
     groups: dict[str, set[str]] = {}
     for _, cells in _read(folder / GROUPS):
@@ -67,27 +67,24 @@ def read_answers(folder: Path) -> list[Annotation]:
 
 def read_checked_answers(plan: Plan, folder: Path) -> list[Annotation]:
     """Return the answers of a project; raise AnnotationError where they do not fit the plan: it was edited."""
-    annotations = read_answers(folder)
+    annotations, unexpected = read_answers(folder), []
     keys_of = {item.row: keys(plan, item) for item in plan.items}
-    if unexpected := [message for annotation in annotations for message in _unexpected(annotation, keys_of)]:
+    for annotation in annotations:
+        row = printable(shortened(annotation.row))
+        if annotation.row not in keys_of:
+            unexpected.append(f"the plan has no row {row}")
+            continue
+        for key, value in annotation.answers.items():
+            if key not in keys_of[annotation.row]:
+                unexpected.append(f"{printable(shortened(key))} was not asked of {row}")
+            elif (choices := question_of(key).choices) and value not in choices:
+                unexpected.append(f"{printable(shortened(value))} is not an answer to {key} ({row})")
+    if unexpected:
         path = printable(str(folder / ANSWERS))
         raise AnnotationError(
             f"{path}: {listed(unexpected)}; `annotate pull` or `annotate import` writes the table again"
         )
     return annotations
-
-
-def _unexpected(annotation: Annotation, keys_of: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """Yield what an annotation answers that was not asked, or not offered."""
-    row = printable(shortened(annotation.row))
-    if annotation.row not in keys_of:
-        yield f"the plan has no row {row}"
-        return
-    for key, value in annotation.answers.items():
-        if key not in keys_of[annotation.row]:
-            yield f"{printable(shortened(key))} was not asked of {row}"
-        elif (choices := question_of(key).choices) and value not in choices:
-            yield f"{printable(shortened(value))} is not an answer to {key} ({row})"
 
 
 def _read(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -155,10 +152,7 @@ def _seconds(text: str) -> float | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
-    """Ids of annotations that came, changed or went between two pulls, sorted.
-
-    `regrouped`: annotators who said to belong to other groups than before, as when they took that back.
-    """
+    """Ids of annotations that came, changed or went between two pulls; `regrouped`: annotators of other groups now."""
 
     new: tuple[str, ...]
     edited: tuple[str, ...]

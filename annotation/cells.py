@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,33 +63,28 @@ def read_file(path: Path, most: int) -> bytes:
 
 
 def read_cells(path: Path, most: int = MAX_BYTES) -> list[Line]:
-    """Return the rows of a CSV file that hold something; comma, semicolon or tab between cells, as in its first row.
-
-    Raises AnnotationError where the file cannot be read, has more than `most` bytes or is not a CSV in UTF-8.
-    """
+    """Return the rows of a CSV file that hold something; comma, semicolon or tab between cells, as in its first row."""
     display_path = printable(str(path))
     try:
         text = read_file(path, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise AnnotationError(f'{display_path}:{line}: is not UTF-8: save it as "CSV UTF-8"') from None
-    return list(_lines(text, display_path))
-
-
-def _lines(text: str, display_path: str) -> Iterator[Line]:
     separator, first = _SEPARATOR_LINE.match(text), _FIRST_CELL.match(text)
     skipped = 1 if separator else 0
     delimiter = separator[1] if separator else first[1] if first else ","  # sheets of some countries have semicolons
-    rows = io.StringIO(text[separator.end() :] if separator else text, newline="")
-    reader = csv.reader(rows, delimiter=delimiter, strict=True)
-    start = skipped + 1
+    reader = csv.reader(
+        io.StringIO(text[separator.end() :] if separator else text, newline=""), delimiter=delimiter, strict=True
+    )
+    lines, start = [], skipped + 1
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                yield Line(start, tuple(map(_unguarded, cells)))
+                lines.append(Line(start, tuple(map(_unguarded, cells))))
             start = skipped + reader.line_num + 1
     except csv.Error as error:
         raise AnnotationError(f"{display_path}:{start}: malformed CSV: {printable(str(error))}") from None
+    return lines
 
 
 def _unguarded(cell: str) -> str:

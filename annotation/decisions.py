@@ -73,21 +73,14 @@ _FLAGS = {False: "false", True: "true"}
 
 @dataclass(frozen=True, slots=True)
 class StoredDecisions:
-    """What a project decided the last time.
-
-    - `verdicts`: by row, those that it put into the dataset's file; not those that somebody else had put there.
-    - `reported`: the rows that the targeted group reported.
-    """
+    """What a project decided the last time: the `verdicts` that it put into the file, by row; the rows `reported`."""
 
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     reported: frozenset[str] = frozenset()
 
 
 def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection[str], rule: str) -> None:
-    """Write what became of each row, in the order of the plan; `own` are the rows whose verdict is this project's.
-
-    Raises AnnotationError where the file cannot be written.
-    """
+    """Write what became of each row, in the order of the plan; `own` are the rows whose verdict is this project's."""
     lines = [_COLUMNS]
     for decision in decisions:
         flags = _FLAGS[decision.contested], _FLAGS[decision.reported]
@@ -97,10 +90,7 @@ def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection
 
 
 def read_decisions(folder: Path, source: str) -> StoredDecisions:
-    """Return what `write_decisions` wrote for rows of the release `source`; nothing where there is no file.
-
-    Raises AnnotationError where it is another file.
-    """
+    """Return what `write_decisions` wrote for rows of the release `source`; nothing where there is no file."""
     path = folder / DECISIONS
     if not path.exists():
         return StoredDecisions()

@@ -7,7 +7,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +34,7 @@ _USUAL = {"draft", "duplicate", "empty", "unfinished"}
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IngestResult:
-    """All annotations that a project has now, what changed, and what is odd in the new ones.
-
-    `usual`: whether all that is odd is what any annotation under way has: drafts, second thoughts, empty answers.
-    """
+    """All annotations that a project has now, what changed, and what is odd in the new ones."""
 
     annotations: tuple[Annotation, ...]
     changes: Changes
@@ -45,7 +42,7 @@ class IngestResult:
 
     @property
     def usual(self) -> bool:
-        """Whether nothing needs a look."""
+        """Whether all that is odd is what any annotation under way has: drafts, second thoughts, empty answers."""
         return all(isinstance(finding, AnswerFinding) and finding.kind in _USUAL for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -57,10 +54,7 @@ class IngestResult:
 
 
 def ingest_export(folder: Path, plan: Plan, raw: bytes, name_of: NameOf) -> IngestResult:
-    """Take an export of Label Studio into the tables; it replaces all that came from there before.
-
-    Raises AnnotationError where it is not of this project, or a table of the folder cannot be read or written.
-    """
+    """Take an export of Label Studio into the tables; it replaces all that came from there before."""
     export = parse_export(raw, plan, name_of)
     old = read_answers(folder)
     of_sheets = [annotation for annotation in old if annotation.of_sheet]
@@ -88,44 +82,51 @@ def ingest_files(
         raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
     old = read_answers(folder)
     exports = [_read_export(path, plan, name_of) for path in export_paths]
-    sheets = [
-        _IncomingSheet(
-            path, read_sheet(plan, path, name_of(f"{SHEET}{owner}")), {owner, pseudonym_of(f"{SHEET}{owner}")}
-        )
-        for path, owner in zip(paths, owners, strict=True)
-    ]
+    names_of = {path: {owner, pseudonym_of(f"{SHEET}{owner}")} for path, owner in zip(paths, owners, strict=True)}
+    sheets = {path: read_sheet(plan, path, name_of(f"{SHEET}{name}")) for path, name in zip(paths, owners, strict=True)}
 
-    replaced = {name for sheet in sheets if sheet.content.annotations for name in sheet.names}
+    replaced = {name for path, sheet in sheets.items() if sheet.annotations for name in names_of[path]}
     new = [
         annotation for annotation in old if not (annotation.annotator in replaced if annotation.of_sheet else exports)
     ]
     findings: list[AnswerFinding | Finding] = []
-    sources: list[ParsedExport | Sheet] = [*exports, *(sheet.content for sheet in sheets)]
+    sources: list[ParsedExport | Sheet] = [*exports, *sheets.values()]
     for parsed in sources:
         new += parsed.annotations
         findings += parsed.findings
-    findings += _find_copies(folder, sheets, {annotation.annotator for annotation in old})
+    people = {annotation.annotator for annotation in old}  # their sheets may come again
+    others = {
+        path: not names_of[path] & people for path, sheet in sheets.items() if len(sheet.annotations) >= FEWEST_FOR_COPY
+    }
+    findings += _find_copies(folder, others)
     for path in files:
         store(folder, read_file(path, MAX_BYTES), "json" if path in export_paths else "csv")
     return _write_tables(folder, old, new, findings)
 
 
+def _find_copies(folder: Path, sheets: Mapping[Path, bool]) -> Iterator[Finding]:
+    """Yield a finding for sheets with the bytes of another one, or, of somebody new (True), of a stored one."""
+    seen: dict[bytes, str] = {}
+    for path, is_new in sheets.items():
+        raw, display_path = read_file(path, MAX_BYTES), printable(str(path))
+        if is_new and (stored := _find_stored(folder, raw, "csv")):
+            seen.setdefault(raw, printable(str(stored)))
+        if first := seen.get(raw):
+            message = f"is the same file as {first}: if one person filled it in, these answers count twice"
+            yield Finding(path=display_path, code="A107", message=message)
+        seen.setdefault(raw, display_path)
+
+
 def _write_tables(
     folder: Path, old: Sequence[Annotation], new: Sequence[Annotation], findings: Iterable[AnswerFinding | Finding]
 ) -> IngestResult:
-    """Write the annotations of a project to its tables, and return them as these give them.
-
-    Raises AnnotationError where somebody's account and somebody's sheet have one name: they would be one person.
-    """
+    """Write the annotations of a project to its tables, and return them as these give them."""
     accounts = {annotation.annotator for annotation in new if not annotation.of_sheet}
     if both := sorted(accounts & {annotation.annotator for annotation in new if annotation.of_sheet}):
         raise AnnotationError(f"{printable(both[0])} is an account and a sheet: give the sheet another name")
     write_answers(folder, new)
     now = read_answers(folder)
     return IngestResult(annotations=tuple(now), changes=changes(old, now), findings=tuple(findings))
-
-
-# --- exports and sheets ---------------------------------------------------------------------------------------------
 
 
 def _read_export(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
@@ -137,41 +138,13 @@ def _read_export(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
         raise AnnotationError(f"{printable(str(path))}: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class _IncomingSheet:
-    """A sheet that comes in, and the names, own and pseudonym, that its annotator may have in the tables."""
-
-    path: Path
-    content: Sheet
-    names: set[str]
-
-
-def _find_copies(folder: Path, sheets: Iterable[_IncomingSheet], annotators: set[str]) -> Iterator[Finding]:
-    """Yield a finding for sheets with the bytes of another one, or of a stored one of somebody else.
-
-    `annotators` are those whose answers the project has: their sheets may come again.
-    """
-    seen: dict[bytes, str] = {}
-    for sheet in sheets:
-        if len(sheet.content.annotations) < FEWEST_FOR_COPY:
-            continue
-        raw, display_path = read_file(sheet.path, MAX_BYTES), printable(str(sheet.path))
-        if not sheet.names & annotators and (stored := _find_stored(folder, raw, "csv")):
-            seen.setdefault(raw, printable(str(stored)))
-        if first := seen.get(raw):
-            message = f"is the same file as {first}: if one person filled it in, these answers count twice"
-            yield Finding(path=display_path, code="A107", message=message)
-        seen.setdefault(raw, display_path)
-
-
 # --- stored files ---------------------------------------------------------------------------------------------------
 
 
 def store(folder: Path, raw: bytes, suffix: str = "json") -> tuple[Path, bool]:
     """Store what was received in a project's folder; return the file, and whether it was written now.
 
-    An export is not written again where the last one has the same bytes, a sheet where any has. Raises AnnotationError
-    where it cannot be written.
+    An export is not written again where the last one has the same bytes, a sheet where any has.
     """
     exports_folder = folder / EXPORTS
     try:

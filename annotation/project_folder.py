@@ -136,30 +136,23 @@ def dump(plan: Plan) -> bytes:
 
 
 def write_plan(folder: Path, plan: Plan) -> Path:
-    """Write `plan.json` into a folder, once, and return its path.
-
-    Raises AnnotationError where another plan is there, or the file cannot be written.
-    """
+    """Write `plan.json` into a folder, once, and return its path; raise AnnotationError where another plan is there."""
     path = folder / NAME
     if not path.is_symlink() and not path.exists():
         return write_file(path, dump(plan))
-    if differs := _difference(read_plan(folder), plan):
-        raise AnnotationError(
-            f"{printable(str(path))} is another plan: {differs}; ask as it was asked, or take another project"
-        )
-    return path
-
-
-def _difference(stored: Plan, plan: Plan) -> str:
-    """Return the options in which a plan differs from the stored one, or else that its rows do; empty for none."""
+    stored = read_plan(folder)
     names = [field.name for field in fields(plan) if getattr(stored, field.name) != getattr(plan, field.name)]
     options = [
         f"{name} {'none' if (value := getattr(stored, name)) in ('', ()) else printable(shortened(value))}"
         for name in names
         if name not in {"items", "content"}
     ]
-    rows = "its rows are others (--n, --config, --gold)"
-    return f"it has {', '.join(options)}" if options else rows if names else ""
+    if names:
+        differs = f"it has {', '.join(options)}" if options else "its rows are others (--n, --config, --gold)"
+        raise AnnotationError(
+            f"{printable(str(path))} is another plan: {differs}; ask as it was asked, or take another project"
+        )
+    return path
 
 
 def open_plan(folder: Path, project: str) -> Plan:
@@ -242,10 +235,7 @@ def _item_mistakes(plan: Plan, item: Item) -> Iterator[str]:
 
 
 def write_project(folder: Path, plan: Plan) -> None:
-    """Write plan, interface and tasks.
-
-    Raises AnnotationError where the folder has another plan or is a release, or cannot be written.
-    """
+    """Write plan, interface and tasks; raise AnnotationError where the folder has another plan or is a release."""
     check_outside(folder)
     write_plan(folder, plan)
     text = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
@@ -256,7 +246,7 @@ def write_project(folder: Path, plan: Plan) -> None:
 def write_sheets(folder: Path, plan: Plan, annotators: int) -> list[Path]:
     """Write a sheet for each of so many annotators, to be filled in, kept from git; return the files.
 
-    Raises AnnotationError where one exists with other bytes, as answers may be in it, or the plan has no sheets.
+    Raises AnnotationError where one exists with other bytes, as answers may be in it.
     """
     contents = sheets(plan, [f"annotator-{number}" for number in range(1, annotators + 1)])
     sheets_folder = folder / SHEETS

@@ -8,7 +8,6 @@ The texts at the end are what people read first: the sentences can hurt, and the
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from types import MappingProxyType
 
 from senseprobe.annotation.records import Item, Plan
@@ -94,28 +93,27 @@ _PER_SENTENCE: Mapping[str, Mapping[str, bool]] = {
 }  # fmt: skip
 
 
+_BY_KIND = {
+    kind: {id_: replace(QUESTIONS[id_], per_sentence=of_sentences) for id_, of_sentences in ids.items()}
+    for kind, ids in _PER_SENTENCE.items()
+}
+
+
 def questions_for(kind: str) -> tuple[Question, ...]:
     """Return the questions of a kind of rows, in order.
 
     >>> [question.id for question in questions_for("association")]
     ['natural', 'withhold', 'comment']
     """
-    return tuple(
-        replace(QUESTIONS[id_], per_sentence=of_sentences) for id_, of_sentences in _PER_SENTENCE[kind].items()
-    )
+    return tuple(_BY_KIND[kind].values())
 
 
 def questions_of(plan: Plan) -> tuple[Question, ...]:
     """Return the questions of a plan, in its order; raise AnnotationError where its kind of rows lacks one."""
-    return _questions(plan.kind, plan.questions)
-
-
-@lru_cache(maxsize=8)
-def _questions(kind: str, ids: tuple[str, ...]) -> tuple[Question, ...]:
-    questions = {question.id: question for question in questions_for(kind)}
-    if unexpected := [printable(id_) for id_ in ids if id_ not in questions]:
-        raise AnnotationError(f"no question {listed(unexpected)} for {kind} rows: there is {', '.join(questions)}")
-    return tuple(questions[id_] for id_ in ids)
+    questions = _BY_KIND[plan.kind]
+    if unexpected := [printable(id_) for id_ in plan.questions if id_ not in questions]:
+        raise AnnotationError(f"no question {listed(unexpected)} for {plan.kind} rows: there is {', '.join(questions)}")
+    return tuple(questions[id_] for id_ in plan.questions)
 
 
 def plan_keys(plan: Plan) -> tuple[str, ...]:

@@ -6,26 +6,23 @@ The model weighs every annotator by their mistakes, and gives the probability of
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
 
 from senseprobe.annotation.answers import Table, tabulate
 from senseprobe.annotation.questions import QUESTIONS
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
-from senseprobe.statistics import SMOOTHING, dawid_skene
+from senseprobe.statistics import SMOOTHING, DawidSkene, dawid_skene
 
-RULES: Mapping[str, float] = {"majority": 0.5, "dawid-skene": 0.8}
-"""Each rule with its default threshold."""
-
-MEASURES: Mapping[str, str] = {"majority": "share of answers", "dawid-skene": "posterior probability"}
-"""What a rule's threshold is of."""
-
-_SENTENCES = {
-    "majority": "majority: a choice of more than half of the answers to a question stands",
-    "dawid-skene": "dawid-skene: a choice stands that the model of Dawid and Skene (1979) holds likely enough",
+RULES: Mapping[str, tuple[float, str, str]] = {
+    "majority": (0.5, "share of answers", "majority: a choice of more than half of the answers to a question stands"),
+    "dawid-skene": (
+        0.8,
+        "posterior probability",
+        "dawid-skene: a choice stands that the model of Dawid and Skene (1979) holds likely enough",
+    ),
 }
+"""Each rule with its default threshold, what that is of, and a sentence."""
+
 _REPORTED = "rows that annotators of the targeted group would rather not have used"
 
 _ROUNDING = 1e-9
@@ -64,7 +61,7 @@ class Rule:
             raise AnnotationError(f"no rule is called {name!r}: there is {' and '.join(RULES)}")
         if least < 1:
             raise AnnotationError(f"{least} answers decide nothing: at least 1 is needed")
-        chosen = RULES[name] if threshold is None else threshold
+        chosen = RULES[name][0] if threshold is None else threshold
         single = dict(sorted((thresholds or {}).items()))
         decided = [name for name, question in QUESTIONS.items() if question.choices]
         if unknown := [question for question in single if question not in decided]:
@@ -82,12 +79,12 @@ class Rule:
 
     def numbers(self) -> dict[str, float]:
         """Return the numbers that decisions are based on, by name."""
-        return {"fewest answers": float(self.least), MEASURES[self.name]: self.threshold, **self.thresholds}
+        return {"fewest answers": float(self.least), RULES[self.name][1]: self.threshold, **self.thresholds}
 
     def __str__(self) -> str:
         """Return what the rule is, without its numbers."""
         fate = "may stay, and are counted" if self.keep_reported else "are rejected whatever others say"
-        return f"{_SENTENCES[self.name]}; {_REPORTED} {fate}"
+        return f"{RULES[self.name][2]}; {_REPORTED} {fate}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,64 +134,32 @@ def by_posterior(posterior: Mapping[str, float], answers: int, rule: Rule, quest
     return Outcome(detail=f"not likely enough: {choice} p = {probability:.2f}", answers=answers)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Truth:
-    """What the model makes of the answers to one question, over all its sentences.
+    """What the model makes of the answers to one question, over all its sentences."""
 
-    - `posterior`: how likely each answer is the true one, by row and question key, of all that somebody answered.
-    - `prevalence`: how common each true answer is.
-    - `confusion`: how likely an annotator says an answer (inner key) where another is true (outer key), by annotator.
-    - `answers`: how many answers each annotator gave.
-    - `converged`: whether `steps` were enough; `smoothing`: answers that each annotator is taken to have given
-      beforehand where each answer is true, half of them right, the others at random.
-    """
-
-    question: str
-    posterior: Mapping[tuple[str, str], Mapping[str, float]]
-    prevalence: Mapping[str, float]
-    confusion: Mapping[str, Mapping[str, Mapping[str, float]]]
-    answers: Mapping[str, int]
-    steps: int
-    converged: bool
-    smoothing: float
+    table: Table
+    estimate: DawidSkene
 
     def __str__(self) -> str:
-        if self.converged:
-            return f"{self.question}: Dawid-Skene converged in {self.steps} steps (smoothing {self.smoothing:g})"
-        return f"{self.question}: Dawid-Skene has not converged in {self.steps} steps: its probabilities are rough"
+        question, steps = self.table.question, self.estimate.steps
+        if self.estimate.converged:
+            return f"{question}: Dawid-Skene converged in {steps} steps (smoothing {SMOOTHING:g})"
+        return f"{question}: Dawid-Skene has not converged in {steps} steps: its probabilities are rough"
 
 
-def estimate_truths(plan: Plan, annotations: Iterable[Annotation], *, smoothing: float = SMOOTHING) -> list[Truth]:
+def estimate_truths(plan: Plan, annotations: Iterable[Annotation]) -> list[Truth]:
     """Return the truth of each question with choices that somebody answered; ``unsure`` is an answer as any other.
 
     An annotator makes the same mistakes in all sentences, whatever their role, which they do not know either.
     """
-    return [_truth(table, smoothing) for table in tabulate(plan, annotations)]
-
-
-def _truth(table: Table, smoothing: float) -> Truth:
-    estimate = dawid_skene(table.unit, table.person, table.label, smoothing=smoothing)
-    counts = np.bincount(table.person, minlength=len(table.people))
-
-    def by_label(shares: np.ndarray[Any, Any]) -> dict[str, float]:
-        """Return shares by label; those that are not known are left out."""
-        return {label: float(share) for label, share in zip(table.labels, shares, strict=True) if not np.isnan(share)}
-
-    return Truth(
-        question=table.question,
-        posterior=dict(zip(table.units, map(by_label, estimate.posterior), strict=True)),
-        prevalence=by_label(estimate.prevalence),
-        confusion={
-            person: dict(zip(table.labels, map(by_label, rows), strict=True))
-            for person, rows in zip(table.people, estimate.confusion, strict=True)
-        },
-        answers=dict(zip(table.people, counts.tolist(), strict=True)),
-        steps=estimate.steps,
-        converged=estimate.converged,
-        smoothing=smoothing,
-    )
+    return [Truth(table, dawid_skene(table.unit, table.person, table.label)) for table in tabulate(plan, annotations)]
 
 
 def collect_posteriors(truths: Iterable[Truth]) -> dict[tuple[str, str], Mapping[str, float]]:
     """Return how likely each answer is the true one, by row and question key, over all questions."""
-    return {key: shares for truth in truths for key, shares in truth.posterior.items()}
+    return {
+        unit: dict(zip(truth.table.labels, shares, strict=True))
+        for truth in truths
+        for unit, shares in zip(truth.table.units, truth.estimate.posterior.tolist(), strict=True)
+    }

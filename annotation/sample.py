@@ -4,15 +4,16 @@ Chance is a hash of seed, config and id, so that it depends neither on the order
 Rows are read twice, in batches: once to count the strata and draw, once to fetch the drawn rows.
 """
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from senseprobe.annotation.cells import Line, read_cells
 from senseprobe.annotation.questions import Question
@@ -30,9 +31,7 @@ _MOST_SEEN = 2_000
 
 
 class Query:
-    """A query for rows, as `quality=rude`: items are ANDed, values of one column ORed.
-
-    It remembers the values that it saw, to name those that come near to one that no row has.
+    """A query for rows: items are ANDed, values of one column ORed.
 
     >>> Query(["quality=rude", "quality=nice", "target=black"]).columns
     ('quality', 'target')
@@ -149,15 +148,8 @@ class SampledRow:
     values: Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class _Scan:
-    """What a first reading finds: rows that may be drawn, by number over all configs, with hash draw and stratum."""
-
-    strata: dict[tuple[str, ...], int] = field(default_factory=dict)
-    numbers: list[NDArray[np.int64]] = field(default_factory=list)
-    draws: list[NDArray[np.uint64]] = field(default_factory=list)
-    codes: list[NDArray[np.int64]] = field(default_factory=list)
-    named: set[int] = field(default_factory=set)
+Candidates = dict[tuple[str, ...], tuple["array[int]", "array[int]"]]
+"""The hash draws of the rows that may be drawn, and their numbers over all configs, by stratum."""
 
 
 def draw(
@@ -191,8 +183,8 @@ def draw(
         if column not in names:
             hint = meant(column, names) or f"there is {', '.join(names)}"
             raise AnnotationError(f"{purpose}: rows have no column {_short(column)!r}: {hint}")
-    scan = _scan(release, configs, seed, strata, query, frozenset(also))
-    chosen = _chosen(scan, n, seed) | scan.named
+    candidates, named = _scan(release, configs, seed, strata, query, frozenset(also))
+    chosen = _choose(candidates, n, seed) | named
     if len(chosen) > MAX_ITEMS:
         raise AnnotationError(f"{len(chosen)} rows, at most {MAX_ITEMS} can be asked about: draw fewer")
     rows = list(_fetched(release, configs, strata, chosen))
@@ -210,27 +202,27 @@ def kind_of(release: Release, configs: Sequence[str]) -> str:
 
 def _scan(
     release: Release, configs: Sequence[str], seed: int, strata: Sequence[str], query: Query, also: frozenset[str]
-) -> _Scan:
-    """Read all rows once; raise AnnotationError where the query selects none."""
-    scan, names = _Scan(), pa.array(sorted(also), pa.string())
+) -> tuple[Candidates, set[int]]:
+    """Read all rows once, and return which may be drawn, and the numbers of those with an id of `also`."""
+    candidates: Candidates = {}
+    named: set[int] = set()
     for config, start, batch in _batches(release, configs):
         columns = _texts(batch, config, {*strata, *query.columns})
-        matches = np.flatnonzero(query.holds(columns, batch.num_rows).to_numpy(zero_copy_only=False))
-        size, selected = len(matches), pa.array(matches)
-        draws = (hash_draw(seed, "row", config, id_) for id_ in batch["id"].take(selected).to_pylist())
-        levels = _levels([columns[name].take(selected) for name in strata], size)
-        codes = (scan.strata.setdefault(level, len(scan.strata)) for level in levels)
-        scan.numbers.append(matches + start)
-        scan.draws.append(np.fromiter(draws, np.uint64, size))
-        scan.codes.append(np.fromiter(codes, np.int64, size))
+        mask = query.holds(columns, batch.num_rows)
+        ids = batch["id"].filter(mask).to_pylist()
+        matches = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+        levels = _levels([columns[name].filter(mask) for name in strata], len(ids))
+        for id_, match, level in zip(ids, matches, levels, strict=True):
+            draws, numbers = candidates.setdefault(level, (array("Q"), array("q")))
+            draws.append(hash_draw(seed, "row", config, id_))
+            numbers.append(start + match)
         if also:
-            named = pc.is_in(batch["id"], value_set=names).to_numpy(zero_copy_only=False)
-            scan.named.update(int(number) + start for number in np.flatnonzero(named))
+            named |= {number for number, id_ in enumerate(batch["id"].to_pylist(), start) if id_ in also}
     query.check()
-    if not sum(map(len, scan.numbers)):
+    if not candidates:
         what = f"no row has {printable(str(query))} at once" if query.columns else "no rows"
         raise AnnotationError(f"{what} in {release.manifest.name}")
-    return scan
+    return candidates, named
 
 
 def _batches(release: Release, configs: Sequence[str]) -> Iterator[tuple[str, int, pa.RecordBatch]]:
@@ -257,19 +249,16 @@ def _levels(columns: Sequence[pa.Array], rows: int) -> Iterable[tuple[str, ...]]
     return zip(*(column.to_pylist() for column in columns), strict=True) if columns else [()] * rows
 
 
-def _chosen(scan: _Scan, n: int | None, seed: int) -> set[int]:
+def _choose(candidates: Candidates, n: int | None, seed: int) -> set[int]:
     """Return the numbers of the rows with the lowest draws of each stratum, as many as are its share."""
-    numbers, draws, codes = (np.concatenate(parts) for parts in (scan.numbers, scan.draws, scan.codes))
-    if n is None or n >= len(numbers):
-        return {int(number) for number in numbers}
-    sizes = np.bincount(codes, minlength=len(scan.strata)).tolist()
-    order = sorted(scan.strata, key=lambda level: hash_draw(seed, "stratum", *level))
-    shares = allot([sizes[scan.strata[level]] for level in order], n)
-    share = np.zeros(len(sizes), np.int64)
-    share[[scan.strata[level] for level in order]] = shares
-    ranked = np.lexsort((draws, codes))
-    rank = np.arange(len(ranked)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return {int(number) for number in numbers[ranked[rank < share[codes[ranked]]]]}
+    order = sorted(candidates, key=lambda level: hash_draw(seed, "stratum", *level))
+    sizes = [len(candidates[level][0]) for level in order]
+    shares = sizes if n is None or n >= sum(sizes) else allot(sizes, n)
+    return {
+        number
+        for level, share in zip(order, shares, strict=True)
+        for _, number in nsmallest(share, zip(*candidates[level], strict=True))
+    }
 
 
 def allot(sizes: Sequence[int], n: int) -> list[int]:

@@ -24,8 +24,6 @@ def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
     """Return a CSV file for each annotator, by name; each item is in as many of them as the plan has answers to it.
 
     Annotators take turns, so that everybody shares items with others; the order of a sheet is drawn by the plan's seed.
-    Raises AnnotationError where there are fewer annotators than answers to each item, one is named twice, or the plan
-    shows the release's own labels.
     """
     if plan.prefill:
         raise AnnotationError("a sheet that showed the release's labels would answer with them: draw without them")
@@ -94,9 +92,8 @@ class Sheet:
 def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
     """Return the annotations of a sheet; a row without any answer gives none, and what cannot be read is a finding.
 
-    Case and blanks around an answer do not matter, nor the order of rows and columns. An annotation's `id` is made of
-    `annotator`, which is best a pseudonym already, and the row's id. Raises AnnotationError where the file cannot be
-    read, or its columns are not those of the plan.
+    Case and blanks around an answer do not matter, nor the order of rows and columns. Raises AnnotationError where the
+    columns are not those of the plan.
     """
     display_path, lines = printable(str(path)), read_cells(path)
     if not lines:

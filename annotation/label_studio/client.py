@@ -9,7 +9,6 @@
 """
 
 import base64
-import binascii
 import json
 import os
 import re
@@ -49,12 +48,13 @@ _SECRETS = (
 
 def check_address(url: str) -> str:
     """Return the address as it is, with ``/`` at its end; raise AnnotationError where it is no address of a server."""
+    url = url.strip()
     try:
-        parts = urlsplit(url.strip())
-        is_invalid = parts.scheme not in ("http", "https") or not parts.hostname or (parts.port or 0) < 0
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 0) >= 0
     except ValueError:
-        is_invalid = True
-    if is_invalid or not url.strip().isprintable() or " " in url.strip():
+        is_address = False
+    if not is_address or not url.isprintable() or " " in url:
         raise AnnotationError(
             "LABEL_STUDIO_URL is not an address of a server: expected something as http://localhost:8080"
         )
@@ -65,12 +65,11 @@ def check_address(url: str) -> str:
 
 def check_key(key: str) -> str:
     """Return the token without blanks around it; raise AnnotationError where it cannot be a token."""
-    key = key.strip()
-    if not key:
+    if not key.strip():
         raise AnnotationError(f"no token for Label Studio: set LABEL_STUDIO_API_KEY ({WHERE})")
-    if not re.fullmatch(r"[!-~]+", key):
+    if not re.fullmatch(r"[!-~]+", key.strip()):
         raise AnnotationError("LABEL_STUDIO_API_KEY holds blanks or letters that no token has: set it again")
-    return key
+    return key.strip()
 
 
 def token_kind(key: str) -> str:
@@ -82,22 +81,18 @@ def token_kind(key: str) -> str:
     if not key.startswith("eyJ"):
         return "legacy" if re.fullmatch(r"[0-9a-fA-F]{40}", key) else "other"
     parts = key.split(".")
-    claims = _claims(parts[1]) if len(parts) == 3 and len(parts[2]) >= 40 else None
-    if claims is None:
+    if len(parts) != 3 or len(parts[2]) < 40:
+        return "shortened"
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))  # unverified
+    except (ValueError, RecursionError):
+        return "shortened"
+    if not isinstance(claims, dict):
         return "shortened"
     if claims.get("token_type") == "access":
         return "access"
     until = claims.get("exp")
     return "expired" if isinstance(until, int | float) and until < datetime.now(UTC).timestamp() else "personal"
-
-
-def _claims(part: str) -> Mapping[str, object] | None:
-    """Return the claims of a token, unverified; None where it is cut or no such token."""
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
-    except (ValueError, binascii.Error, RecursionError):
-        return None
-    return claims if isinstance(claims, dict) else None
 
 
 def clean(text: str, key: str = "") -> str:
@@ -118,7 +113,7 @@ def explain_refusal(status: int | None, body: object, url: str, key: str) -> str
         return _explain_unauthorised(text, key)
     if status is not None and 300 <= status < 400:
         return f"{_ADVICE[405]} (HTTP {status})"
-    if status is None or status < 400 or (status in (404, 405) and _is_page(body)):
+    if status is None or status < 400 or (status in (404, 405) and isinstance(body, str)):
         return _OTHER.format(clean(url, key))
     advice = _BROKEN if status >= 500 else _ADVICE.get(status, "Label Studio refuses it")
     return f"{advice} (HTTP {status}{f': {text}' if text else ''})"
@@ -158,17 +153,13 @@ def explain_no_answer(kind: str, url: str, seconds: float) -> str:
     return f"the connection to {url} was cut; {RETRY}"
 
 
-def _is_page(body: object) -> bool:
-    return isinstance(body, str)
-
-
 def _text_of(body: object) -> str:
     """Return what an answer says, without its page: Label Studio's own errors are JSON with `detail` and by field."""
     if isinstance(body, str):
         return "" if "<" in body[:2000] else body
     if not isinstance(body, Mapping):
         return "" if body is None else json.dumps(body, default=str)[:20_000]
-    fields = body.get("validation_errors") or {}
+    fields = body.get("validation_errors")
     parts = [f"{name}: {_flat(value)}" for name, value in fields.items()] if isinstance(fields, Mapping) else []
     return "; ".join(parts) or _flat(body.get("detail") or body)
 
@@ -214,11 +205,7 @@ class Project:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """A task on the server.
-
-    `row` and `content` are what we sent with it, empty in tasks of others; `answers` and `skips` count annotations, and
-    `people` are the ids of those who made any.
-    """
+    """A task on the server; `row` and `content` are empty in those of others, `people` the ids of who answered it."""
 
     id: int
     row: str
@@ -232,8 +219,7 @@ def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[
     """Return the server at `url`, after it has accepted the token `key`.
 
     They default to LABEL_STUDIO_URL and LABEL_STUDIO_API_KEY; both kinds of token will do. `seconds` are how long to
-    wait for an answer: ``ask``, ``send``, ``export``. Raises AnnotationError where that fails, Unreachable where nobody
-    is there.
+    wait for an answer: ``ask``, ``send``, ``export``.
     """
     url = url or os.environ.get("LABEL_STUDIO_URL", "")
     if not url:
@@ -289,7 +275,14 @@ class Server:
     def project(self, number: int) -> Project:
         """Return a project by its id; raise NoProject where there is none."""
         with self._explaining(f"read project {number}", number):
-            return _project(self._client.projects.get(number))
+            project = self._client.projects.get(number)
+            return Project(
+                id=_number(project.id),
+                title=str(project.title),
+                interface=str(project.label_config or ""),
+                tasks=_number(project.task_number or 0),
+                overlap=_number(project.maximum_annotations or 1),
+            )
 
     def create(self, title: str, interface: str, **settings: object) -> int:
         """Make a project, with settings as Label Studio names them, and return its id; it is sent only once."""
@@ -312,23 +305,23 @@ class Server:
 
         Each list begins after the last id of the one before it, so that none is missed when others add or delete some.
         """
-        while page := self._page(project, after, "all" if people else "task_only"):
-            yield page
-            after = page[-1].id
-
-    def _page(self, project: int, after: int, fields: str) -> list[Task]:
-        above = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number", "value": after}
-        query = {"filters": {"conjunction": "and", "items": [above]}, "ordering": ["tasks:id"]}
-        with self._explaining("list the tasks", project):
-            page = self._client.tasks.list(
-                project=project, fields=fields, include=_FIELDS, page_size=PAGE, query=json.dumps(query)
-            )
-            tasks = [_task(task) for task in page.items or ()]
-        if any(task.id <= after for task in tasks):
-            raise AnnotationError(
-                "this Label Studio does not list tasks as it was asked to: senseprobe is tested with version 1.23"
-            )
-        return sorted(tasks, key=lambda task: task.id)
+        fields = "all" if people else "task_only"
+        while True:
+            above = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number", "value": after}
+            query = json.dumps({"filters": {"conjunction": "and", "items": [above]}, "ordering": ["tasks:id"]})
+            with self._explaining("list the tasks", project):
+                page = self._client.tasks.list(
+                    project=project, fields=fields, include=_FIELDS, page_size=PAGE, query=query
+                )
+                tasks = sorted((_task(task) for task in page.items or ()), key=lambda task: task.id)
+            if not tasks:
+                return
+            if tasks[0].id <= after:
+                raise AnnotationError(
+                    "this Label Studio does not list tasks as it was asked to: senseprobe is tested with version 1.23"
+                )
+            yield tasks
+            after = tasks[-1].id
 
     def export(self, project: int) -> bytes:
         """Return all tasks of a project with all that was answered, as Label Studio's JSON."""
@@ -375,16 +368,6 @@ def _explain_errors(doing: str, url: str, key: str, seconds: float, project: int
     except (ValueError, LookupError, AttributeError, TypeError, OSError, ImportError, RecursionError):
         # What the client stumbles over where another page than expected is given, or a proxy's address is none.
         raise AnnotationError(f"cannot {doing}: {explain_refusal(None, None, url, key)}") from None
-
-
-def _project(project: Any) -> Project:  # noqa: ANN401 - the client's model
-    return Project(
-        id=_number(project.id),
-        title=str(project.title),
-        interface=str(project.label_config or ""),
-        tasks=_number(project.task_number or 0),
-        overlap=_number(project.maximum_annotations or 1),
-    )
 
 
 def _task(task: Any) -> Task:  # noqa: ANN401 - the client's model

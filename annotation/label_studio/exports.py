@@ -87,12 +87,7 @@ class FindingCollector:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParsedExport:
-    """The annotations of an export, and what is odd about them.
-
-    - `annotations`: one of each row by each person, sorted by row and person; those that were skipped are among them,
-      with their `status` and without answers.
-    - `tasks`: how many tasks of the project the export has.
-    """
+    """The annotations of an export, one of each row by each person; what is odd; how many tasks are the plan's."""
 
     annotations: tuple[Annotation, ...]
     findings: tuple[AnswerFinding, ...]
@@ -102,8 +97,7 @@ class ParsedExport:
 def parse_export(raw: bytes, plan: Plan, name_of: NameOf) -> ParsedExport:
     """Return what an export (JSON, not JSON_MIN) holds of a plan.
 
-    Raises AnnotationError where it is no export, or where none of its tasks is of this project: then it is
-    the export of another one, and must not replace the answers of this one.
+    Raises AnnotationError also where none of its tasks is of this project: it must not replace the answers of this one.
     """
     findings = FindingCollector()
     tasks = _parse_json(raw, findings)
@@ -158,7 +152,10 @@ def _planned_tasks(
 ) -> Iterator[tuple[Item, Mapping[str, Any]]]:
     """Yield the tasks that are as planned, with their items."""
     items = {item.row: item for item in plan.items}
-    data_by_row = {task["data"]["ext_id"]: task["data"] for task in planned(plan)}
+    texts_of = {  # with the hash of what is shown, which stays where somebody changes a text by hand
+        task["data"]["ext_id"]: [(name, text) for name, text in task["data"].items() if isinstance(text, str)]
+        for task in planned(plan)
+    }
     for number, task in enumerate(tasks, 1):
         if not isinstance(task, dict) or not isinstance(data := task.get("data"), dict):
             findings.note("task", f"entry {number}")
@@ -168,15 +165,10 @@ def _planned_tasks(
             findings.note("unnamed", f"task {_identity(task.get('id'))}")
         elif row not in items:
             findings.note("unknown", row)
-        elif data.get("content") != items[row].content or _is_edited(data, data_by_row[row]):
+        elif "content" not in data or any(data.get(name, text) != text for name, text in texts_of[row]):
             findings.note("changed", row)
         else:
             yield items[row], task
-
-
-def _is_edited(data: Mapping[str, Any], planned_data: Mapping[str, Any]) -> bool:
-    """Return whether a text of a task was changed by hand, which leaves its hash as it was."""
-    return any(isinstance(text, str) and data.get(name, text) != text for name, text in planned_data.items())
 
 
 def _distinct(annotations: Iterable[Annotation], findings: FindingCollector) -> Iterator[Annotation]:

@@ -5,8 +5,9 @@ escaped HTML with a mark around the target; and the meaning to check. The tasks 
 row's id.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import zip_longest
 from typing import Any
 from xml.etree import ElementTree
 
@@ -31,6 +32,7 @@ _CONSENT = (
     "see what others do not. On a shared server other annotators may see what you write; afterwards it is kept apart "
     "from your answers. Once is enough."
 )
+_NOT_ASKED = "The question of the meaning is not asked here: leave it open."
 _AGREE = "I agree that the groups that I name here are kept for that"
 
 
@@ -54,31 +56,28 @@ def interface(plan: Plan) -> str:
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def _in_order(questions: Iterable[Question], positions: Sequence[int]) -> Iterator[tuple[Question, int]]:
-    """Yield each question with the position of the sentence that it is asked of, 0 for the row.
-
-    What follows from an answer comes right behind it, of one sentence after the other.
-    """
-    listed = list(questions)
-    followed = {question.when[0]: question for question in listed if question.when}
-    ids = {question.id for question in listed}
-    for question in listed:
-        if question.when and question.when[0] in ids:
-            continue
-        for position in positions if question.per_sentence else [0]:
-            yield question, position
-            if after := followed.get(question.id):
-                yield after, position
+def _in_order(questions: Sequence[Question], positions: Sequence[int]) -> Iterator[tuple[Question, int]]:
+    """Yield each question with the position of its sentence, 0 for the row; what follows from one right behind it."""
+    ids = {question.id for question in questions}
+    followed = {question.when[0]: question for question in questions if question.when and question.when[0] in ids}
+    for question in questions:
+        if question not in followed.values():
+            for position in positions if question.per_sentence else [0]:
+                yield question, position
+                if after := followed.get(question.id):
+                    yield after, position
 
 
 def _ask(
     view: ElementTree.Element, question: Question, position: int, hotkeys: Iterator[str], *, required: bool
 ) -> None:
-    suffix = f"-{position}" if position else ""
-    box = _view(view, className="question", **_visible(question, suffix))
+    suffix, text = f"-{position}" if position else "", question.text
+    other, answers = question.when or ("", ())
+    box = _view(view, className="question", **(_when(f"{other}{suffix}", *sorted(answers)) if other else {}))
     if question.id == "sense":
         _header(box, f"${SENSE}", size="5")
-    text = f"Sentence {position}: {_lower(question.text)}" if position else question.text
+    if position:
+        text = f"Sentence {position}: {text[0].lower()}{text[1:]}"
     _header(box, text)
     facts = {"name": f"{question.id}{suffix}", "toName": f"sentence-{position or 1}"}
     needed = {"required": "true", "requiredMessage": f"Please answer: {text}"} if required else {}
@@ -92,28 +91,19 @@ def _ask(
             choice.set("hotkey", key)
 
 
-def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]
-
-
-def _visible(question: Question, suffix: str) -> dict[str, str]:
-    """Return when a question is shown, as attributes for Label Studio; none where it does not depend on another."""
-    if question.when is None:
-        return {}
-    other, answers = question.when
-    chosen = ",".join(sorted(answers))
-    return {"visibleWhen": "choice-selected", "whenTagName": f"{other}{suffix}", "whenChoiceValue": chosen}
-
-
 def _ask_groups(view: ElementTree.Element) -> None:
     box = _view(view, className="question")
     _header(box, _CONSENT)
     consent = ElementTree.SubElement(box, "Choices", name=CONSENT, toName="sentence-1", choice="multiple")
     ElementTree.SubElement(consent, "Choice", value="yes", html=_AGREE)
-    when = {"visibleWhen": "choice-selected", "whenTagName": CONSENT, "whenChoiceValue": "yes"}
-    inner = _view(box, **when)
+    inner = _view(box, **_when(CONSENT, "yes"))
     _header(inner, "Groups that you belong to, with commas between them")
     ElementTree.SubElement(inner, "TextArea", name=GROUPS, toName="sentence-1", rows="1", maxSubmissions="1")
+
+
+def _when(name: str, *choices: str) -> dict[str, str]:
+    """Return the attributes of what is shown only where a control has one of these choices."""
+    return {"visibleWhen": "choice-selected", "whenTagName": name, "whenChoiceValue": ",".join(choices)}
 
 
 def _view(parent: ElementTree.Element | None, **facts: str) -> ElementTree.Element:
@@ -149,19 +139,14 @@ def _differences(ours: ElementTree.Element, theirs: ElementTree.Element, path: s
             yield f"{path}: {_short(name)} is {_short(theirs.get(name))}, not {_short(ours.get(name))}"
     if (ours.text or "").split() != (theirs.text or "").split():
         yield f"{path}: its text is another"
-    for number in range(max(len(ours), len(theirs))):
-        inner = f"{path}/{_named([*ours, *theirs][number] if number < len(ours) else theirs[number], number)}"
-        if number >= len(ours):
-            yield f"{inner} is there and should not be"
-        elif number >= len(theirs):
-            yield f"{inner} is missing"
+    for number, (own, other) in enumerate(zip_longest(ours, theirs), 1):
+        element = theirs[number - 1] if own is None else own
+        name = element.get("name") or element.get("value") or str(number)
+        inner = f"{path}/{_short(element.tag)}[{_short(name)}]"
+        if own is None or other is None:
+            yield f"{inner} is {'there and should not be' if own is None else 'missing'}"
         else:
-            yield from _differences(ours[number], theirs[number], inner)
-
-
-def _named(element: ElementTree.Element, number: int) -> str:
-    name = element.get("name") or element.get("value") or str(number + 1)
-    return f"{_short(element.tag)}[{_short(name)}]"
+            yield from _differences(own, other, inner)
 
 
 def _short(text: str | None) -> str:
@@ -190,9 +175,20 @@ def _task(plan: Plan, item: Item) -> dict[str, Any]:
         data[f"html_{position}"] = html_of(sentence)
     if "sense" in plan.questions:
         data["gloss"] = item.gloss
-        data[SENSE] = meaning(item)
-    predictions = _predictions(plan, item)
-    return {"data": data, **({"predictions": predictions} if predictions else {})}
+        word = f"Meaning of “{item.target}”" if item.target else "The marked word"
+        data[SENSE] = f"{word}: {item.gloss}" if item.gloss else _NOT_ASKED
+    results = [
+        {
+            "from_name": name,
+            "to_name": f"sentence-{name.partition('-')[2] or 1}",
+            "type": "choices",
+            "value": {"choices": [item.labels[key]]},
+        }
+        for name, key in controls(plan, item).items()
+        if plan.prefill and key in item.labels
+    ]
+    predictions = {"predictions": [{"model_version": MODEL_VERSION, "result": results}]} if results else {}
+    return {"data": data, **predictions}
 
 
 def html_of(sentence: Sentence) -> str:
@@ -206,25 +202,3 @@ def html_of(sentence: Sentence) -> str:
     start, end = sentence.span
     before, target, after = (escape(sentence.text[cut]) for cut in (slice(start), slice(start, end), slice(end, None)))
     return f"<p>{before}<mark>{target}</mark>{after}</p>"
-
-
-def meaning(item: Item) -> str:
-    """Return the text above the question of the sense, which must stay open where there is no meaning to show."""
-    if not item.gloss:
-        return "The question of the meaning is not asked here: leave it open."
-    word = f"“{item.target}”" if item.target else "The marked word"
-    return f"Meaning of {word}: {item.gloss}" if item.target else f"{word}: {item.gloss}"
-
-
-def _predictions(plan: Plan, item: Item) -> list[dict[str, Any]]:
-    results = [
-        {
-            "from_name": name,
-            "to_name": f"sentence-{name.partition('-')[2] or 1}",
-            "type": "choices",
-            "value": {"choices": [item.labels[key]]},
-        }
-        for name, key in controls(plan, item).items()
-        if plan.prefill and key in item.labels
-    ]
-    return [{"model_version": MODEL_VERSION, "result": results}] if results else []

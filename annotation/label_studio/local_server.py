@@ -17,9 +17,8 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from senseprobe.atomic_files import write_whole
@@ -27,6 +26,9 @@ from senseprobe.errors import AnnotationError, SenseprobeError
 
 VERSION = "1.23.2"
 """The version of Label Studio that senseprobe is tested with."""
+
+_STAMP = f"label-studio-{VERSION}"
+"""The file that comes last into an environment, which is whole then."""
 
 _PYTHONS = ("python3.13", "python3.12", "python3.11")
 _STARTS = 600.0
@@ -60,30 +62,24 @@ class Running:
 
 
 def install(folder: Path, pins: Path | None = None) -> Path:
-    """Make an environment with Label Studio in `folder`, unless it is there; return its folder of programs.
-
-    `pins` is a constraints file. Raises AnnotationError where there is no Python that can have it, or pip fails.
-    """
+    """Make an environment with Label Studio, unless it is there; `pins`: a constraints file. Return its programs."""
     programs = folder / "bin"
     if is_installed(folder):
         return programs
-    python = _python()
-    _run([python, "-m", "venv", "--clear", str(folder)], "an environment cannot be made (Debian: python3-venv)")
-    (folder / ".gitignore").write_text("*\n")
     constraints = ["-c", str(pins)] if pins else []
     pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
-    _run([*pip, *constraints, f"label-studio=={VERSION}"], "Label Studio cannot be installed: pip says why above")
-    _stamp(folder).touch()
+    if subprocess.run([_python(), "-m", "venv", "--clear", str(folder)], check=False).returncode:  # noqa: S603 - ours
+        raise AnnotationError("an environment cannot be made (Debian: python3-venv)")
+    (folder / ".gitignore").write_text("*\n")
+    if subprocess.run([*pip, *constraints, f"label-studio=={VERSION}"], check=False).returncode:  # noqa: S603 - ours
+        raise AnnotationError("Label Studio cannot be installed: pip says why above")
+    (folder / _STAMP).touch()
     return programs
 
 
 def is_installed(folder: Path) -> bool:
     """Return whether an environment has this version of Label Studio, whole."""
-    return _stamp(folder).exists()
-
-
-def _stamp(folder: Path) -> Path:
-    return folder / f"label-studio-{VERSION}"
+    return (folder / _STAMP).exists()
 
 
 def _python() -> str:
@@ -97,18 +93,12 @@ def _python() -> str:
     )
 
 
-def _run(command: Sequence[str], message: str) -> None:
-    if subprocess.run(command, check=False).returncode:  # noqa: S603 - our own command
-        raise AnnotationError(message)
-
-
 def start(
     programs: Path, data: Path, login: Login, port: int = 8080, *, open_files: Sequence[int] = (), wait: float = _STARTS
 ) -> Running:
-    """Start a server on `data`, a folder that it makes if need be, and wait until it answers.
+    """Start a server on the folder `data`, with ``log`` in it, and wait until it answers.
 
-    Where the port is taken it is the next free one. Its log is ``log`` in `data`. `open_files` are handles that it
-    keeps open. Raises AnnotationError where it ends or does not answer.
+    Where the port is taken it is the next free one. `open_files` are handles that it keeps open.
     """
     data.mkdir(parents=True, exist_ok=True)
     for candidate in range(port, port + 100):
@@ -225,8 +215,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
     data.mkdir(parents=True, exist_ok=True)
     (data / ".gitignore").write_text("*\n")
-    with _locked(data / "lock") as lock:
-        if lock is None:
+    with (data / "lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             _print(f"Label Studio runs already: {(data / 'lock').read_text() or 'it is just starting'}")
             _print_login(_login(data / "login.json"), data)
             return
@@ -235,22 +227,19 @@ def _serve(environment: Path, data: Path, pins: Path | None, port: int) -> None:
         programs = install(environment, pins)
         login = _login(data / "login.json")
         _print("starting Label Studio; the first time it makes its database, which takes a minute")
-        running = start(programs, data, login, port, open_files=[lock])  # so it is held as long as the server lives
+        running = start(programs, data, login, port, open_files=[lock.fileno()])  # locked as long as the server lives
         try:
             (data / "lock").write_text(f"{running.url} (process {running.process.pid})")
-            _print_address(running.url, login, data)
+            variables = {"LABEL_STUDIO_URL": running.url, "LABEL_STUDIO_API_KEY": login.token}
+            _write_private(data / _SETTINGS, "".join(f"export {name}={text}\n" for name, text in variables.items()))
+            _print(f"\nLabel Studio: {running.url}")
+            _print_login(login, data)
+            _print(f"Ctrl-C stops it; what was annotated is kept in {data}")
             running.process.wait()
             raise AnnotationError(f"Label Studio ended by itself: {data / 'log'} says why")
         finally:
             (data / "lock").write_text("")
             running.stop()
-
-
-def _print_address(url: str, login: Login, data: Path) -> None:
-    _private(data / _SETTINGS, f"export LABEL_STUDIO_URL={url}\nexport LABEL_STUDIO_API_KEY={login.token}\n")
-    _print(f"\nLabel Studio: {url}")
-    _print_login(login, data)
-    _print("Ctrl-C stops it; what was annotated is kept in " + str(data))
 
 
 def _print_login(login: Login, data: Path) -> None:
@@ -268,32 +257,17 @@ def _login(path: Path) -> Login:
         raise AnnotationError(
             f"{path} cannot be read: mend it, or remove {path.parent} with all answers in it"
         ) from None
-    _private(path, json.dumps({"email": login.email, "password": login.password, "token": login.token}))
+    _write_private(path, json.dumps(asdict(login)))
     return login
 
 
-def _private(path: Path, text: str) -> None:
+def _write_private(path: Path, text: str) -> None:
     """Write a file that only its owner may read."""
     before = os.umask(0o077)
     try:
         write_whole(path, text.encode())
     finally:
         os.umask(before)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[int | None]:
-    """Lock a file for this process until the block ends, and give its handle; None where another process has it."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield None
-        else:
-            yield handle
-    finally:
-        os.close(handle)
 
 
 def _print(text: str, stream: object = None) -> None:

@@ -154,8 +154,7 @@ class _TaskUpload:
 class PushResult:
     """What a push did: `sent` tasks were added, `known` were there; `tasks` is how many the project has now.
 
-    `created` says whether the project was made; `duplicates` are rows that are there more than once, as when two people
-    push at once; `notes` say what is not as the plan has it.
+    `duplicates` are rows that are there more than once, as when two people push at once.
     """
 
     project: int
@@ -178,9 +177,9 @@ def push(
 ) -> PushResult:
     """Make the plan's project, unless it is there, and add the tasks that it lacks.
 
-    `folder` is the project's own, where a request under way is noted; `settle` is how many seconds tasks that were sent
-    without an answer may take to appear. Raises AnnotationError where the project has another interface, or tasks that
-    are not the plan's (nothing is changed then), where the server refuses, and where this folder is being pushed.
+    `folder` is the project's own; `settle` is how many seconds tasks that were sent without an answer may take to
+    appear. Raises AnnotationError where the project has another interface, or tasks that are not the plan's (nothing is
+    changed then), and where this folder is being pushed.
     """
     try:
         with locked(folder):
@@ -267,12 +266,7 @@ def _create(server: Server, plan: Plan) -> Project:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PullResult:
-    """All tasks of a project with their annotations, as they were received.
-
-    - `path`: the file that holds `raw`; `new`: whether it was written now, as something had changed.
-    - `tasks`: how many there are.
-    - `people`: the e-mail addresses of the server's users, by the ids that annotations name.
-    """
+    """All tasks of a project as received, stored in `path` (`new`: only now); `people`: e-mail addresses by user id."""
 
     path: Path
     new: bool
@@ -282,10 +276,7 @@ class PullResult:
 
 
 def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
-    """Fetch all answers to a plan; the file ``exports/NUMBER-SHA.json`` of `folder` appears whole or not at all.
-
-    Raises AnnotationError where there is no such project (any more), and where the server gives less than all.
-    """
+    """Fetch all answers to a plan, and store them; raise AnnotationError where the server gives less than all."""
     project = _require_project(server, plan)
     for _ in range(_ATTEMPTS):
         raw = server.export(project.id)

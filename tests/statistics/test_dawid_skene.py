@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.annotation.making import answer, item, plan
 
 from senseprobe.annotation.rules import collect_posteriors, estimate_truths
-from senseprobe.statistics import dawid_skene
+from senseprobe.statistics import SMOOTHING, dawid_skene
 
 Triples = list[tuple[int, int, int]]
 
@@ -170,13 +170,15 @@ def test_truths_are_told_by_row_and_question() -> None:
     ]
     (truth,) = estimate_truths(asked, told)
 
-    assert (truth.question, truth.converged, truth.smoothing) == ("natural", True, 1.0)
-    assert truth.answers == {"p-a": 24, "p-b": 24, "p-c": 24}
+    people, labels, estimate = truth.table.people, truth.table.labels, truth.estimate
+    assert (truth.table.question, estimate.converged, SMOOTHING) == ("natural", True, 1.0)
+    assert dict(zip(people, np.bincount(truth.table.person), strict=True)) == {"p-a": 24, "p-b": 24, "p-c": 24}
     found = collect_posteriors([truth])
     assert len(found) == 24
     assert found["race.f.1", "natural.stereo"]["yes"] > 0.95
     assert found["race.f.0", "natural.stereo"]["no"] > 0.95
-    assert truth.confusion["p-c"]["no"]["yes"] > 0.8
+    assert estimate.confusion[people.index("p-c"), labels.index("no"), labels.index("yes")] > 0.8
     assert str(truth).startswith("natural: Dawid-Skene converged in ")
-    assert truth.prevalence.keys() == {"yes", "no"}
+    assert len(estimate.prevalence) == 2
+    assert {*labels} == {"yes", "no"}
     assert estimate_truths(asked, []) == []

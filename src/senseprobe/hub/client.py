@@ -105,10 +105,7 @@ def read_token() -> str | None:
 
 
 def open_client() -> "HfApi":
-    """Return the Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names.
-
-    Raise ReleaseError where the token is not one, or the environment names a proxy that cannot be used.
-    """
+    """Return the Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import get_session, httpx  # type: ignore[attr-defined]  # the one in use
 

@@ -190,10 +190,7 @@ def list_files(api: "HfApi", repo: str, commit: str) -> dict[str, Entry]:
 
 
 def read_commit(api: "HfApi", repo: str, commit: str, name: str, timeout: float = TIMEOUT) -> CommitFiles:
-    """List the files of a commit and read its manifest; `name` is the commit's name in messages.
-
-    Raise DamagedRelease where the manifest was changed, and ReleaseError where it is of a newer form.
-    """
+    """List the files of a commit and read its manifest; `name` is the commit's name in messages."""
     files = list_files(api, repo, commit)
     small = [file for file in (NAME, RESTORED) if 0 < files.get(file, (0, ""))[0] <= MAX_BYTES]
     if NAME not in small:

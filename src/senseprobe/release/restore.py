@@ -71,10 +71,7 @@ class Size:
 
 
 def estimate_bytes(configs: Mapping[str, tuple[Rows, pa.Schema]], sizes: Mapping[str, int]) -> int:
-    """Estimate the bytes of the files of some `sizes` of rows, by config, from the first SAMPLE_ROWS of each.
-
-    The shipped releases have between 0.7 and 1.25 times as many bytes, written by the same pyarrow.
-    """
+    """Estimate the bytes of some `sizes` of rows, from SAMPLE_ROWS of each config; the shipped have 0.7 to 1.25 as many."""
     total = 0
     for name, (rows, schema) in configs.items():
         if count := min(sizes[name], SAMPLE_ROWS):
@@ -135,10 +132,7 @@ def _copy_all_but_rows(release: Release, target: Path) -> None:
 
 
 def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:
-    """Return whether the files of a config are there; remove its folder if it is empty.
-
-    Raises DamagedRelease where they are not what was frozen or restored, and ReleaseError where some are missing.
-    """
+    """Return whether the files of a config are there, as frozen or restored; remove its folder if it is empty."""
     folder, rows = target / config, manifest.expanded(config)
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if folder.is_dir() and not names and rows:
@@ -248,10 +242,7 @@ def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | N
 
 
 def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: Container[str]) -> Iterator[Finding]:
-    """Yield every difference between a release and its recipe, which gives these `rows` and this `plan`.
-
-    The rows of configs that are `away` are compared with the content hash of the manifest.
-    """
+    """Yield every difference of a release from its recipe's `plan` and `rows`; rows that are `away` have their hash."""
     manifest = release.manifest
     if order := [name for name in rows if name not in release.configs]:
         yield _difference(NAME, f"does not have what the recipe makes: {listed(order)}")
@@ -279,10 +270,7 @@ def _difference(path: str, message: str) -> Finding:
 
 
 def remake_rows(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a config that its recipe makes, as many as it has, or none where the recipe makes fewer.
-
-    Callers compare them with the content hash.
-    """
+    """Yield the rows of a config from its recipe, or none where it makes fewer; callers compare the content hash."""
     with suppress(ValueError):  # a range beyond what the recipe makes
         yield from map(plain, rows(0, manifest.expanded(config)))
 
@@ -352,15 +340,10 @@ def _first_difference(old: Batch, new: Batch) -> str:
         return f"more rows: the first of them is {_id(new, 0)}"
     if old.schema != new.schema:
         return "other columns"
-    row, _, name = min((_first_row(old[name], new[name]), at, name) for at, name in enumerate(old.schema.names))
+    cells = ((row, name) for row in range(old.num_rows) for name in old.schema.names)
+    row, name = next((row, name) for row, name in cells if old[name][row] != new[name][row])
     was, now = old[name][row].as_py(), new[name][row].as_py()
     return f"other rows: row {_id(old, row)}, column {name}: {now!r:.200} instead of {was!r:.200}"
-
-
-def _first_row(old: pa.Array, new: pa.Array) -> int:
-    """Return the first row in which two columns differ; their length where they are the same."""
-    pairs = enumerate(zip(old.to_pylist(), new.to_pylist(), strict=True))
-    return next((row for row, (was, now) in pairs if was != now), len(old))
 
 
 def _id(batch: pa.RecordBatch, row: int) -> str:

@@ -122,9 +122,10 @@ def _partial_download(address: ReleaseAddress, commit: str) -> Iterator[Path]:
     keep = False
     try:
         yield folder
-    except BaseException as error:
-        damaged_or_full = isinstance(error, DamagedRelease | OSError)
-        keep = not damaged_or_full and any(path.is_file() for path in folder.rglob("*"))
+    except (DamagedRelease, OSError):
+        raise
+    except BaseException:
+        keep = any(path.is_file() for path in folder.rglob("*"))
         raise
     finally:
         os.close(handle)
@@ -135,14 +136,13 @@ def _partial_download(address: ReleaseAddress, commit: str) -> Iterator[Path]:
 
 def _lock(folder: Path) -> int | None:
     """Lock a folder until the returned handle is closed; None where that is not possible."""
+    handle = None
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
         return None
     return handle
 

@@ -215,7 +215,7 @@ def _digest(data: Mapping[str, Any]) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return a manifest; raise ReleaseError for none or one of a newer form, DamagedRelease for one that was changed."""
+    """Return a manifest; raise ReleaseError for none or one of a newer form, DamagedRelease for a changed one."""
     raw = _read(folder / NAME)
     try:
         data = json.loads(raw)

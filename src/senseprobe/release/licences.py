@@ -63,11 +63,9 @@ def hub_name(licence: str) -> str:
 
 def spdx_url(licence: str) -> str:
     """Return the URL of a licence's text; empty where the licence is not a single SPDX identifier."""
-    return f"https://spdx.org/licenses/{licence}.html" if licence in _LICENCES or _is_spdx(licence) else ""
-
-
-def _is_spdx(licence: str) -> bool:
-    return licence in _spdx().known_symbols and not licence.startswith("LicenseRef-")
+    # The library is slow to load.
+    is_spdx = licence in _LICENCES or (not licence.startswith("LicenseRef-") and licence in _spdx().known_symbols)
+    return f"https://spdx.org/licenses/{licence}.html" if is_spdx else ""
 
 
 @cache

@@ -159,14 +159,11 @@ def _tuned() -> Iterator[None]:
         pa.set_memory_pool(pool)
 
 
-def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool) -> pa.RecordBatch | None:
-    """Write one file; return its rows if `keep`."""
-    group = _write_group(path, schema, [*rows()])
-    return group if keep else None
-
-
-def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Write a file of one group of rows; return the rows as one batch."""
+def _write_file(
+    where: Path | pa.NativeFile, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool = False
+) -> pa.RecordBatch | None:
+    """Write a file of one group of rows; return them as one batch if `keep`."""
+    parts = [*rows()]
     group = parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
     coded = _coded(group, required={field.name for field in parts[0].schema if not field.nullable})
     # Named by its bytes: pyarrow takes names as UTF-8, and those of folders need not be.
@@ -174,16 +171,16 @@ def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.
     with sink as file, _writer(file, coded.schema) as writer:
         writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
         # Readers refuse large groups, and sentences may be long.
-        rows = max(coded.num_rows * (MAX_GROUP_BYTES // 4) // max(coded.nbytes, 1), 1)
-        for start in range(0, coded.num_rows, rows):
-            writer.write_batch(coded.slice(start, rows))
-    return group
+        step = max(coded.num_rows * (MAX_GROUP_BYTES // 4) // max(coded.nbytes, 1), 1)
+        for start in range(0, coded.num_rows, step):
+            writer.write_batch(coded.slice(start, step))
+    return group if keep else None
 
 
 def sample_bytes(schema: pa.Schema, rows: Batches) -> int:
     """Return how many bytes a file of these rows has, at least one batch; nothing is written to disk."""
     written = pa.BufferOutputStream()
-    _write_group(written, schema, [*rows])
+    _write_file(written, schema, lambda: rows)
     return int(written.getvalue().size)
 
 

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from senseprobe.errors import DamagedRelease
 from senseprobe.messages import printable
 from senseprobe.records import Finding
+from senseprobe.release.hashing import flat
 from senseprobe.release.schema import loose, plain
 
 _CAP_LOCK = Lock()
@@ -319,7 +320,9 @@ def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]
     ranges: dict[str, tuple[Any, Any, int]] = {}
     parts = file.iter_batches(ROWS_AT_ONCE, row_groups=[group], use_threads=False)
     while (batch := _next(parts)) is not None:
-        for name, column in _leaves(batch):
+        for name, column in flat(batch.schema, batch.columns):
+            if pa.types.is_struct(column.type):
+                continue  # Parquet stores its parts, as columns of their own
             least, greatest = pc.min_max(column).as_py().values()
             before = ranges.get(name, (None, None, 0))
             low = [value for value in (least, before[0]) if value is not None]
@@ -327,16 +330,6 @@ def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]
             nulls = before[2] + column.null_count
             ranges[name] = min(low, default=None), max(high, default=None), nulls
     return ranges
-
-
-def _leaves(batch: pa.RecordBatch) -> Iterator[tuple[str, Any]]:
-    """Yield each column as Parquet stores it, by path: the parts of a struct are columns of their own."""
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if pa.types.is_struct(column.type):
-            parts = zip(column.type, column.flatten(), strict=True)
-            yield from ((f"{name}.{field.name}", part) for field, part in parts)
-        else:
-            yield name, column
 
 
 def _damaged(path: str, code: str, message: str) -> DamagedRelease:

@@ -7,7 +7,7 @@ frozen. Their rows may not: each config is compared with its content hash before
 import json
 import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -101,29 +101,23 @@ def restore_rows(
     if findings := recipe_damage(release):
         raise DamagedRelease(findings)
     manifest, restored = release.manifest, Release(target, release.manifest)
-    with _lock(target, manifest.name):
-        if target.resolve() != release.folder.resolve():
-            _copy_all_but_rows(release, target)
-        if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
-            files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
-            rows = sum(manifest.expanded(config) for config in away)
-            size = Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
-            size.check(force=force, notify=notify)
-        makers = rows_of(target / "recipe")
-        for config in away:
-            _restore(restored, config, makers.get(config), progress or (lambda n: None))
-            _note(target, config, manifest)
-    return restored
-
-
-@contextmanager
-def _lock(target: Path, name: str) -> Iterator[None]:
     try:
         with locked(target):
-            yield
+            if target.resolve() != release.folder.resolve():
+                _copy_all_but_rows(release, target)
+            if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
+                files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
+                rows = sum(manifest.expanded(config) for config in away)
+                size = Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
+                size.check(force=force, notify=notify)
+            makers = rows_of(target / "recipe")
+            for config in away:
+                _restore(restored, config, makers.get(config), progress or (lambda n: None))
+                _note(target, config, manifest)
     except BlockingIOError as error:
         advice = "wait for it to end, and run again to see that all rows are there"
-        raise ReleaseError(f"another process is restoring {name} in {target}: {advice}") from error
+        raise ReleaseError(f"another process is restoring {manifest.name} in {target}: {advice}") from error
+    return restored
 
 
 def _copy_all_but_rows(release: Release, target: Path) -> None:

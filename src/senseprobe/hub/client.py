@@ -91,13 +91,12 @@ def read_token() -> str | None:
     """Return the token of HF_TOKEN or `hf auth login`, None without one; raise ReleaseError where it is not a token."""
     from huggingface_hub import constants, errors, get_token
 
-    oidc = getattr(errors, "OIDCError", OSError)  # older clients have none
     try:
         value = get_token()
     except (OSError, UnicodeDecodeError):
         message = f"the Hub's token in {constants.HF_TOKEN_PATH} cannot be read: `hf auth login` again, or set HF_TOKEN"
         raise ReleaseError(message) from None
-    except oidc:
+    except getattr(errors, "OIDCError", ()):  # older clients have none
         raise ReleaseError("no token for HF_OIDC_RESOURCE: unset it, or run where its tokens are given out") from None
     if value and not re.fullmatch(r"[!-~]+", value):
         raise ReleaseError("the Hub's token holds blanks or letters that no token has: set HF_TOKEN again")
@@ -105,10 +104,7 @@ def read_token() -> str | None:
 
 
 def open_client() -> "HfApi":
-    """Return the Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names.
-
-    Raise ReleaseError where the token is not one, or the environment names a proxy that cannot be used.
-    """
+    """Return the Hub's client with the user's token, if there is one, for the endpoint that HF_ENDPOINT names."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils import get_session, httpx  # type: ignore[attr-defined]  # the one in use
 
@@ -134,8 +130,7 @@ def why_refused(api: "HfApi", repo: str) -> str | None:
     user, space = str(who["name"]), repo.partition("/")[0]
     if ((who.get("auth") or {}).get("accessToken") or {}).get("role") in _READERS:
         return f"the token of {user} may only read: take one that may write"
-    roles = {str(org["name"]): org.get("roleInOrg") for org in who.get("orgs") or ()}
-    own = [user, *(name for name, role in roles.items() if role not in _READERS)]
+    own = [user, *(str(org["name"]) for org in who.get("orgs") or () if org.get("roleInOrg") not in _READERS)]
     if space.casefold() in {name.casefold() for name in own}:
         return None
     return f"the token is that of {user}, which may write to {', '.join(f'{name}/…' for name in own)}"
@@ -148,7 +143,7 @@ def explain_errors(action: str) -> Iterator[None]:
 
     # The client has no classes of its own for answers that it cannot read, and for most failures of its uploader.
     vague = (ValueError, LookupError, RuntimeError, AttributeError, TypeError)
-    xet = getattr(errors, "XetDownloadError", errors.FileMetadataError)  # older clients have none
+    xet = getattr(errors, "XetDownloadError", ValueError)  # older clients have none
     expected = (*(kind for kinds, _ in _explanations() for kind in kinds), xet, *vague)
     try:
         with _silence_client():

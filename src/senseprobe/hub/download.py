@@ -155,12 +155,10 @@ def has_identity(path: Path, size: int, identity: str) -> bool:
     """Return whether a file has a size and an identity (``sha256:…`` or ``git:…``)."""
     if path.stat().st_size != size:
         return False
-    kind, _, digest = identity.partition(":")
-    if kind == "sha256":
-        return file_sha256(path) == digest
-    blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    blob.update(path.read_bytes())
-    return blob.hexdigest() == digest
+    if identity.startswith("sha256:"):
+        return identity == f"sha256:{file_sha256(path)}"
+    blob = b"blob %d\0" % size + path.read_bytes()
+    return identity == f"git:{hashlib.sha1(blob, usedforsecurity=False).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +188,7 @@ def list_files(api: "HfApi", repo: str, commit: str) -> dict[str, Entry]:
 
 
 def read_commit(api: "HfApi", repo: str, commit: str, name: str, timeout: float = TIMEOUT) -> CommitFiles:
-    """List the files of a commit and read its manifest; `name` is the commit's name in messages.
-
-    Raise DamagedRelease where the manifest was changed, and ReleaseError where it is of a newer form.
-    """
+    """List the files of a commit and read its manifest; `name` is the commit's name in messages."""
     files = list_files(api, repo, commit)
     small = [file for file in (NAME, RESTORED) if 0 < files.get(file, (0, ""))[0] <= MAX_BYTES]
     if NAME not in small:

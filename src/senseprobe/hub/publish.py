@@ -29,7 +29,7 @@ from senseprobe.hub.pull import Verify, fetch
 from senseprobe.messages import printable
 from senseprobe.release.licences import alternatives, declared_licence
 from senseprobe.release.manifest import NAME, Manifest, read_manifest
-from senseprobe.release.release import Release, parse_version
+from senseprobe.release.release import parse_version
 from senseprobe.release.restore import RESTORED, read_restored
 from senseprobe.release.verify import FOREIGN, verify_release
 
@@ -74,7 +74,7 @@ def publish(
         raise ReleaseError("no token for the Hub: set HF_TOKEN, or run `hf auth login`, with a token that may write")
     names = [*manifest.files, NAME, *([RESTORED] if (folder / RESTORED).is_file() else [])]
     files = {name: folder / name for name in sorted(names)}
-    publication = Publication(open_client(), Release(folder, manifest), repo, files)
+    publication = Publication(open_client(), folder, manifest, repo, files)
     with explain_errors(publication.aim):
         if dry_run and (why := why_refused(publication.api, repo)):
             raise ReleaseError(f"cannot {publication.aim}: {why}")
@@ -223,14 +223,10 @@ class Publication:
     """The upload of a release into a repository; `files` maps names in the repository to local files."""
 
     api: "HfApi"
-    release: Release
+    folder: Path
+    manifest: Manifest
     repo: str
     files: Mapping[str, Path]
-
-    @property
-    def manifest(self) -> Manifest:
-        """The manifest of the release."""
-        return self.release.manifest
 
     @property
     def tag(self) -> str:
@@ -261,14 +257,13 @@ class Publication:
             created=not state.head,
             private=private or state.private,
             gated=gate,
+            sent=0 if commit else len(self.files),
+            removed=0 if commit else len(self._to_remove(state)),
+            bytes=0 if commit else sum(path.stat().st_size for path in self.files.values()),
             dry_run=True,
             notes=self._notes(gate),
         )
-        plan = replace(plan, access=_access(plan, state))
-        if commit:
-            return plan
-        size = sum(path.stat().st_size for path in self.files.values())
-        return replace(plan, sent=len(self.files), removed=len(self._to_remove(state)), bytes=size)
+        return replace(plan, access=_access(plan, state))
 
     def carry_out(self, plan: PublishResult, state: RepoState) -> PublishResult:
         """Do what is missing. Set access before anything is sent, so that nothing is ever open by mistake."""
@@ -334,7 +329,7 @@ class Publication:
             return "another release" if commit_files.manifest else "no release"
         if difference := next(compare_files(commit_files, self.manifest), None):
             return f"{difference.path} {difference.message}"
-        rebuilt = {RESTORED, *commit_files.restored, *read_restored(self.release.folder, self.manifest)}
+        rebuilt = {RESTORED, *commit_files.restored, *read_restored(self.folder, self.manifest)}
         comparable = {name: entry for name, entry in commit_files.files.items() if name not in rebuilt}
         others = (name for name, entry in comparable.items() if not has_identity(self.files[name], *entry))
         return next((f"{printable(name)} is another" for name in others), "")
@@ -354,17 +349,12 @@ class Publication:
         if unexpected := sorted({*commit_files.files} - ({*earlier.files, NAME, RESTORED} if earlier else set())):
             names = printable(", ".join(unexpected[:3]))
             raise ReleaseError(f"{self.repo} holds files of others ({names}): remove them there, or name another one")
-        if earlier:
-            self._check_follows(earlier)
-        return sorted({*commit_files.files} - {*self.files})
-
-    def _check_follows(self, earlier: Manifest) -> None:
-        was, own = earlier.data, self.manifest.data
-        if was["dataset"] != own["dataset"]:
+        if earlier and earlier.data["dataset"] != self.manifest.data["dataset"]:
             raise ReleaseError(f"{self.repo} holds {earlier.name}: a repository is for one dataset, name another one")
-        if parse_version(was["version"]) > parse_version(own["version"]):
+        if earlier and parse_version(earlier.data["version"]) > parse_version(self.manifest.data["version"]):
             advice = "what is there by default never gets older, raise the version"
             raise ReleaseError(f"{self.repo} holds {earlier.name}: {advice}")
+        return sorted({*commit_files.files} - {*self.files})
 
     def _tag_taken(self, commit: str, why: str) -> ReleaseError:
         return ReleaseError(

@@ -39,20 +39,14 @@ Verify: TypeAlias = Callable[[Path], tuple[Manifest | None, list[Finding]]]
 
 
 def fetch(address: ReleaseAddress, folder: Path, verify: Verify = verify_release) -> tuple[str, Manifest]:
-    """Download a release by its tag into an empty folder and verify it there; return its commit and manifest.
-
-    Raise ReleaseError where the Hub does not give it, and DamagedRelease where it is not as it was frozen.
-    """
+    """Download a release by its tag into an empty folder and verify it there; return its commit and manifest."""
     commit, manifest, files = _find_release(address, TIMEOUT)
     _download(address, commit, files, folder, verify)
     return commit, manifest
 
 
 def _find_release(address: ReleaseAddress, timeout: float) -> tuple[str, Manifest, Mapping[str, Entry]]:
-    """Return the commit of the tag, its manifest, and size and identity of its files.
-
-    Raise as `fetch` does: files that differ from the manifest by name or size are reported before any is downloaded.
-    """
+    """Return the commit of the tag, its manifest and files; raise where these differ, before any is downloaded."""
     api = open_client()
     with explain_errors(f"fetch {address}"), limit_waiting(timeout):
         commit = _commit(api, address)
@@ -116,10 +110,7 @@ def _download(
 
 @contextmanager
 def _partial_download(address: ReleaseAddress, commit: str) -> Iterator[Path]:
-    """Provide a folder in the user's cache for the files of a commit, which stays only where the Hub fails.
-
-    Where another process fills it, or it cannot be made, provide a temporary folder.
-    """
+    """Provide a folder in the user's cache that stays only where the Hub fails; a temporary one where it is in use."""
     folder = cache_folder(address).with_name(f".{address.version}-{commit[:12]}.begun")
     above = [parent for parent in folder.parents if not parent.exists()]
     with suppress(OSError):
@@ -131,9 +122,10 @@ def _partial_download(address: ReleaseAddress, commit: str) -> Iterator[Path]:
     keep = False
     try:
         yield folder
-    except BaseException as error:
-        damaged_or_full = isinstance(error, DamagedRelease | OSError)
-        keep = not damaged_or_full and any(path.is_file() for path in folder.rglob("*"))
+    except (DamagedRelease, OSError):
+        raise
+    except BaseException:
+        keep = any(path.is_file() for path in folder.rglob("*"))
         raise
     finally:
         os.close(handle)
@@ -144,14 +136,13 @@ def _partial_download(address: ReleaseAddress, commit: str) -> Iterator[Path]:
 
 def _lock(folder: Path) -> int | None:
     """Lock a folder until the returned handle is closed; None where that is not possible."""
+    handle = None
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
         return None
     return handle
 
@@ -164,10 +155,7 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """Provide a folder that appears whole or not at all, as do the folders above it that were made for it.
-
-    Raise FileExistsError where it exists, and ReleaseError where it cannot be written.
-    """
+    """Provide a folder that appears whole or not at all, as do those above it; FileExistsError where it exists."""
     above = [parent for parent in folder.parents if not parent.exists()]
     try:
         with whole_folder(folder) as partial:
@@ -180,10 +168,7 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 def cached(spec: str, verify: Verify = verify_release) -> tuple[Path, str | None]:
-    """Return folder and config of ``hf://USER/NAME@VERSION[:CONFIG]``, downloaded once and verified each time.
-
-    A copy that was damaged since then is fetched again.
-    """
+    """Return folder and config of ``hf://USER/NAME@VERSION[:CONFIG]``; a copy is verified, and fetched if damaged."""
     address = parse_address(spec)
     folder = cache_folder(address)
     damaged = os.path.lexists(folder) and not _is_undamaged(folder, verify)

@@ -26,8 +26,7 @@ MAX_BYTES = 2**20
 FEWEST_IN_GROUP = 5
 """The smallest group of annotators whose size is published: people of a smaller one could be recognised."""
 
-REPORTED = "reported by the targeted group"
-STAYED = "reported, and not rejected"
+REPORTED, STAYED = "reported by the targeted group", "reported, and not rejected"
 """States under which rows are counted a second time."""
 
 
@@ -154,10 +153,7 @@ def _key(round_: Round) -> tuple[str, str]:
 
 
 def read_annotation(path: Path, display_path: str = "") -> tuple[Round, ...]:
-    """Return the rounds of a file, in its order; none where there is no file.
-
-    `display_path` is what messages call it. Raises DeclarationError where it is not of this form.
-    """
+    """Return the rounds of a file, in its order, or none without a file; DeclarationError for another form."""
     display_path = display_path or str(path)
     if not path.exists() and not path.is_symlink():
         return ()
@@ -173,10 +169,7 @@ def read_annotation(path: Path, display_path: str = "") -> tuple[Round, ...]:
 
 
 def write_annotation(path: Path, round_: Round) -> None:
-    """Put a round into a file, in the place of an earlier one of the same project and release.
-
-    Raises ReleaseError where the file cannot be written, and DeclarationError where the one there cannot be read.
-    """
+    """Put a round into a file, in the place of an earlier one of the same project and release."""
     others = [other for other in read_annotation(path) if _key(other) != _key(round_)]
     ordered = sorted([*others, round_], key=lambda round_: (round_.release, round_.project))
     data = {"form": 1, "rounds": [round_.model_dump(mode="json") for round_ in ordered]}

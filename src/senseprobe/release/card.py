@@ -63,12 +63,13 @@ _SINCE_CROISSANT = {"source_datasets", *_GATE, "dataset_info"}
 def render(about: DocumentInput) -> str:
     """Return the card of a release, front matter and text."""
     order, configs, designs = about.facts["order"], about.facts["configs"], about.designs
+    expect = {name: configs[name]["expect"] for name in order}
     text = _template().render(
         **about.facts,
         about=about,
         columns=meanings(designs.values()).items(),
         accepted={name: dict(sorted(configs[name]["accept"].items())) for name in order},
-        published=[name for name in order if _has_published_count(configs[name]["expect"])],
+        published=[name for name in order if expect[name].get("published") is not None or expect[name].get("reason")],
         genders=any("gender" in design.bias_type for design in designs.values()),
         bibtex=render_bibtex(about).strip(),
         paper=find_paper(about),
@@ -96,10 +97,6 @@ def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
     return {name: levels[name] for name in names}
 
 
-def _has_published_count(expect: Mapping[str, Any]) -> bool:
-    return expect.get("published") is not None or bool(expect.get("reason"))
-
-
 @cache
 def _template() -> jinja2.Template:
     source = files("senseprobe").joinpath("release", "card.md.j2").read_text(encoding="utf-8")
@@ -122,9 +119,15 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
     kinds = dict.fromkeys(design.kind for design in designs.values())
     # Of an ambiguous word, where a config is about a sense of one, and not about a group alone.
     senses = ["word-senses"] if any(design.sense_type for design in designs.values()) else []
+    licence = {"license": hub_name(about.licence)}
+    if licence["license"] == "other":
+        url = spdx_url(about.licence) or "https://spdx.org/licenses"
+        licence |= {"license_name": about.licence, "license_link": url}
+    files = {name: [{"split": "test", "path": f"{name}/test-*.parquet"}] for name in designs}
+    first = next(iter(designs), "")
     return {
         "pretty_name": card["title"],
-        **_licence(about.licence),
+        **licence,
         "language": card["languages"],
         "annotations_creators": ["found" if imported else "expert-generated"],
         "language_creators": ["found"] if imported else ["expert-generated", "machine-generated"],
@@ -134,27 +137,18 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
         "task_categories": [task for kind in kinds for task in _TASKS[kind]],
         "tags": ["bias", "fairness", "stereotypes", *senses, "croissant"],
         **_GATE,
-        "configs": [_config(name, first=number == 0) for number, name in enumerate(designs)],
+        "configs": [
+            {"config_name": name, **({"default": True} if name == first else {}), "data_files": paths}
+            for name, paths in files.items()
+        ],
         "dataset_info": [_info(about, name, design) for name, design in designs.items()],
     }
-
-
-def _licence(licence: str) -> dict[str, str]:
-    fields = {"license": hub_name(licence)}
-    if fields["license"] == "other":
-        fields |= {"license_name": licence, "license_link": spdx_url(licence) or "https://spdx.org/licenses"}
-    return fields
 
 
 def _size_category(rows: int) -> str:
     """Return the Hub's name for a number of rows."""
     names = [f"n<{_BOUNDS[0]}", *(f"{low}<n<{high}" for low, high in pairwise(_BOUNDS)), f"n>{_BOUNDS[-1]}"]
     return names[min(max(len(str(rows)) - 3, 0), len(_BOUNDS))]
-
-
-def _config(name: str, *, first: bool) -> dict[str, Any]:
-    default = {"default": True} if first else {}
-    return {"config_name": name, **default, "data_files": [{"split": "test", "path": f"{name}/test-*.parquet"}]}
 
 
 def _info(about: DocumentInput, name: str, design: Design) -> dict[str, Any]:
@@ -236,10 +230,8 @@ def compare(text: str, about: DocumentInput, form: int, sources: CardSources | N
 
 
 def read_section(text: str, heading: str) -> str:
-    """Return the last section of a card with this heading, without its heading; empty where there is none.
-
-    The last, since the authors' own texts, which may have such headings too, stand before it.
-    """
+    """Return the last section of a card with this heading, without its heading; empty where there is none."""
+    # The last, since the authors' own texts, which may have such headings too, stand before it.
     sections = re.findall(rf"(?m)^## {heading}\n\n((?:(?!# |## ).*(?:\n|\Z))*)", text)
     return re.sub(r"(?m)^#(?=##)", "", sections[-1].strip()) if sections else ""
 

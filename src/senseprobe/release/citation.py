@@ -88,8 +88,7 @@ def _plain(text: str, keep: str = "") -> str:
 
 
 def _accented(match: re.Match[str]) -> str:
-    letter, accent = match[2] or match[3] or match[5], match[1] or match[4]
-    return unicodedata.normalize("NFC", letter + _COMBINING[accent])
+    return unicodedata.normalize("NFC", (match[2] or match[3] or match[5]) + _COMBINING[match[1] or match[4]])
 
 
 def _split_name(text: str) -> Author:
@@ -192,8 +191,10 @@ def render_bibtex(about: DocumentInput) -> str:
     """Return the release as an entry of BibTeX, and that of the paper that it follows."""
     facts = about.facts
     key = f"{facts['dataset']}-{facts['version']}"
+    people = [(_tex(author.family), _tex(author.given)) for author in about.authors]
+    names = [f"{family}, {given}" if given else f"{{{family}}}" for family, given in people]
     lines = {
-        "author": " and ".join(map(_tex_name, about.authors)),
+        "author": " and ".join(names),
         "title": f"{{{_tex(about.card['title'])}}}",
         "version": facts["version"],
         "note": f"senseprobe release {about.name}, content hash {facts['content']}",
@@ -201,10 +202,6 @@ def render_bibtex(about: DocumentInput) -> str:
     own = "\n".join([f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in lines.items()), "}"])
     entry = find_paper(about)
     return f"{own}\n\n{entry.text}\n" if entry else f"{own}\n"
-
-
-def _tex_name(author: Author) -> str:
-    return _tex(f"{author.family}, {author.given}") if author.given else f"{{{_tex(author.family)}}}"
 
 
 def _tex(text: str) -> str:

@@ -64,12 +64,9 @@ def lowest_version(version: str, bump: Bump) -> str:
     ['1.2.3', '1.2.4', '1.3.0', '2.0.0']
     """
     major, minor, patch = parse_version(version)
-    after = {
-        Bump.NONE: (major, minor, patch),
-        Bump.PATCH: (major, minor, patch + 1),
-        Bump.MINOR: (major, minor + 1, 0),
-        Bump.MAJOR: (major + 1, 0, 0),
-    }
+    if bump is Bump.NONE:
+        return version
+    after = {Bump.PATCH: (major, minor, patch + 1), Bump.MINOR: (major, minor + 1, 0), Bump.MAJOR: (major + 1, 0, 0)}
     return ".".join(map(str, after[bump]))
 
 
@@ -134,15 +131,14 @@ class ConfigChange:
             bump, what = (Bump.MINOR, "new") if self.before is None else (Bump.MAJOR, "gone")
             yield Reason(bump, f"config {name} is {what} ({counted(self.added or self.removed, 'row')})")
             return
-        for count, bump, what in (
-            (self.edited, Bump.MAJOR, "edited"),
-            (self.removed, Bump.MAJOR, "removed"),
-            (self.added, Bump.MINOR, "added"),
-        ):
-            if count:
-                rejected = sum(group.rows for group in self.rejected) if what == "removed" else 0
-                by_verdict = f", {rejected} of them by verdicts" if rejected else ""
-                yield Reason(bump, f"{counted(count, 'row')} of {name} {what}{by_verdict}")
+        rejected = sum(group.rows for group in self.rejected)
+        by_verdicts = f", {rejected} of them by verdicts" if rejected else ""
+        if self.edited:
+            yield Reason(Bump.MAJOR, f"{counted(self.edited, 'row')} of {name} edited")
+        if self.removed:
+            yield Reason(Bump.MAJOR, f"{counted(self.removed, 'row')} of {name} removed{by_verdicts}")
+        if self.added:
+            yield Reason(Bump.MINOR, f"{counted(self.added, 'row')} of {name} added")
         if self.turned:
             yield Reason(Bump.MAJOR, f"the label of {counted(self.turned, 'row')} of {name} is turned round")
         for key, bump in _BUMPS.items():
@@ -243,13 +239,14 @@ def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
         raise ReleaseError(f"neither {old.manifest.name} nor {new.manifest.name} has a config {only!r}")
     changes = [_compare_config(name, old, new) for name in ([only] if only else names)]
     contrasts = [{contrast.name: contrast for contrast in side.manifest.contrasts} for side in (old, new)]
+    recipe = [{n[7:]: e for n, e in side.manifest.files.items() if n.startswith("recipe/")} for side in (old, new)]
     return ReleaseDiff(
         old=old.manifest.name,
         new=new.manifest.name,
         configs=tuple(change for change in changes if next(change.reasons(), None)),
         contrasts={} if only else _group(*contrasts),
         card=() if only else _unlike(*(stated_facts(side.manifest.data["card"]) for side in (old, new))),
-        recipe=() if only else _unlike(*(_recipe_files(side.manifest) for side in (old, new))),
+        recipe=() if only else _unlike(*recipe),
     )
 
 
@@ -270,10 +267,6 @@ def _group(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tuple[st
 def stated_facts(card: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a card that are not empty: older cards lack keys that newer ones leave empty."""
     return {key: value for key, value in card.items() if value}
-
-
-def _recipe_files(manifest: Manifest) -> dict[str, tuple[int, str]]:
-    return {name[7:]: entry for name, entry in manifest.files.items() if name.startswith("recipe/")}
 
 
 def _compare_config(name: str, old: Side, new: Side) -> ConfigChange:
@@ -305,13 +298,14 @@ def _first_ids(side: Side, name: str) -> tuple[str, ...]:
 
 def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
     """Compare the rows; return the other fields of a ConfigChange."""
-    schemas = [design_schema(side.manifest.design(name)) for side in (old, new)]
-    now_types = dict(zip(schemas[1].names, schemas[1].types, strict=True))
-    shared = [column.name for column in schemas[0] if now_types.get(column.name) == column.type and column.name != "id"]
+    designs = [side.manifest.design(name) for side in (old, new)]
+    columns = [{column.name: str(column.type) for column in design_schema(design)} for design in designs]
+    changed = {key: (columns[0][key], columns[1][key]) for key in columns[0].keys() & columns[1].keys()}
+    types: dict[str, dict[str, Any]] = {"added": columns[1], "removed": columns[0], "changed": changed}
+    shared = [key for key, kind in columns[0].items() if columns[1].get(key) == kind and key != "id"]
     was, now = (build_table(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
     pairs = match_rows(was, now)
-    slots = {"frame", *old.manifest.design(name).slots, *new.manifest.design(name).slots}
-    edited, values = _compare_values(was, now, pairs, shared, slots)
+    edited, values = _compare_values(was, now, pairs, shared, {"frame", *designs[0].slots, *designs[1].slots})
     first = {
         "added": _take_ids(now.ids, pairs.only_new),
         "removed": _take_ids(was.ids, pairs.only_old),
@@ -324,8 +318,8 @@ def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
         "first": {key: ids for key, ids in first.items() if ids},
         "rejected": _rejected(was.ids, pairs.only_old, new.verdicts()),
         "taken_back": _rejected(now.ids, pairs.only_new, old.verdicts()),
-        "schema": _compare_schemas(*schemas),
-        "moved": pairs.moved or [name for name in schemas[1].names if name in shared] != shared,
+        "schema": {key: {name: types[key][name] for name in names} for key, names in _group(*columns).items()},
+        "moved": pairs.moved or [key for key in columns[1] if key in shared] != shared,
         **values,
     }
 
@@ -351,9 +345,8 @@ def _compare_values(
                 fields["labels"][column] = values.changes(pairs, unlike)
         if column in slots and (words := values.words()):
             fields["words"][column] = words
-    both = len(sentences) == 2
-    crossed = int(swapped(sentences["stereo"], sentences["anti"], pairs).sum()) if both else 0
-    return edited, {**fields, "turned": crossed}
+    turned = int(swapped(**sentences, pairs=pairs).sum()) if len(sentences) == 2 else 0
+    return edited, {**fields, "turned": turned}
 
 
 def _rejected(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[VerdictGroup, ...]:
@@ -367,10 +360,3 @@ def _rejected(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tup
 
 def _take_ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
     return tuple(ids.take(pa.array(rows[:FIRST])).to_pylist())
-
-
-def _compare_schemas(old: pa.Schema, new: pa.Schema) -> dict[str, dict[str, Any]]:
-    was, now = ({column.name: str(column.type) for column in schema} for schema in (old, new))
-    types: dict[str, dict[str, Any]]
-    types = {"added": now, "removed": was, "changed": {name: (was[name], now[name]) for name in was if name in now}}
-    return {key: {name: types[key][name] for name in names} for key, names in _group(was, now).items()}

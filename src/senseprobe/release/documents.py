@@ -119,10 +119,7 @@ class DocumentInput:
 
 @dataclass(frozen=True, slots=True)
 class CardSources:
-    """Facts in the text of a card that stand in the recipe alone.
-
-    `lists` and `left_out` are those of DocumentInput, and `creation`, which is None where only a new import shows it.
-    """
+    """Facts of DocumentInput that stand in the recipe alone; `creation` is None where only a new import shows it."""
 
     lists: tuple[Source, ...] = ()
     left_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -133,21 +130,18 @@ ReadSources: TypeAlias = Callable[[Path, Manifest], CardSources]
 """Reads the recipe of the release in a folder, without making rows; raises SenseprobeError where it cannot be read."""
 
 
-def read_decisions(folder: Path, dataset: str) -> dict[str, Any]:
-    """Return the verdicts of a release's recipe, and the rounds of annotation that led to them, for DocumentInput."""
-    templates = f"recipe/templates/{dataset}"
-    verdicts, annotation = f"{templates}/{VERDICTS}", f"{templates}/{ANNOTATION}"
+def read_recipe(folder: Path, dataset: str) -> dict[str, Any]:
+    """Return the fields of DocumentInput that a release's recipe has; raise DeclarationError where it is unreadable."""
+    verdicts, annotation = (f"recipe/templates/{dataset}/{name}" for name in (VERDICTS, ANNOTATION))
     return {
+        "bibliography": read_bibliography(folder),
         "verdicts": read_verdicts(folder / verdicts, verdicts),
         "annotation": read_annotation(folder / annotation, annotation),
     }
 
 
 def read_bibliography(folder: Path) -> str:
-    """Return the BibTeX entries of a release's recipe, from its lists or from an import.
-
-    Bytes that are not UTF-8 become replacement characters. Raises DeclarationError where the file cannot be read.
-    """
+    """Return the BibTeX entries of a release's recipe, from its lists or an import; bytes not of UTF-8 are replaced."""
     names = [name for name in ("wordlists/references.bib", "references.bib") if (folder / "recipe" / name).is_file()]
     try:
         texts = [read_plain(folder / "recipe" / name, MAX_BIBLIOGRAPHY) for name in names]

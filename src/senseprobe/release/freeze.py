@@ -12,7 +12,7 @@ from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import ReleaseError
 from senseprobe.records import Contrast, Design
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.documents import DocumentInput, Source, read_bibliography, read_decisions
+from senseprobe.release.documents import DocumentInput, Source, read_recipe
 from senseprobe.release.hashing import ContentHash, combine, file_sha256, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.parquet import BatchCallback
@@ -87,12 +87,10 @@ def whole_release(folder: Path, name: str) -> Iterator[Path]:
     try:
         with whole_folder(folder) as partial:
             yield partial
-    except FileExistsError as error:
-        if not folder.is_dir():
-            raise ReleaseError(f"cannot write {folder}: {error.strerror}; nothing was changed") from error
-        message = f"{name} exists in {folder}: a release is never overwritten, raise the version"
-        raise ReleaseError(message) from error
     except (OSError, pa.ArrowException) as error:
+        if isinstance(error, FileExistsError) and folder.is_dir():
+            message = f"{name} exists in {folder}: a release is never overwritten, raise the version"
+            raise ReleaseError(message) from error
         reason = getattr(error, "strerror", None) or error
         raise ReleaseError(f"cannot write {folder}: {reason}; nothing was changed") from error
 
@@ -120,11 +118,10 @@ def _write(
         files=entries,
         memory={name: memory for name, (_, memory) in written.items()},
         lists=plan.lists,
-        bibliography=read_bibliography(folder),
         changelog=approve(Release(folder, _manifest(facts, entries, folder))) or "",
         creation=plan.creation,
         left_out={config.name: config.left_out for config in plan.configs if config.left_out},
-        **read_decisions(folder, plan.dataset),
+        **read_recipe(folder, plan.dataset),
     )
     # Croissant last, which has the hashes of the others.
     for name, render in (

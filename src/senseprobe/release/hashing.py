@@ -62,7 +62,7 @@ class ContentHash:
             raise ReleaseError("the rows have other columns than their design")
         self._rows += batch.num_rows
         for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-            for path, array in _flat(batch.schema, batch.slice(start, ROWS_AT_ONCE).columns):
+            for path, array in flat(batch.schema, batch.slice(start, ROWS_AT_ONCE).columns):
                 kind, streams = self._columns[path]
                 for stream, data in zip(streams, _streams(array, kind), strict=True):
                     stream.update(data)
@@ -85,13 +85,14 @@ def _leaves(fields: Iterable[pa.Field], prefix: str = "") -> Iterator[tuple[str,
             yield path, text_type(field.type)
 
 
-def _flat(fields: Iterable[pa.Field], arrays: Iterable[pa.Array], prefix: str = "") -> Iterator[tuple[str, pa.Array]]:
+def flat(fields: Iterable[pa.Field], arrays: Iterable[pa.Array], prefix: str = "") -> Iterator[tuple[str, pa.Array]]:
+    """Yield each column by its path, a struct before its fields."""
     for field, array in zip(fields, arrays, strict=True):
         path = f"{prefix}{field.name}"
         yield path, array
         if pa.types.is_struct(field.type):
             # flatten() gives children that are null where their parent is.
-            yield from _flat(field.type, array.flatten(), f"{path}.")
+            yield from flat(field.type, array.flatten(), f"{path}.")
 
 
 def _streams(array: pa.Array, kind: str) -> tuple[bytes, bytes, bytes]:

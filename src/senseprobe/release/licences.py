@@ -1,6 +1,7 @@
 """The licence of a release: the most restrictive of those of all that its rows are made of, where they can be one."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import combinations, islice, product
 from typing import Any
@@ -62,19 +63,16 @@ def hub_name(licence: str) -> str:
 
 def spdx_url(licence: str) -> str:
     """Return the URL of a licence's text; empty where the licence is not a single SPDX identifier."""
-    return f"https://spdx.org/licenses/{licence}.html" if licence in _LICENCES or _is_spdx(licence) else ""
-
-
-def _is_spdx(licence: str) -> bool:
-    return licence in _spdx().known_symbols and not licence.startswith("LicenseRef-")
+    # The library is slow to load.
+    is_spdx = licence in _LICENCES or (not licence.startswith("LicenseRef-") and licence in _spdx().known_symbols)
+    return f"https://spdx.org/licenses/{licence}.html" if is_spdx else ""
 
 
 @cache
 def alternatives(expression: str) -> tuple[frozenset[str], ...]:
-    """Return the ways to meet an SPDX expression: sets of identifiers that all apply.
+    """Return the ways to meet an SPDX expression, sets of identifiers that all apply, but for those without changes.
 
-    Ways that forbid changed versions are left out: sentences made of words are one. Raises ReleaseError where no way is
-    left, and where the text is not an expression of SPDX identifiers.
+    Sentences made of words are changed versions. Raises ReleaseError where no way is left, and for any other text.
     """
     ways = {frozenset({expression})} if expression in _LICENCES else _parse(expression)
     usable = tuple(way for way in sorted(ways, key=sorted) if not any(_condition(name) == _NO_CHANGE for name in way))
@@ -88,14 +86,11 @@ def _parse(expression: str) -> set[frozenset[str]]:
 
     # A LicenseRef says nothing of what is allowed.
     text = "" if len(expression) > 300 or "licenseref-" in expression.lower() else expression
-    try:
-        whole = _spdx().parse(text, validate=True, strict=True)
-    except (ExpressionError, RecursionError, IndexError):  # the last for "()"
-        whole = None
-    if whole is None:
-        message = f"{printable(expression[:80])!r} is not an SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
-        raise ReleaseError(f"{message} (https://spdx.org/licenses)")
-    return _ways(whole)
+    with suppress(ExpressionError, RecursionError, IndexError):  # the last for "()"
+        if (whole := _spdx().parse(text, validate=True, strict=True)) is not None:
+            return _ways(whole)
+    message = f"{printable(expression[:80])!r} is not an SPDX licence expression, as CC-BY-4.0 or MIT OR Apache-2.0"
+    raise ReleaseError(f"{message} (https://spdx.org/licenses)")
 
 
 def _ways(node: Any) -> set[frozenset[str]]:  # noqa: ANN401 - license_expression has no types

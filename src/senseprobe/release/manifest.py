@@ -153,10 +153,7 @@ class Manifest:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], *, reported: bool = False) -> "Manifest":
-        """Return the manifest with these facts, given a schema version and its digest.
-
-        `reported`: whether the verdicts of its recipe have the column of that name.
-        """
+        """Return the manifest with these facts; `reported`: whether its verdicts have the column of that name."""
         filtered = any("expanded" in config for config in facts["configs"].values())
         data = {**facts, "schema": 4 if reported else 3 if filtered else 2}
         return cls({**data, "digest": _digest(data)})
@@ -218,10 +215,7 @@ def _digest(data: Mapping[str, Any]) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of the release in `folder`.
-
-    Raises ReleaseError where there is none or it is of a newer form, DamagedRelease where it was changed.
-    """
+    """Return a manifest; raise ReleaseError for none or one of a newer form, DamagedRelease for a changed one."""
     raw = _read(folder / NAME)
     try:
         data = json.loads(raw)

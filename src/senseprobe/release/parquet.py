@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from senseprobe.errors import DamagedRelease
 from senseprobe.messages import printable
 from senseprobe.records import Finding
+from senseprobe.release.hashing import flat
 from senseprobe.release.schema import loose, plain
 
 _CAP_LOCK = Lock()
@@ -159,14 +160,11 @@ def _tuned() -> Iterator[None]:
         pa.set_memory_pool(pool)
 
 
-def _write_file(path: Path, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool) -> pa.RecordBatch | None:
-    """Write one file; return its rows if `keep`."""
-    group = _write_group(path, schema, [*rows()])
-    return group if keep else None
-
-
-def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Write a file of one group of rows; return the rows as one batch."""
+def _write_file(
+    where: Path | pa.NativeFile, schema: pa.Schema, rows: Callable[[], Batches], *, keep: bool = False
+) -> pa.RecordBatch | None:
+    """Write a file of one group of rows; return them as one batch if `keep`."""
+    parts = [*rows()]
     group = parts[0] if len(parts) == 1 else pa.concat_batches([plain(part) for part in parts])
     coded = _coded(group, required={field.name for field in parts[0].schema if not field.nullable})
     # Named by its bytes: pyarrow takes names as UTF-8, and those of folders need not be.
@@ -174,16 +172,16 @@ def _write_group(where: Path | pa.NativeFile, schema: pa.Schema, parts: list[pa.
     with sink as file, _writer(file, coded.schema) as writer:
         writer.add_key_value_metadata(schema.metadata or {})  # which goes with the schema that is not stored
         # Readers refuse large groups, and sentences may be long.
-        rows = max(coded.num_rows * (MAX_GROUP_BYTES // 4) // max(coded.nbytes, 1), 1)
-        for start in range(0, coded.num_rows, rows):
-            writer.write_batch(coded.slice(start, rows))
-    return group
+        step = max(coded.num_rows * (MAX_GROUP_BYTES // 4) // max(coded.nbytes, 1), 1)
+        for start in range(0, coded.num_rows, step):
+            writer.write_batch(coded.slice(start, step))
+    return group if keep else None
 
 
 def sample_bytes(schema: pa.Schema, rows: Batches) -> int:
     """Return how many bytes a file of these rows has, at least one batch; nothing is written to disk."""
     written = pa.BufferOutputStream()
-    _write_group(written, schema, [*rows])
+    _write_file(written, schema, lambda: rows)
     return int(written.getvalue().size)
 
 
@@ -322,7 +320,9 @@ def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]
     ranges: dict[str, tuple[Any, Any, int]] = {}
     parts = file.iter_batches(ROWS_AT_ONCE, row_groups=[group], use_threads=False)
     while (batch := _next(parts)) is not None:
-        for name, column in _leaves(batch):
+        for name, column in flat(batch.schema, batch.columns):
+            if pa.types.is_struct(column.type):
+                continue  # Parquet stores its parts, as columns of their own
             least, greatest = pc.min_max(column).as_py().values()
             before = ranges.get(name, (None, None, 0))
             low = [value for value in (least, before[0]) if value is not None]
@@ -330,16 +330,6 @@ def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]
             nulls = before[2] + column.null_count
             ranges[name] = min(low, default=None), max(high, default=None), nulls
     return ranges
-
-
-def _leaves(batch: pa.RecordBatch) -> Iterator[tuple[str, Any]]:
-    """Yield each column as Parquet stores it, by path: the parts of a struct are columns of their own."""
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if pa.types.is_struct(column.type):
-            parts = zip(column.type, column.flatten(), strict=True)
-            yield from ((f"{name}.{field.name}", part) for field, part in parts)
-        else:
-            yield name, column
 
 
 def _damaged(path: str, code: str, message: str) -> DamagedRelease:

@@ -7,7 +7,7 @@ frozen. Their rows may not: each config is compared with its content hash before
 import json
 import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -101,29 +101,23 @@ def restore_rows(
     if findings := recipe_damage(release):
         raise DamagedRelease(findings)
     manifest, restored = release.manifest, Release(target, release.manifest)
-    with _lock(target, manifest.name):
-        if target.resolve() != release.folder.resolve():
-            _copy_all_but_rows(release, target)
-        if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
-            files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
-            rows = sum(manifest.expanded(config) for config in away)
-            size = Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
-            size.check(force=force, notify=notify)
-        makers = rows_of(target / "recipe")
-        for config in away:
-            _restore(restored, config, makers.get(config), progress or (lambda n: None))
-            _note(target, config, manifest)
-    return restored
-
-
-@contextmanager
-def _lock(target: Path, name: str) -> Iterator[None]:
     try:
         with locked(target):
-            yield
+            if target.resolve() != release.folder.resolve():
+                _copy_all_but_rows(release, target)
+            if away := [config for config in manifest.configs if not _has_rows(target, config, manifest)]:
+                files = [size for name, (size, _) in manifest.files.items() if name.partition("/")[0] in away]
+                rows = sum(manifest.expanded(config) for config in away)
+                size = Size(name=manifest.name, rows=rows, bytes=sum(files), estimated=False, folder=target)
+                size.check(force=force, notify=notify)
+            makers = rows_of(target / "recipe")
+            for config in away:
+                _restore(restored, config, makers.get(config), progress or (lambda n: None))
+                _note(target, config, manifest)
     except BlockingIOError as error:
         advice = "wait for it to end, and run again to see that all rows are there"
-        raise ReleaseError(f"another process is restoring {name} in {target}: {advice}") from error
+        raise ReleaseError(f"another process is restoring {manifest.name} in {target}: {advice}") from error
+    return restored
 
 
 def _copy_all_but_rows(release: Release, target: Path) -> None:
@@ -135,10 +129,7 @@ def _copy_all_but_rows(release: Release, target: Path) -> None:
 
 
 def _has_rows(target: Path, config: str, manifest: Manifest) -> bool:
-    """Return whether the files of a config are there; remove its folder if it is empty.
-
-    Raises DamagedRelease where they are not what was frozen or restored, and ReleaseError where some are missing.
-    """
+    """Return whether the files of a config are there, as frozen or restored; remove its folder if it is empty."""
     folder, rows = target / config, manifest.expanded(config)
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if folder.is_dir() and not names and rows:
@@ -248,10 +239,7 @@ def file_finding(folder: Path, name: str, size: int, sha256: str) -> Finding | N
 
 
 def verify_recipe(release: Release, plan: Plan, rows: Mapping[str, Rows], away: Container[str]) -> Iterator[Finding]:
-    """Yield every difference between a release and its recipe, which gives these `rows` and this `plan`.
-
-    The rows of configs that are `away` are compared with the content hash of the manifest.
-    """
+    """Yield every difference of a release from its recipe's `plan` and `rows`; rows that are `away` have their hash."""
     manifest = release.manifest
     if order := [name for name in rows if name not in release.configs]:
         yield _difference(NAME, f"does not have what the recipe makes: {listed(order)}")
@@ -279,10 +267,7 @@ def _difference(path: str, message: str) -> Finding:
 
 
 def remake_rows(manifest: Manifest, config: str, rows: Rows) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a config that its recipe makes, as many as it has, or none where the recipe makes fewer.
-
-    Callers compare them with the content hash.
-    """
+    """Yield the rows of a config from its recipe, or none where it makes fewer; callers compare the content hash."""
     with suppress(ValueError):  # a range beyond what the recipe makes
         yield from map(plain, rows(0, manifest.expanded(config)))
 
@@ -352,15 +337,10 @@ def _first_difference(old: Batch, new: Batch) -> str:
         return f"more rows: the first of them is {_id(new, 0)}"
     if old.schema != new.schema:
         return "other columns"
-    row, _, name = min((_first_row(old[name], new[name]), at, name) for at, name in enumerate(old.schema.names))
+    cells = ((row, name) for row in range(old.num_rows) for name in old.schema.names)
+    row, name = next((row, name) for row, name in cells if old[name][row] != new[name][row])
     was, now = old[name][row].as_py(), new[name][row].as_py()
     return f"other rows: row {_id(old, row)}, column {name}: {now!r:.200} instead of {was!r:.200}"
-
-
-def _first_row(old: pa.Array, new: pa.Array) -> int:
-    """Return the first row in which two columns differ; their length where they are the same."""
-    pairs = enumerate(zip(old.to_pylist(), new.to_pylist(), strict=True))
-    return next((row for row, (was, now) in pairs if was != now), len(old))
 
 
 def _id(batch: pa.RecordBatch, row: int) -> str:

@@ -6,7 +6,7 @@ release that one machine would have made, with the same content hash; with the s
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -66,11 +66,6 @@ class Shard:
     folder: Path
     form: _Form
 
-    @property
-    def identity(self) -> tuple[object, ...]:
-        """The facts that all shards of a release have in common."""
-        return self.form.dataset, self.form.version, self.form.senseprobe, self.form.shards, self.form.recipe
-
 
 def shard_files(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, list[str]]:
     """Return the files of a shard by config: each shard in turn gets the next file."""
@@ -90,15 +85,14 @@ def shard_rows(sizes: Mapping[str, int], shard: int, shards: int) -> dict[str, i
 def write_shard(shard: ShardPlan, folder: Path, progress: Callable[[int], None] | None = None) -> None:
     """Write a shard into `folder`, which must not exist; ReleaseError where it cannot be written."""
     plan, name = shard.plan, f"shard {shard.shard} of {shard.plan.dataset} {shard.plan.version}"
+    on_batch = (lambda group: progress(group.num_rows)) if progress else None
     marks = metadata(plan.dataset, plan.version, plan.card)
     mine = shard_files({config.name: config.size for config in plan.configs}, shard.shard, shard.shards)
     with whole_release(folder, name) as partial:
         for config in plan.configs:
-            schema = config.schema.with_metadata(dict(marks))
+            schema, rows = config.schema.with_metadata(marks), shard.rows[config.name]
             (partial / config.name).mkdir()
-            on_batch = (lambda group: progress(group.num_rows)) if progress else None
-            rows, only = shard.rows[config.name], mine[config.name]
-            write_rows(partial / config.name, schema, config.size, rows, on_batch, only)
+            write_rows(partial / config.name, schema, config.size, rows, on_batch, mine[config.name])
         write_recipe(plan, partial)
         entries = file_entries(partial)
         facts = {
@@ -126,8 +120,9 @@ def read_shards(folders: Iterable[Path]) -> list[Shard]:
     if not listed:
         raise ReleaseError("no shards to join")
     first = listed[0]
+    own = {"shard", "files"}
     for shard in listed:
-        if shard.identity != first.identity:
+        if shard.form.model_dump(exclude=own) != first.form.model_dump(exclude=own):
             message = f"{shard.folder} is not of the same release, senseprobe and recipe as {first.folder}"
             raise ReleaseError(message)
     numbers, expected = [shard.form.shard for shard in listed], range(first.form.shards)
@@ -167,7 +162,8 @@ def _check_files(folder: Path, form: _Form) -> None:
 
 def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path, pa.Schema, BatchCallback], None]:
     """Return a function that copies a config's files from the shards; raise ReleaseError where some are missing."""
-    sources = {name: shard.folder / config / name for shard in shards for name in _names(shard, config)}
+    paths = {path.partition("/"): shard.folder / path for shard in shards for path in shard.form.files}
+    sources = {name: path for (owner, _, name), path in paths.items() if owner == config}
     if sorted(sources) != file_names(size):
         raise ReleaseError(f"the shards hold {len(sources)} files of {config}, and it has {len(file_names(size))}")
 
@@ -178,10 +174,3 @@ def copy_rows(shards: Iterable[Shard], config: str, size: int) -> Callable[[Path
                 on_batch(batch)
 
     return write
-
-
-def _names(shard: Shard, config: str) -> Iterator[str]:
-    for path in shard.form.files:
-        owner, _, name = path.partition("/")
-        if owner == config:
-            yield name

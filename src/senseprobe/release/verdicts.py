@@ -24,10 +24,7 @@ from senseprobe.release.manifest import VERSION
 def read_id_table(
     text: str, display_path: str, needed: Collection[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a CSV file that has the `needed` columns and may have the `optional` ones, with their lines.
-
-    Raises DeclarationError (E202), naming `display_path`, where it has other columns or cells, or is not CSV.
-    """
+    """Yield line and cells of each row of a CSV file of these columns; raise DeclarationError (E202) for any other."""
     reader = csv.reader(io.StringIO(text), strict=True)
 
     def mistake(message: str) -> DeclarationError:
@@ -123,10 +120,7 @@ def group_verdicts(verdicts: Iterable[Verdict]) -> tuple[VerdictGroup, ...]:
 
 
 def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
-    """Return the verdicts of a file by id, in its order; none where there is no file.
-
-    `display_path` is what messages call it. Raises DeclarationError with every mistake, MOST_MISTAKES at most.
-    """
+    """Return the verdicts of a file by id, none where there is no file; raise DeclarationError with every mistake."""
     display_path = display_path or str(path)
     if not path.exists() and not path.is_symlink():
         return {}
@@ -148,19 +142,12 @@ def read_verdicts(path: Path, display_path: str = "") -> dict[str, Verdict]:
 
 
 def has_reported(path: Path) -> bool:
-    """Return whether a file of verdicts has the column `reported`, which readers of forms before 4 refuse.
-
-    Raises DeclarationError where the file cannot be read.
-    """
+    """Return whether a file of verdicts has the column `reported`, which readers of forms before 4 refuse."""
     return path.exists() and _REPORTED in next(csv.reader(io.StringIO(_text(path, str(path)))), [])
 
 
 def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """Write a file of verdicts, sorted by id; characters of a reason that cannot be printed become blanks.
-
-    The column `reported` is written only where it is true of some row. Raises ReleaseError where a verdict could not be
-    read again (two for an id, no source, …), or the file not written.
-    """
+    """Write verdicts, sorted by id; raise ReleaseError where one could not be read again, or the file not written."""
     ordered = [verdict.as_written for verdict in sorted(verdicts, key=lambda verdict: verdict.id)]
     columns = (*_COLUMNS, _REPORTED) if any(verdict.reported for verdict in ordered) else _COLUMNS
     rows: list[dict[str, str]] = []

@@ -12,15 +12,7 @@ from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, Se
 from senseprobe.messages import printable
 from senseprobe.records import Finding
 from senseprobe.release import card, citation, croissant
-from senseprobe.release.documents import (
-    HINT,
-    MAX_BYTES,
-    DocumentInput,
-    ReadSources,
-    mismatch,
-    read_bibliography,
-    read_decisions,
-)
+from senseprobe.release.documents import HINT, MAX_BYTES, DocumentInput, ReadSources, mismatch, read_recipe
 from senseprobe.release.hashing import ContentHash, combine, memory_bytes
 from senseprobe.release.manifest import CARDS, NAME, Manifest, read_manifest
 from senseprobe.release.release import Release
@@ -31,8 +23,6 @@ _HINT = "fetch the release from its authors again"
 
 _COMPARE = {card.NAME: card.compare, citation.NAME: citation.compare, croissant.NAME: croissant.compare}
 """By the name of a document, what yields its differences from the manifest."""
-
-_CITED = re.compile(r"[0-9a-fA-F]{12,64}")
 
 FOREIGN = (".gitattributes", ".gitignore", ".cache", ".huggingface", ".DS_Store", ".git")
 """Names that other tools leave in a downloaded folder; they are no part of a release."""
@@ -86,10 +76,7 @@ def verify_release(
 
 
 def verify_all_but_rows(folder: Path, manifest: Manifest, sources: ReadSources | None = None) -> list[Finding]:
-    """Return every difference of a release from its manifest but in rows: documents, recipe, and the set of files.
-
-    No row is read or made, and rows need not be there. `sources` is that of `verify_release`.
-    """
+    """Return every difference of a release from its manifest but in rows, which need not be there."""
     findings = recipe_damage(Release(folder, manifest))
     return [*findings, *_set_and_document_findings(folder, manifest, findings, sources)]
 
@@ -131,10 +118,7 @@ def _document_names(manifest: Manifest) -> list[str]:
 def _document_findings(
     folder: Path, manifest: Manifest, names: Iterable[str], sources: ReadSources | None
 ) -> Iterator[Finding]:
-    """Yield the first difference between each of the documents `names` and the manifest.
-
-    The text of the card is compared if there are `sources`, and the manifest records the current form of cards.
-    """
+    """Yield the first difference of each document from the manifest; that of the card's text needs `sources`."""
     if message := card.card_mistake(manifest):
         yield Finding(path=NAME, code="E401", message=message, hint="fetch the release again")
         return
@@ -144,8 +128,7 @@ def _document_findings(
             facts=manifest.data,
             files={name: entry for name, entry in manifest.data["files"].items() if name != croissant.NAME},
             memory=dict.fromkeys(manifest.configs, 0),
-            bibliography=read_bibliography(folder),
-            **read_decisions(folder, str(manifest.data["dataset"])),
+            **read_recipe(folder, str(manifest.data["dataset"])),
         )
         what = "the card's text is"
         read = sources(folder, manifest) if sources and manifest.cards == CARDS else None
@@ -177,21 +160,16 @@ def _unread(folder: Path, what: str, error: SenseprobeError) -> Iterator[Finding
 
 
 def unexpected_files(manifest: Manifest) -> Iterator[Finding]:
-    """Yield findings on the files of a manifest that no release of its form has, and on the documents that it lacks.
-
-    A forger can list any file, and another file may be read instead of the rows.
-    """
+    """Yield findings on files that no release of the form has, which a forger lists to be read, or that it lacks."""
     is_import = "recipe/import.json" in manifest.files
     recipe = _IMPORTED if is_import else re.compile(_OF_TEMPLATES.format(re.escape(str(manifest.data["dataset"]))))
-    expected = {
-        *_document_names(manifest),
-        *(name for config in manifest.configs for name in _tables(manifest, config)),
-    }
+    documents = _document_names(manifest)
+    expected = {*documents, *(name for config in manifest.configs for name in _tables(manifest, config))}
     for name in sorted(manifest.files):
         if name not in expected and not recipe.fullmatch(name):
             message = "is listed in the manifest, and no release of its form has such a file"
             yield Finding(path=name, code="E403", message=message, hint=_HINT)
-    for name in _document_names(manifest):
+    for name in documents:
         if name not in manifest.files:
             yield Finding(path=name, code="E402", message="is not listed in the manifest", hint=_HINT)
 
@@ -205,14 +183,10 @@ def _tables(manifest: Manifest, config: str) -> set[str]:
 
 
 def content_hash_findings(manifest: Manifest, content: str) -> Iterator[Finding]:
-    """Yield a finding where the content hash does not begin with `content`, the digits that somebody cites.
-
-    Raises ReleaseError where these are not 12 to 64 hexadecimal digits.
-    """
-    if not _CITED.fullmatch(content):
-        raise ReleaseError(
-            f"{content!r} is not a content hash: expected 64 hexadecimal digits, or the first 12 or more"
-        )
+    """Yield a finding where the content hash does not begin with `content`, the 12 to 64 digits that somebody cites."""
+    if not re.fullmatch(r"[0-9a-fA-F]{12,64}", content):
+        expected = "expected 64 hexadecimal digits, or the first 12 or more"
+        raise ReleaseError(f"{content!r} is not a content hash: {expected}")
     if not manifest.content.startswith(content.lower()):
         yield Finding(path=NAME, code="E405", message=f"content hash is {manifest.content}, and not {content}")
 
@@ -235,10 +209,7 @@ def _foreign_findings(folder: Path, manifest: Manifest) -> Iterator[Finding]:
 
 
 def is_foreign(name: str) -> bool:
-    """Return whether a file is one that other tools leave: Finder's notes, git's files, the notes of the Hub's client.
-
-    A file of these that readers would take for rows or settings is not.
-    """
+    """Return whether other tools leave a file of this name, and readers do not take it for rows or settings."""
     top, *below = name.split("/")
     if below and top in (".cache", ".huggingface", ".git"):
         return not _ROWS.fullmatch(below[-1])
@@ -246,12 +217,10 @@ def is_foreign(name: str) -> bool:
 
 
 def _why_read(path: Path, name: str) -> str:
-    """Return why a reader of all files of a folder may take a foreign one for rows; empty where none does.
-
-    Git's folder, and files that were fetched only in part, are hidden from readers and may hold copies of rows.
-    """
+    """Return why a reader of all files of a folder may take a foreign one for rows; empty where none does."""
     if path.is_symlink() or not path.is_file():
         return "is no plain file, as other tools leave them"
+    # Git's folder, and files that were fetched only in part, are hidden from readers and may hold copies of rows.
     if name.startswith(".git/") or (name.startswith((".cache/", ".huggingface/")) and name.endswith(".incomplete")):
         return ""
     try:

@@ -12,8 +12,8 @@ from senseprobe.messages import counted
 
 if TYPE_CHECKING:
     from senseprobe.evaluate.reporting.inputs import ReportInput
+    from senseprobe.evaluate.reporting.row_tables import ResultSlice
     from senseprobe.evaluate.reporting.significance import ModelComparison
-    from senseprobe.evaluate.reporting.slice_tables import ResultSlice
 
 Release = Annotated[
     str | None,
@@ -194,7 +194,7 @@ def slice_result(
     """Compute figures of the rows with some words, such as all with rude and Iraqi, from an existing result."""
     from senseprobe.evaluate.estimands.slices import parse_slice
     from senseprobe.evaluate.reporting.inputs import gather_inputs
-    from senseprobe.evaluate.reporting.slice_tables import compute_slices
+    from senseprobe.evaluate.reporting.row_tables import compute_slices
 
     selection = parse_slice(words or ())
     with progress("slicing", None):

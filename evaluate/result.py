@@ -156,7 +156,7 @@ class Result:
 
         Raises ResultError without matplotlib.
         """
-        from senseprobe.evaluate.reporting.plots import plot_forest
+        from senseprobe.evaluate.reporting.document import plot_forest
 
         whole = [figure for figure in self.figures if figure.group is None and not lookup(figure.estimand).from_zero]
         return plot_forest([(f"{figure.config}: {figure.estimand}", [figure]) for figure in whole])

@@ -3,14 +3,11 @@
 ::
 
     inputs.py          results with their tables of scores, releases and controls
-    report.py          the sections of a report in order
-    sections.py        the summary, and what tokenizers make of the rows
+    report.py          the sections of a report in order, from the summary on
     figure_tables.py   figures of several results side by side
     significance.py    models, margins, random polarity and the control, which figures are compared with
-    row_tables.py      single rows, fillers, words and frames
-    slice_tables.py    figures of the rows with some words
+    row_tables.py      single rows, fillers, words and frames, and figures of the rows with some words
     notation.py        figures as text
-    plots.py           forest plots
-    document.py        the parts of a page, and its HTML and Markdown
+    document.py        the parts of a page, forest plots, and its HTML and Markdown
     metric_docs.py     what scorers and estimands declare of themselves
 """

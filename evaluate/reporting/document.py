@@ -1,17 +1,27 @@
-"""The parts of a report, and their rendering as one self-contained HTML page or as Markdown.
+"""The parts of a report, forest plots among them, and their rendering as one self-contained HTML page or as Markdown.
 
 Text in a document is as it came from results and releases; the two renderers escape all of it.
 """
 
+import io
 import re
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import jinja2
 from markupsafe import Markup
 
-from senseprobe.evaluate.reporting.plots import colour
+from senseprobe.errors import ResultError
+from senseprobe.records import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,6 +71,12 @@ class Section:
         return bool(self.paragraphs or self.plots or self.tables)
 
 
+def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]) -> Section:
+    """Return a section of the tables that have rows, with paragraphs about them; it is empty where none has any."""
+    tables = tuple(table for table in tables if table.rows)
+    return Section(title=title, paragraphs=tuple(paragraphs) if tables else (), tables=tables)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
     """A whole report: title, content warning, the names of the results, sections, and the results' signatures."""
@@ -74,7 +90,7 @@ class Document:
 
 def render_html(document: Document) -> str:
     """Return the page as HTML, with styles and plots in it; it loads nothing, and its policy forbids all else."""
-    return _environment().get_template("page.html.j2").render(document=document, colour=colour, draw=_draw)
+    return _environment().get_template("page.html.j2").render(document=document, colours=COLOURS, draw=_name_image)
 
 
 def render_markdown(document: Document) -> str:
@@ -86,7 +102,9 @@ def render_markdown(document: Document) -> str:
 def _environment() -> jinja2.Environment:
     """Return templates that escape all values: HTML by Jinja, Markdown by `_escape`."""
     return jinja2.Environment(
-        loader=jinja2.FunctionLoader(_read_template),
+        loader=jinja2.FunctionLoader(
+            lambda name: (files("senseprobe") / "evaluate" / "reporting" / name).read_text("utf-8")
+        ),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",), default=False),
         undefined=jinja2.StrictUndefined,
         finalize=_escape,
@@ -96,19 +114,10 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def _read_template(name: str) -> str:
-    return files("senseprobe").joinpath("evaluate", "reporting", name).read_text(encoding="utf-8")
-
-
-def _draw(plot: Plot) -> Markup:
+def _name_image(plot: Plot) -> Markup:
     """Return the plot as an image with a name; matplotlib has escaped its words."""
     start = Markup('<svg role="img" aria-label="{}" ').format(plot.title)
     return start + Markup(plot.svg.removeprefix("<svg "))  # noqa: S704
-
-
-@jinja2.pass_eval_context
-def _escape(context: jinja2.nodes.EvalContext, value: object) -> object:
-    return value if context.autoescape else _escape_markdown(str(value))
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
@@ -119,7 +128,92 @@ _AUTOLINKED = re.compile(r"\$|(?<!\w)@(?=\w)|@(?![\d.]+(?!\w))|:(?=[/\w+-])|(?<=
 _BLOCK_START = re.compile(r"^(?:\d{1,9}(?=[.)](?:\s|$))|(?=[-+](?:\s|$)|--))")
 
 
-def _escape_markdown(text: str) -> str:
-    """Return one line that GitHub's Markdown reads as nothing but text."""
-    escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+@jinja2.pass_eval_context
+def _escape(context: jinja2.nodes.EvalContext, value: object) -> object:
+    """Return what Jinja escapes as it is; for Markdown one line that GitHub reads as nothing but text."""
+    if context.autoescape:
+        return value
+    escaped = _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
     return _BLOCK_START.sub(r"\g<0>\\", _AUTOLINKED.sub(r"<span>\g<0></span>", escaped), count=1)
+
+
+# --- Forest plots ---------------------------------------------------------------------------------------------------
+
+COLOURS = ("#1b6ca8", "#c8553d", "#3f7d20", "#7a4fa3", "#8a6d1d", "#444444")
+_MOST_NAME = 60
+
+Row = tuple[str, Sequence[Figure | None]]
+"""A name, and a figure for each result, None where there is none."""
+
+
+def draw_forest(rows: Sequence[Row], from_zero: bool = False) -> str:
+    """Return a plot of rows as SVG, the same bytes on every machine, on an axis around 0 or from 0 to 100.
+
+    Raises ResultError without matplotlib.
+    """
+    _require_matplotlib()
+    import matplotlib as mpl
+
+    output = io.StringIO()
+    with mpl.rc_context(), warnings.catch_warnings():
+        # The reader's browser draws names in scripts that the font lacks.
+        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
+        mpl.rcdefaults()  # without the user's style
+        # Text stays text, never a formula, and ids are the same in every run.
+        salt = "|".join(name for name, _ in rows)
+        mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": salt, "font.size": 9, "text.parse_math": False})
+        canvas = plot_forest(rows, from_zero)
+        canvas.savefig(output, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    svg = output.getvalue()
+    # Ids of groups would be there several times on a page with several plots.
+    return re.sub(r'<g id="[\w.]+">', "<g>", svg[svg.index("<svg") :])
+
+
+def plot_forest(rows: Sequence[Row], from_zero: bool = False) -> "Canvas":
+    """Return the plot of `draw_forest` as a Matplotlib figure, in the user's style; raises ResultError as it does."""
+    _require_matplotlib()
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(8, 0.8 + 0.18 * sum(1 + len(cells) for _, cells in rows)), layout="constrained")
+    _fill_axes(canvas.subplots(), rows, from_zero)
+    return canvas
+
+
+def _require_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise ResultError("a report needs matplotlib: pip install 'senseprobe[reports]'")
+
+
+def _fill_axes(axes: "Axes", rows: Sequence[Row], from_zero: bool) -> None:
+    for position, (_, cells) in enumerate(rows):
+        _draw_row(axes, position, cells)
+    names = [name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name, _ in rows]
+    axes.set_yticks(range(len(rows)), names)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    if from_zero:
+        axes.set_xlim(-2, 102)
+        axes.set_xlabel("points, of 100")
+        return
+    axes.axvline(0, color="#999999", linewidth=0.8)
+    limit = _axis_limit(rows)
+    axes.set_xlim(-limit, limit)
+    axes.set_xlabel("points; hollow: 0 is not known to be neutral")
+
+
+def _axis_limit(rows: Sequence[Row]) -> float:
+    """Return the ends of the axis: 52 points, or what the widest figure needs, 104 at most."""
+    figures = [cell for _, cells in rows for cell in cells if cell is not None]
+    ends = [abs(end) for cell in figures for end in (cell.value, cell.low, cell.high) if end is not None]
+    return min(104.0, max(50.0, *ends) + 2.0) if ends else 52.0
+
+
+def _draw_row(axes: "Axes", position: int, cells: Sequence[Figure | None]) -> None:
+    for number, figure in enumerate(cells):
+        if figure is None or figure.value is None:
+            continue
+        height = position + 0.7 * ((number + 0.5) / len(cells) - 0.5)
+        colour = COLOURS[number % len(COLOURS)]
+        filled = colour if figure.neutral is not None else "white"
+        if figure.low is not None and figure.high is not None:
+            axes.plot([figure.low, figure.high], [height, height], color=colour, linewidth=1.4)
+        axes.plot([figure.value], [height], "o", color=colour, markerfacecolor=filled, markersize=4.5)

@@ -10,8 +10,8 @@ from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.registry import FAMILIES
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
-from senseprobe.evaluate.reporting import notation, plots
-from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, name_cells
+from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, draw_forest, name_cells, table_section
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Figure
@@ -42,15 +42,6 @@ class FigureRow:
         """How a report presents its estimand."""
         return lookup(self.estimand).presentation
 
-    @property
-    def bases(self) -> list[tuple[str, list[int]]]:
-        """What the cells are based on: each basis once, with the numbers (from 1) of its results."""
-        numbers: dict[str, list[int]] = {}
-        for number, cell in enumerate(self.cells, start=1):
-            if cell is not None:
-                numbers.setdefault(notation.describe_basis(cell), []).append(number)
-        return list(numbers.items())
-
 
 def align(results: Sequence[Iterable[tuple[KeyT, ValueT]]]) -> dict[KeyT, list[ValueT | None]]:
     """Return the values of several results by key, in order of first keys: one for each result, None without any."""
@@ -80,21 +71,33 @@ def build_figure_cell(figure: Figure | None) -> Cell:
     return Cell(text=notation.format_interval(figure), note=notation.format_remarks(figure), kind="number")
 
 
+def zero_cell(row: FigureRow) -> Cell:
+    """Return a cell of what zero, or another value to compare with, means."""
+    return Cell(text=notation.describe_zero(row.first), kind="quiet")
+
+
 def _build_basis_cell(row: FigureRow) -> Cell:
     """Return what a row is based on, by result where they differ."""
-    bases = row.bases
-    texts = (f"{', '.join(map(str, numbers))}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases)
+    bases: dict[str, list[str]] = {}
+    for number, cell in enumerate(row.cells, start=1):
+        if cell is not None:
+            bases.setdefault(notation.describe_basis(cell), []).append(str(number))
+    texts = (f"{', '.join(numbers)}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases.items())
     return Cell(text=" · ".join(texts), kind="quiet")
 
 
-def _build_row(row: FigureRow) -> tuple[Cell, ...]:
-    zero = Cell(text=notation.describe_zero(row.first), kind="quiet")
-    return (*name_cells(row.config, row.estimand), *map(build_figure_cell, row.cells), zero, _build_basis_cell(row))
-
-
 def _build_table(rows: Sequence[FigureRow], caption: str) -> Table:
-    headings = ("config", "figure", *range(len(rows[0].cells)), "what zero is", "based on")
-    return Table(caption=caption, headings=headings, rows=tuple(map(_build_row, rows)))
+    table_rows = tuple(
+        (
+            *name_cells(row.config, row.estimand),
+            *map(build_figure_cell, row.cells),
+            zero_cell(row),
+            _build_basis_cell(row),
+        )
+        for row in rows
+    )
+    results = range(len(rows[0].cells) if rows else 0)
+    return Table(caption=caption, headings=("config", "figure", *results, "what zero is", "based on"), rows=table_rows)
 
 
 def plot_overview(rows: Sequence[FigureRow]) -> Iterator[Plot]:
@@ -106,8 +109,9 @@ def plot_overview(rows: Sequence[FigureRow]) -> Iterator[Plot]:
             first = part[:MOST_PLOTTED]
             omission = f", the first {len(first)} of {len(part)}" if len(part) > len(first) else ""
             title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{omission}"
-            bars = [(f"{row.config}: {row.estimand}", row.cells) for row in first]
-            yield Plot(title=title, svg=plots.draw_forest(bars, from_zero))
+            yield Plot(
+                title=title, svg=draw_forest([(f"{row.config}: {row.estimand}", row.cells) for row in first], from_zero)
+            )
 
 
 def build_sense_sections(rows: Sequence[FigureRow], biases: Mapping[str, str]) -> Iterator[Section]:
@@ -122,52 +126,45 @@ def build_sense_sections(rows: Sequence[FigureRow], biases: Mapping[str, str]) -
             by_title.setdefault(title, []).append(row)
     for title, members in by_title.items():
         kinds = dict.fromkeys(biases[row.config] for row in members if biases.get(row.config))
-        whole = [row for row in members if row.group is None]
-        grouped = [row for row in members if row.group is not None]
+        groups: dict[tuple[str, str], list[FigureRow]] = {}
+        for row in members:
+            if row.group is not None:
+                groups.setdefault((row.config, row.estimand), []).append(row)
+        whole = _build_table([row for row in members if row.group is None], title)
         yield Section(
             title=title,
             paragraphs=(f"Bias type: {', '.join(kinds)}.",) if kinds else (),
-            tables=(*([_build_table(whole, title)] if whole else []), *_build_group_tables(grouped)),
-            plots=tuple(_plot_groups(grouped)),
+            tables=(*([whole] if whole.rows else []), *map(_build_group_table, groups.values())),
+            plots=tuple(
+                _plot_groups(rows) for rows in groups.values() if rows[0].presentation.plotted and len(rows) > 1
+            ),
         )
 
 
-def _split_by_figure(rows: Sequence[FigureRow]) -> dict[tuple[str, str], list[FigureRow]]:
-    parts: dict[tuple[str, str], list[FigureRow]] = {}
-    for row in rows:
-        parts.setdefault((row.config, row.estimand), []).append(row)
-    return parts
+def _plot_groups(rows: Sequence[FigureRow]) -> Plot:
+    """Return a collapsed plot of the groups of a figure, from the lowest to the highest of the first result."""
+    order = sorted(rows, key=lambda row: (row.first.value or 0.0, row.group or ""))
+    half, omission = MOST_PLOTTED // 2, ""
+    if len(order) > MOST_PLOTTED:
+        omission = f", the {half} lowest and the {half} highest of {len(order)}"
+        order = order[:half] + order[-half:]
+    config, estimand = rows[0].config, rows[0].estimand
+    svg = draw_forest([(row.group or "", row.cells) for row in order], lookup(estimand).from_zero)
+    return Plot(title=f"{config}: {estimand} by group, with intervals{omission}", svg=svg, closed=True)
 
 
-def _plot_groups(rows: Sequence[FigureRow]) -> Iterator[Plot]:
-    """Yield a collapsed plot of the groups of each figure, from the lowest to the highest of the first result."""
-    for (config, estimand), groups in _split_by_figure(rows).items():
-        if not lookup(estimand).presentation.plotted or len(groups) < 2:
-            continue
-        order = sorted(groups, key=lambda row: (row.first.value or 0.0, row.group or ""))
-        half, omission = MOST_PLOTTED // 2, ""
-        if len(order) > MOST_PLOTTED:
-            omission = f", the {half} lowest and the {half} highest of {len(order)}"
-            order = order[:half] + order[-half:]
-        svg = plots.draw_forest([(row.group or "", row.cells) for row in order], lookup(estimand).from_zero)
-        yield Plot(title=f"{config}: {estimand} by group, with intervals{omission}", svg=svg, closed=True)
-
-
-def _build_group_tables(rows: Sequence[FigureRow]) -> Iterator[Table]:
-    """Yield a collapsed table of the groups of each figure."""
-    for (config, estimand), groups in _split_by_figure(rows).items():
-        omitted = len(groups) - MOST_GROUPS
-        table_rows = tuple(
-            (*name_cells(row.config, row.group or ""), *map(build_figure_cell, row.cells))
-            for row in groups[:MOST_GROUPS]
-        )
-        yield Table(
-            caption=f"{config}: {lookup(estimand).presentation.groups or estimand} ({len(groups)})",
-            headings=("config", "group", *range(len(groups[0].cells))),
-            rows=table_rows,
-            note=f"{counted(omitted, 'more group')} in the JSON." if omitted > 0 else "",
-            closed=True,
-        )
+def _build_group_table(rows: Sequence[FigureRow]) -> Table:
+    """Return a collapsed table of the groups of a figure."""
+    omitted = len(rows) - MOST_GROUPS
+    return Table(
+        caption=f"{rows[0].config}: {rows[0].presentation.groups or rows[0].estimand} ({len(rows)})",
+        headings=("config", "group", *range(len(rows[0].cells))),
+        rows=tuple(
+            (*name_cells(row.config, row.group or ""), *map(build_figure_cell, row.cells)) for row in rows[:MOST_GROUPS]
+        ),
+        note=f"{counted(omitted, 'more group')} in the JSON." if omitted > 0 else "",
+        closed=True,
+    )
 
 
 def find_headlines(rows: Sequence[FigureRow]) -> list[FigureRow]:
@@ -190,12 +187,6 @@ def _find_headline(rows: Sequence[FigureRow]) -> FigureRow | None:
     return next((row for row in rows if row.presentation.leads_without_neutral), first)
 
 
-def _build_headline_cell(figure: Figure | None, fitness: Fitness | None) -> Cell:
-    """Return the main figure of a config, or why its rows are not readable."""
-    reason = "" if figure is None else unreadable(fitness)
-    return Cell(text="not readable", note=reason, kind="number") if reason else build_figure_cell(figure)
-
-
 def build_bias_section(
     rows: Sequence[FigureRow], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]
 ) -> Section:
@@ -203,29 +194,31 @@ def build_bias_section(
 
     `fitness` is that of each result: a config that is not readable has the reason in place of a figure.
     """
+
+    def build_cell(row: FigureRow, result: int) -> Cell:
+        figure = row.cells[result]
+        reason = "" if figure is None else unreadable(fitness[result].get(row.config))
+        return Cell(text="not readable", note=reason, kind="number") if reason else build_figure_cell(figure)
+
     headlines = [row for row in find_headlines(rows) if biases.get(row.config)]
+    results = range(len(fitness))
     table_rows = tuple(
         (
             *name_cells(biases[row.config], row.config, row.estimand),
-            *(_build_headline_cell(cell, of.get(row.config)) for cell, of in zip(row.cells, fitness, strict=True)),
-            Cell(text=notation.describe_zero(row.first), kind="quiet"),
+            *(build_cell(row, result) for result in results),
+            zero_cell(row),
         )
         for row in sorted(headlines, key=lambda row: biases[row.config])
     )
-    if not table_rows:
-        return Section(title="By bias type")
-    headings = ("bias type", "config", "figure", *range(len(rows[0].cells)), "what zero is")
-    return Section(title="By bias type", tables=(Table(caption="By bias type", headings=headings, rows=table_rows),))
+    headings = ("bias type", "config", "figure", *results, "what zero is")
+    return table_section("By bias type", (), [Table(caption="By bias type", headings=headings, rows=table_rows)])
 
 
 def build_contrast_section(rows: Sequence[FigureRow]) -> Section:
     """Return the section of figures in two senses of a word, where the words that both share cancel out."""
     title = "Matched sense contrasts"
-    contrasts = [row for row in rows if row.presentation.contrasts]
-    if not contrasts:
-        return Section(title=title)
     text = (
         "One sense of a word less another. In a matched contrast the words that both senses share cancel out; an "
         "unmatched difference is the paper's own, of figures over different words, without interval or p-value."
     )
-    return Section(title=title, paragraphs=(text,), tables=(_build_table(contrasts, title),))
+    return table_section(title, [text], [_build_table([row for row in rows if row.presentation.contrasts], title)])

@@ -4,9 +4,8 @@ Files come from anywhere, so sizes are bounded before anything is read. What is 
 has the figures alone.
 """
 
-import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -100,9 +99,7 @@ def _open_release(result: Result, requested: str | None) -> tuple[Release | None
     if name == DRAFT and requested is None:
         return None, ["The rows are a draft, not a release, so that sentences, words and frames are left out."]
     try:
-        folder = _find_folder(name, requested)
-        release = open_release(folder)
-        _check_content(release, result)
+        release = _find_release(name, str(result.release["content"]), requested)
     except (ReleaseError, ResultError) as error:
         if requested is not None:
             raise
@@ -115,25 +112,21 @@ def _open_release(result: Result, requested: str | None) -> tuple[Release | None
     if absent := [config for config in release.configs if not _has_rows(release, config)]:
         hint = f"`senseprobe restore {name}` makes them, and --release PATH says where they are."
         return release, [f"The rows of {', '.join(absent)} are not here: {hint}"]
-    if findings := verify_release(folder)[1]:
+    if findings := verify_release(release.folder)[1]:
         if requested is not None:
             raise DamagedRelease(findings)
         return None, ["The release is not as it was frozen (`senseprobe verify` says how), so that it is left out."]
     return release, []
 
 
-def _find_folder(name: str, requested: str | None) -> Path:
+def _find_release(name: str, content: str, requested: str | None) -> Release:
     if requested is None and not _RELEASE_NAME.fullmatch(name):
         raise ReleaseError("its name is not one that a release can have")
-    return project.find_release(requested or name)[0]
-
-
-def _check_content(release: Release, result: Result) -> None:
-    if release.manifest.content != result.release["content"]:
-        raise ResultError(
-            f"{release.manifest.name} here has other rows: its content hash is {release.manifest.content[:12]}, the "
-            f"result's {str(result.release['content'])[:12]}"
-        )
+    release = open_release(project.find_release(requested or name)[0])
+    if release.manifest.content != content:
+        own = f"{release.manifest.name} here has other rows: its content hash is {release.manifest.content[:12]}"
+        raise ResultError(f"{own}, the result's {content[:12]}")
+    return release
 
 
 def _has_rows(release: Release, config: str) -> bool:
@@ -184,36 +177,24 @@ def _update_figures(
 
     Where its rows or its release are not available, its figures stay as they are.
     """
-    declared = SCORERS.get(result.scorer)
-    notes = []
+    notes, declared = [], SCORERS.get(result.scorer)
     if declared is not None and declared.version > result.scorer_version:
-        notes.append(
-            f"Its scores are of an older definition of {result.scorer} ({result.scorer_version}, now "
-            f"{declared.version}): score the model again."
-        )
-    if newer := _compare_definitions(result.figures, operator.gt):
+        versions = f"{result.scorer_version}, now {declared.version}"
+        notes.append(f"Its scores are of an older definition of {result.scorer} ({versions}): score the model again.")
+    ages = {
+        f.estimand: f.definition - CATALOGUE[f.estimand].definition for f in result.figures if f.estimand in CATALOGUE
+    }
+    if newer := [name for name, age in ages.items() if age > 0]:
         notes.append(f"Of a newer definition than this senseprobe's: {', '.join(newer)}: upgrade it.")
-    if not (older := _compare_definitions(result.figures, operator.lt)):
+    if not (older := [name for name, age in ages.items() if age < 0]):
         return result, notes
+    figures: Iterable[Figure] = result.figures
     if release is None or not tables:
-        of_labels = any(lookup(name).neutral_from_labels for name in older)
         notes.append(f"Of an older definition, and not computed again: {', '.join(older)}.")
-        return _without_label_neutrals(result) if of_labels else result, notes
-    requested = additional(figure.estimand for figure in result.figures)
-    figures = figures_of(
-        release, tables, seed=result.seed, scale=result.scale, estimands=requested, drawn=result.limit is not None
-    )
-    notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
-    return replace(result, figures=figures), notes
-
-
-def _without_label_neutrals(result: Result) -> Result:
-    """Return the result without neutral values that follow from the labels of rows, which are not available."""
-    figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in result.figures)
-    return replace(result, figures=tuple(figures))
-
-
-def _compare_definitions(figures: Iterable[Figure], compare: Callable[[int, int], bool]) -> list[str]:
-    """Return the estimands of figures whose definition is older (lt) or newer (gt) than today's."""
-    definitions = {figure.estimand: figure.definition for figure in figures if figure.estimand in CATALOGUE}
-    return [name for name, definition in definitions.items() if compare(definition, CATALOGUE[name].definition)]
+        if any(lookup(name).neutral_from_labels for name in older):  # and the labels of the rows are not available
+            figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in figures)
+    else:
+        notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
+        requested, drawn = additional(figure.estimand for figure in figures), result.limit is not None
+        figures = figures_of(release, tables, seed=result.seed, scale=result.scale, estimands=requested, drawn=drawn)
+    return replace(result, figures=tuple(figures)), notes

@@ -1,6 +1,6 @@
 """The documentation of scorers and estimands, from what they declare: a list, single entries, `docs/metrics.md`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,15 +39,15 @@ def describe_metrics() -> dict[str, list[dict[str, Any]]]:
 
 def _describe_scorer(scorer: Scorer) -> dict[str, Any]:
     names = ("id", "title", "ability", "reads", "columns", "direction", "measure", "paper", "equation", "origin")
-    description = {name: getattr(scorer, name) for name in names}
     ends = [end if np.isfinite(end) else None for end in scorer.range]  # JSON has no infinity
-    return {**description, "range": ends, "says": scorer.description, "cannot_say": scorer.cannot_say}
+    facts = {"range": ends, "says": scorer.description, "cannot_say": scorer.cannot_say}
+    return {name: getattr(scorer, name) for name in names} | facts
 
 
 def _describe_estimand(estimand: Estimand) -> dict[str, Any]:
     names = ("id", "title", "direction", "source", "says", "cannot_say", "kind", "definition", "origin")
-    description = {name: getattr(estimand, name) for name in names}
-    return {**description, "range": [estimand.low, estimand.high], "measure": "points"}
+    facts = {"range": [estimand.low, estimand.high], "measure": "points"}
+    return {name: getattr(estimand, name) for name in names} | facts
 
 
 def find_metrics(name: str) -> list[dict[str, Any]]:
@@ -61,19 +61,15 @@ def find_metrics(name: str) -> list[dict[str, Any]]:
 
 def build_page() -> str:
     """Return `docs/metrics.md`."""
-    return "\n".join([_HEAD, *_format_sections()])
-
-
-def _format_sections() -> Iterator[str]:
-    metrics = describe_metrics()
-    scorers, estimands = metrics["scorers"], metrics["estimands"]
-    abilities = {scorer["ability"]: f"Scorers of models with the ability {scorer['ability']}" for scorer in scorers}
-    for ability, heading in {**abilities, **_ABILITIES}.items():
-        yield f"## {heading}\n"
-        yield from (format_metric(scorer) for scorer in scorers if scorer["ability"] == ability)
-    for kind, heading in _KINDS.items():
-        yield f"## {heading}\n"
-        yield from (format_metric(estimand) for estimand in estimands if estimand["kind"] == kind)
+    metrics, parts = describe_metrics(), [_HEAD]
+    abilities = {
+        scorer["ability"]: f"Scorers of models with the ability {scorer['ability']}" for scorer in metrics["scorers"]
+    }
+    for group, key, headings in (("scorers", "ability", abilities | _ABILITIES), ("estimands", "kind", _KINDS)):
+        for value, heading in headings.items():
+            parts.append(f"## {heading}\n")
+            parts += [format_metric(metric) for metric in metrics[group] if metric[key] == value]
+    return "\n".join(parts)
 
 
 def format_metric(metric: Mapping[str, Any]) -> str:

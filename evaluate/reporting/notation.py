@@ -30,7 +30,8 @@ def format_interval(figure: Figure) -> str:
         reason = _format_left_out(figure)
         return f"none ({reason})" if reason and not figure.rows else "none"
     value, ends = format_points(figure.value, figure.estimand), format_ends(figure.low, figure.high, figure.estimand)
-    return f"{value} {ends or (f'({NOT_ESTIMABLE})' if lookup(figure.estimand).promises_interval else '')}".rstrip()
+    missing = f"({NOT_ESTIMABLE})" if lookup(figure.estimand).promises_interval else ""
+    return f"{value} {ends or missing}".rstrip()
 
 
 def _format_left_out(figure: Figure) -> str:
@@ -41,13 +42,12 @@ def _format_left_out(figure: Figure) -> str:
 
 def format_remarks(figure: Figure) -> str:
     """Return the p-value, an older definition, how many rows were scored if not all, and ties; empty without any."""
-    remarks = [format_p_value(figure)]
-    if figure.definition < lookup(figure.estimand).definition:
-        remarks.append("older definition")
-    if figure.unscored:
-        remarks.append(f"{figure.scored} of {figure.rows} scored")
-    if figure.ties:
-        remarks.append(counted(figure.ties, "tie"))
+    remarks = (
+        format_p_value(figure),
+        "older definition" if figure.definition < lookup(figure.estimand).definition else "",
+        f"{figure.scored} of {figure.rows} scored" if figure.unscored else "",
+        counted(figure.ties, "tie") if figure.ties else "",
+    )
     return ", ".join(filter(None, remarks))
 
 
@@ -90,9 +90,8 @@ def describe_neutral(figure: Figure) -> str:
 
 def format_readings(figure: Figure) -> str:
     """Return what models read that always prefer one word: ``always he +33.6, always she -33.6``, or nothing."""
-    return ", ".join(
-        f"always {word} {format_points(value, figure.estimand)}" for word, value in figure.readings.items()
-    )
+    readings = figure.readings.items()
+    return ", ".join(f"always {word} {format_points(value, figure.estimand)}" for word, value in readings)
 
 
 def describe_basis(figure: Figure) -> str:

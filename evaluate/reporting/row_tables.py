@@ -1,26 +1,29 @@
-"""Sections about parts of a result: single rows, fillers, and a figure for each word and frame.
+"""Parts of a result: single rows, fillers, a figure for each word and frame, and figures of the rows with some words.
 
 They need the result's table of scores, and for sentences, words and frames its release. The levels of a slot are not
 tests of one another, and no p-value is printed: the largest of fifty is large by chance.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import kernel_rows, lookup, of_sample
 from senseprobe.evaluate.estimands.base import labels
 from senseprobe.evaluate.estimands.fillers import LABELS, extremes, fillers
 from senseprobe.evaluate.estimands.nli import compact
-from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
+from senseprobe.evaluate.estimands.slices import NoRowError, slice_figures, slice_rows
+from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
-from senseprobe.statistics import FloatArray, Scale
+from senseprobe.statistics import Scale
 
 MOST_ROWS = 6
 """Rows of each kind on the page."""
@@ -31,199 +34,129 @@ MOST_TEXT = 300
 MOST_LEVELS = 40
 """Levels of a slot on the page: half of them the lowest, half the highest. The rest is counted."""
 
+Tables = Mapping[str, pd.DataFrame]
+"""The release's rows with their scores, by config."""
 
-def shorten(text: str) -> str:
-    """Return the text, or its beginning where it is too long for a table."""
-    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
+
+def shorten(text: object) -> str:
+    """Return a text, or its beginning where it is too long for a table."""
+    return str(text) if len(str(text)) <= MOST_TEXT else f"{str(text)[:MOST_TEXT]}…"
 
 
 # --- Rows with the largest differences ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScoredRow:
-    """A row with its sentences (none without the release) and its numbers by name."""
-
-    config: str
-    id: str
-    sentences: tuple[str, ...]
-    numbers: Mapping[str, float]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RowGroup:
-    """Rows with something in common, which the title says; largest first."""
-
-    title: str
-    rows: tuple[ScoredRow, ...]
-
-
 def build_row_section(inputs: Sequence[ReportInput], warning: str) -> Section:
     """Return the section of each result's rows with the largest differences, collapsed and after the `warning`."""
-    tables = tuple(
-        _build_row_table(source, group)
-        for source in inputs
-        if source.rows is not None
-        for group in find_largest_rows(source.rows, source.tables)
-        if group.rows
-    )
     text = (
         "Single rows say least of all: they are here to see what the figures are made of, and the largest of some "
         "thousand numbers is large by chance, too. Differences are in the scorer's own unit."
     )
-    paragraphs = (warning, text) if tables else ()
-    return Section(title="Rows with the largest differences", paragraphs=paragraphs, tables=tables)
+    tables = (
+        replace(table, caption=f"{source.label}: {table.caption}")
+        for source in inputs
+        if source.rows is not None
+        for table in build_row_tables(source.rows, source.tables)
+    )
+    return table_section("Rows with the largest differences", (warning, text), tables)
 
 
-def find_largest_rows(
-    rows: pd.DataFrame, tables: Mapping[str, pd.DataFrame], count: int = MOST_ROWS
-) -> Iterator[RowGroup]:
-    """Yield the rows with the largest preferences, either way; of inference, with the largest p of a wrong label.
+def build_row_tables(rows: pd.DataFrame, tables: Tables, count: int = MOST_ROWS) -> Iterator[Table]:
+    """Yield tables of the rows with the largest preferences, either way; of inference, the largest p of a wrong label.
 
-    `rows` is the table of scores (`config`, `id`, scores), `tables` the release's rows by config, where available. Rows
-    without a number are left out; ties are in order of configs and ids.
+    `rows` is the table of scores (`config`, `id`, scores). Rows without a number are left out; ties are in order of
+    configs and ids.
     """
     if "stereo_score" in rows:
-        differences = rows["stereo_score"].to_numpy(dtype=np.float64) - rows["anti_score"].to_numpy(dtype=np.float64)
-        yield _take_largest("The first sentence, the stereotype, scores higher", rows, differences, tables, count)
-        yield _take_largest("The second sentence scores higher", rows, -differences, tables, count)
+        rows = rows.assign(difference=rows["stereo_score"] - rows["anti_score"])
+        yield _build_row_table(
+            "The first sentence, the stereotype, scores higher", rows, "difference", 1, tables, count
+        )
+        yield _build_row_table("The second sentence scores higher", rows, "difference", -1, tables, count)
         return
-    labelled = _with_gold(tables) if tables else rows.assign(gold="")
-    for label in ("entailment", "contradiction"):
-        part = labelled[labelled["gold"] != label]
-        p = part[label].to_numpy(dtype=np.float64)
-        yield _take_largest(f"Surest of {label}, where it is wrong", part.drop(columns="gold"), p, tables, count)
-
-
-def _with_gold(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the table of scores with the correct label, which is in the release only."""
+    # The correct label is in the release only.
     parts = [table[["id", "gold", *LABELS]].assign(config=name) for name, table in tables.items()]
-    return pd.concat(parts, ignore_index=True)
+    labelled = pd.concat(parts, ignore_index=True) if parts else rows.assign(gold="")
+    for label in ("entailment", "contradiction"):
+        part = labelled[labelled["gold"] != label].drop(columns="gold")
+        yield _build_row_table(f"Surest of {label}, where it is wrong", part, label, 1, tables, count)
 
 
-def _take_largest(
-    title: str, rows: pd.DataFrame, sizes: FloatArray, tables: Mapping[str, pd.DataFrame], count: int
-) -> RowGroup:
-    positive = np.flatnonzero(np.isfinite(sizes) & (sizes > 0))
-    rounded = np.round(sizes, 9)
+def _build_row_table(title: str, rows: pd.DataFrame, column: str, sign: int, tables: Tables, count: int) -> Table:
+    """Return a collapsed table of the rows with the largest numbers of a column, times `sign`, of those above 0."""
+    sizes = sign * rows[column].to_numpy(dtype=np.float64)
+    positive, rounded = np.flatnonzero(np.isfinite(sizes) & (sizes > 0)), np.round(sizes, 9)
     if len(positive) > count:  # no need to sort millions of rows
         positive = positive[rounded[positive] >= np.partition(rounded[positive], -count)[-count]]
-    ordered = rows.iloc[positive].assign(_size=-rounded[positive]).sort_values(["_size", "config", "id"])
-    return RowGroup(title=title, rows=tuple(_read_row(row, tables) for row in ordered[:count].to_dict("records")))
-
-
-def _read_row(row: Mapping[Hashable, object], tables: Mapping[str, pd.DataFrame]) -> ScoredRow:
-    config, name = str(row["config"]), str(row["id"])
-    numbers = {str(key): float(value) for key, value in row.items() if isinstance(value, float) and key != "_size"}
-    sentences = _find_sentences(tables.get(config), name)
-    return ScoredRow(config=config, id=name[:MOST_TEXT], sentences=sentences, numbers=numbers)
-
-
-def _find_sentences(table: pd.DataFrame | None, name: str) -> tuple[str, ...]:
-    if table is None:
-        return ()
-    row = table.iloc[int(np.argmax((table["id"] == name).to_numpy()))]
-    roles = ("stereo", "anti") if "stereo" in table else ("premise", "hypothesis")
-    return tuple(shorten(str(row[role])) for role in roles)
-
-
-def _build_row_table(source: ReportInput, group: RowGroup) -> Table:
-    names = tuple(name.removesuffix("_score") for name in group.rows[0].numbers)
+    ordered = rows.iloc[positive].assign(_size=-rounded[positive]).sort_values(["_size", "config", "id"])[:count]
+    names = [name for name in rows if name not in {"config", "id"}]
+    sentences = [_find_sentences(tables, *row) for row in zip(ordered["config"], ordered["id"], strict=True)]
+    numbers = ordered[names].to_numpy(dtype=np.float64).tolist()
     return Table(
-        caption=f"{source.label}: {group.title}",
-        headings=("row", "sentences", *names, *(("difference",) if "stereo" in names else ())),
-        rows=tuple(map(_build_row, group.rows)),
-        note="" if group.rows[0].sentences else "The sentences are in the release, which is not at hand.",
+        caption=title,
+        headings=("row", "sentences", *(str(name).removesuffix("_score") for name in names)),
+        rows=tuple(
+            (
+                Cell(text=str(name)[:MOST_TEXT], kind="quiet"),
+                Cell(text=first, note=second),
+                *(Cell(text="none" if np.isnan(number) else f"{number:.3f}", kind="number") for number in values),
+            )
+            for name, (first, second), values in zip(ordered["id"], sentences, numbers, strict=True)
+        ),
+        note="" if {*ordered["config"][:1]} <= {*tables} else "The sentences are in the release, which is not at hand.",
         closed=True,
     )
 
 
-def _build_row(row: ScoredRow) -> tuple[Cell, ...]:
-    numbers = [*row.numbers.values()]
-    if "stereo_score" in row.numbers:
-        numbers.append(row.numbers["stereo_score"] - row.numbers["anti_score"])
-    first, second = row.sentences or ("", "")
-    return (
-        Cell(text=row.id, kind="quiet"),
-        Cell(text=first, note=second),
-        *(Cell(text="none" if isnan(number) else f"{number:.3f}", kind="number") for number in numbers),
-    )
+def _find_sentences(tables: Tables, config: str, name: str) -> tuple[str, str]:
+    """Return the sentences of a row, empty ones without the release."""
+    if config not in tables:
+        return "", ""
+    table = tables[config]
+    row = table.iloc[int(np.argmax((table["id"] == name).to_numpy()))]
+    first, second = ("stereo", "anti") if "stereo" in table else ("premise", "hypothesis")
+    return shorten(row[first]), shorten(row[second])
 
 
 # --- Fillers with the largest probabilities -------------------------------------------------------------------------
 
 
-FillerMean = tuple[tuple[str, ...], tuple[float, ...], int]
-"""Words, three mean probabilities in [0, 1] in the order of `LABELS`, and how many rows they are of."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FillerMeans:
-    """The fillers with the largest mean probability of a label, in the columns of these slots."""
-
-    config: str
-    label: str
-    columns: tuple[str, ...]
-    rows: tuple[FillerMean, ...]
-
-
 def build_filler_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the section of fillers with the largest mean entailment and contradiction (Dev et al. 2020)."""
-    tables = tuple(
-        _build_filler_table(source, means)
-        for source in inputs
-        if source.release is not None and source.kind == "inference"
-        for means in find_largest_fillers(source.tables, source.release)
-    )
     text = (
         "Means over all sentences with these two words, in points; they are the largest of all pairs of words, and "
         "look extreme for that alone."
     )
-    title = "Words with the largest entailment and contradiction"
-    return Section(title=title, paragraphs=(text,) if tables else (), tables=tables)
+    tables = (
+        replace(table, caption=f"{source.label}, {table.caption}")
+        for source in inputs
+        if source.release is not None and source.kind == "inference"
+        for table in build_filler_tables(source.tables, source.release)
+    )
+    return table_section("Words with the largest entailment and contradiction", [text], tables)
 
 
-def find_largest_fillers(
-    tables: Mapping[str, pd.DataFrame], release: Release, count: int = MOST_ROWS
-) -> Iterator[FillerMeans]:
+def build_filler_tables(tables: Tables, release: Release, count: int = MOST_ROWS) -> Iterator[Table]:
     """Yield the fillers with the largest entailment and contradiction (Dev et al. 2020, tables 2, 4, 6), by config.
 
     Configs with gold labels other than neutral are left out: there a large probability may be right.
     """
     for config, table in tables.items():
         design = release.design(config)
-        if _is_probe(design):
-            columns = tuple(slot for side in fillers(design) for slot in side)
-            for label in ("entailment", "contradiction"):
-                means = extremes(table, design, label, count=count)
-                yield FillerMeans(config=config, label=label, columns=columns, rows=tuple(_read_means(means, columns)))
-
-
-def _is_probe(design: Design) -> bool:
-    has_answers = any(lookup(name).needs_gold for name in design.estimands)
-    return design.kind == "inference" and not has_answers and any(fillers(design))
-
-
-def _read_means(means: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[FillerMean]:
-    for row in means.to_dict("records"):
-        words = tuple(shorten(str(row[column])) for column in columns)
-        yield words, tuple(float(row[label]) for label in LABELS), int(row["rows"])
-
-
-def _build_filler_table(source: ReportInput, means: FillerMeans) -> Table:
-    rows = tuple(
-        (*name_cells(*words), *(Cell(text=f"{100 * mean:.1f}", kind="number") for mean in values), _count_cell(count))
-        for words, values, count in means.rows
-    )
-    return Table(
-        caption=f"{source.label}, {means.config}: largest {means.label}",
-        headings=(*means.columns, *LABELS, "rows"),
-        rows=rows,
-    )
-
-
-def _count_cell(count: int) -> Cell:
-    return Cell(text=str(count), kind="quiet")
+        if design.kind != "inference" or any(lookup(name).needs_gold for name in design.estimands):
+            continue
+        slots = [slot for side in fillers(design) for slot in side]
+        for label in ("entailment", "contradiction") if slots else ():
+            means = extremes(table, design, label, count=count).to_dict("records")
+            rows = tuple(
+                (
+                    *name_cells(*(shorten(row[slot]) for slot in slots)),
+                    *(Cell(text=f"{100 * row[name]:.1f}", kind="number") for name in LABELS),
+                    Cell(text=str(row["rows"]), kind="quiet"),
+                )
+                for row in means
+            )
+            yield Table(caption=f"{config}: largest {label}", headings=(*slots, *LABELS, "rows"), rows=rows)
 
 
 # --- A figure for each word and frame -------------------------------------------------------------------------------
@@ -242,7 +175,10 @@ class LevelFigures:
 
 def build_word_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the section of a figure for each word and frame, collapsed, the lowest of the first result first."""
-    title = "By word and frame"
+    text = (
+        "The figure of the rows with a word (or a frame), with an interval over the other words. Many are shown at "
+        "once: the largest of them is large by chance, too, and no p-value is printed."
+    )
     words: dict[str, dict[str, tuple[str, ...]]] = {}
     results = []
     for source in inputs:
@@ -251,12 +187,8 @@ def build_word_section(inputs: Sequence[ReportInput]) -> Section:
         for levels in slots:
             names = tuple(figure.group or "" for figure in levels.figures)
             words.setdefault(levels.config, {}).setdefault(levels.slot, names)
-    tables = tuple(_build_level_table(*key, levels, inputs) for key, levels in align(results).items())
-    text = (
-        "The figure of the rows with a word (or a frame), with an interval over the other words. Many are shown at "
-        "once: the largest of them is large by chance, too, and no p-value is printed."
-    )
-    return Section(title=title, paragraphs=(text,) if tables else (), tables=tables)
+    tables = (_build_level_table(*key, levels, inputs) for key, levels in align(results).items())
+    return table_section("By word and frame", [text], tables)
 
 
 def _compute_input_levels(
@@ -268,10 +200,9 @@ def _compute_input_levels(
     for config, table in source.tables.items():
         design, totals = source.release.design(config), source.release_levels(config)
         for levels in compute_level_figures(table, design, config, words.get(config), source.result.scale):
-            if totals is None:
-                yield levels
-            else:
-                yield replace(levels, figures=tuple(of_sample(figure, totals) for figure in levels.figures))
+            if totals is not None:
+                levels = replace(levels, figures=tuple(of_sample(figure, totals) for figure in levels.figures))
+            yield levels
 
 
 def compute_level_figures(
@@ -314,7 +245,7 @@ def _build_level_table(
         (
             _build_word_cell(config, slot, row.group or "", inputs),
             *map(build_figure_cell, row.cells),
-            _count_cell(row.first.rows),
+            Cell(text=str(row.first.rows), kind="quiet"),
         )
         for row in figure_rows
     )
@@ -330,14 +261,71 @@ def _build_level_table(
 
 
 def _build_word_cell(config: str, slot: str, word: str, inputs: Sequence[ReportInput]) -> Cell:
+    """Return a cell of a word; of a frame with its first sentence, since its own name explains nothing to readers."""
     if slot != "frame":
         return Cell(text=shorten(word), kind="name")
     table = next(source.tables[config] for source in inputs if config in source.tables)
-    return Cell(text=word, note=f"as in “{shorten(find_example(table, word))}”")
+    sentences = table["stereo" if "stereo" in table else "premise"].to_numpy(dtype=object)
+    return Cell(text=word, note=f"as in “{shorten(sentences[np.argmax(table['frame'].to_numpy() == word)])}”")
 
 
-def find_example(rows: pd.DataFrame, frame: str) -> str:
-    """Return the first sentence of a frame, whose own name explains nothing to readers."""
-    role = "stereo" if "stereo" in rows else "premise"
-    sentence: str = rows[role].to_numpy(dtype=object)[np.argmax(rows["frame"].to_numpy() == frame)]
-    return sentence
+# --- Slices: the rows with some words (`senseprobe slice`) ----------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultSlice:
+    """The figures of a config's rows with some words.
+
+    - `words`: as ``quality=rude, demonym=Iraqi``; empty for all rows.
+    - `largest`: words with their mean probabilities in [0, 1] and rows, largest first; empty where not requested.
+    """
+
+    config: str
+    words: str
+    figures: tuple[Figure, ...]
+    largest: tuple[dict[str, Any], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the slice with the stable keys of ``--json``."""
+        figures = [figure.as_dict() for figure in self.figures]
+        return {"config": self.config, "slice": self.words, "figures": figures, "largest": list(self.largest)}
+
+
+def compute_slices(
+    source: ReportInput,
+    words: Mapping[str, tuple[str, ...]],
+    *,
+    largest: str | None = None,
+    by: tuple[str, ...] = (),
+    count: int = 6,
+) -> list[ResultSlice]:
+    """Return a slice of each config that has the columns of `words`, and of `by`.
+
+    `largest` is a label: the words with its largest means are added, averaged within the columns `by`. Raises
+    ResultError for a result without inference, without its rows or its release, and where no config has such rows.
+    """
+    if source.kind != "inference":
+        raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results can be sliced")
+    if not source.tables or source.release is None:
+        raise ResultError(" ".join(source.missing) or "the rows of the result are not at hand")
+    slices, errors = [], []
+    for config, table in source.tables.items():
+        design, means = source.release.design(config), pd.DataFrame()
+        try:
+            figures = tuple(slice_figures(table, design, config, words))
+            if largest is not None:
+                means = extremes(slice_rows(table, design, words), design, largest, by=by, count=count).astype(object)
+        except ResultError as error:
+            errors.append(error)
+            continue
+        records = means.where(means.notna(), None).to_dict("records")
+        rows = tuple({str(name): value for name, value in record.items()} for record in records)
+        slices.append(ResultSlice(config=config, words=figures[0].group or "", figures=figures, largest=rows))
+    if slices:
+        return slices
+    reason = next((error for error in errors if isinstance(error, NoRowError)), errors[0])
+    if source.result.limit is not None and isinstance(reason, NoRowError):  # a missing word may be in the release
+        sampled = sum(map(len, source.tables.values()))
+        total = sum(source.release.manifest.data["configs"][name]["rows"] for name in source.tables)
+        raise NoRowError(reason.what, f"none of the {counted(sampled, 'row')} drawn (of {total:,})")
+    raise reason

@@ -1,6 +1,6 @@
 """What figures are compared with: another model, a margin around the neutral value, random polarity, the control."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -14,11 +14,11 @@ from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, c
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells
+from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
-from senseprobe.records import Design, Figure
+from senseprobe.records import Figure
 
 MAX_MODELS = 8
 """Of which there are 28 pairs; p-values are corrected within each pair, and not for their number."""
@@ -60,26 +60,22 @@ def _require_comparable(inputs: Sequence[ReportInput]) -> None:
             f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "
             "two scorers are not on one scale"
         )
-    _require_same_definitions(inputs)
+    if len({source.result.scale for source in inputs}) > 1:
+        raise ResultError("the results have numbers on different scales (log, probability): score the models again")
+    definitions: dict[str, dict[int, str]] = {}
+    for source in inputs:
+        figures = ((figure.estimand, figure.definition) for figure in source.result.figures)
+        for name, version in ((source.result.scorer, source.result.scorer_version), *figures):
+            definitions.setdefault(name, {}).setdefault(version, source.label)
+    for name, labels in definitions.items():
+        if len(labels) > 1:
+            versions = ", ".join(f"{version} in {label}" for version, label in sorted(labels.items()))
+            raise ResultError(f"the results have different definitions of {name} ({versions}): score the models again")
     for source in inputs:
         if not source.tables:
             raise ResultError(f"cannot compare {source.label}: {' '.join(source.missing) or 'it has no rows'}")
     if len({(source.result.release["config"], source.result.limit) for source in inputs}) > 1:
         raise ResultError("the results are not of the same rows: some are of one config, or of a sample (--limit)")
-
-
-def _require_same_definitions(inputs: Sequence[ReportInput]) -> None:
-    if len({source.result.scale for source in inputs}) > 1:
-        raise ResultError("the results have numbers on different scales (log, probability): score the models again")
-    definitions: dict[str, dict[int, str]] = {}
-    for source in inputs:
-        definitions.setdefault(source.result.scorer, {}).setdefault(source.result.scorer_version, source.label)
-        for figure in source.result.figures:
-            definitions.setdefault(figure.estimand, {}).setdefault(figure.definition, source.label)
-    for name, labels in definitions.items():
-        if len(labels) > 1:
-            versions = ", ".join(f"{version} in {label}" for version, label in sorted(labels.items()))
-            raise ResultError(f"the results have different definitions of {name} ({versions}): score the models again")
 
 
 def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
@@ -106,9 +102,6 @@ def _of_sample(comparison: Comparison, levels: Mapping[str, int]) -> Comparison:
 
 def build_comparison_section(comparisons: Sequence[ModelComparison], labels: Sequence[str]) -> Section:
     """Return the section of each pair of models, over the rows that both scored; `labels` name the results."""
-    title = "Models against each other"
-    if not comparisons:
-        return Section(title=title)
     text = (
         "The first model's figure less the second's, over the rows that both scored: effects of words that are the "
         "same in both cancel. The interval and p are over all factors at once; a factor's own p says what is left if "
@@ -116,23 +109,20 @@ def build_comparison_section(comparisons: Sequence[ModelComparison], labels: Seq
         "disagree with the interval. p-values are corrected over all configs and groups for one figure, and not for "
         "how many pairs of models there are."
     )
-    tables = tuple(table for pair in comparisons for table in _build_comparison_tables(pair, labels))
-    return Section(title=title, paragraphs=(text,), tables=tables)
+    tables = (_build_comparison_table(pair, labels, grouped) for pair in comparisons for grouped in (False, True))
+    return table_section("Models against each other", [text], tables)
 
 
-def _build_comparison_tables(pair: ModelComparison, labels: Sequence[str]) -> Iterator[Table]:
-    """Yield a table of whole configs, and a collapsed one of groups."""
+def _build_comparison_table(pair: ModelComparison, labels: Sequence[str], grouped: bool) -> Table:
+    """Return the table of whole configs, or the collapsed one of groups."""
     comparisons = without_single(pair.comparisons, COMPARISONS)
-    for grouped in (False, True):
-        names = ("config", "figure", "group") if grouped else ("config", "figure")
-        rows = tuple(_build_comparison_row(row) for row in comparisons if (row.group is not None) == grouped)
-        if rows:
-            yield Table(
-                caption=f"{labels[pair.a - 1]} less {labels[pair.b - 1]}{', by group' if grouped else ''}",
-                headings=(*names, pair.a - 1, pair.b - 1, "difference", "factor by factor"),
-                rows=rows,
-                closed=grouped,
-            )
+    names = ("config", "figure", "group") if grouped else ("config", "figure")
+    return Table(
+        caption=f"{labels[pair.a - 1]} less {labels[pair.b - 1]}{', by group' if grouped else ''}",
+        headings=(*names, pair.a - 1, pair.b - 1, "difference", "factor by factor"),
+        rows=tuple(_build_comparison_row(row) for row in comparisons if (row.group is not None) == grouped),
+        closed=grouped,
+    )
 
 
 def _build_comparison_row(row: Comparison) -> tuple[Cell, ...]:
@@ -174,7 +164,9 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
         f"lies within {margin.text} of it. {margin.reason}"
     )
-    without = _find_figures_without_neutral(inputs, {key[:2] for key in answers})
+    figures = (figure for source in inputs for figure in source.result.figures if figure.neutral is None)
+    promised = dict.fromkeys((f.config, f.estimand) for f in figures if lookup(f.estimand).has_interval)
+    without = [" ".join(name) for name in promised if name not in {key[:2] for key in answers}]
     rest = f"Not applicable, since no value is known to be neutral: {', '.join(without)}." if without else ""
     rows = tuple(
         (*name_cells(config, estimand, group or ""), *map(_build_answer_cell, cells))
@@ -191,7 +183,10 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
     if release is None:
         return
     for config, table in source.tables.items():
-        design, levels = _with_neutral(release.design(config)), source.release_levels(config)
+        design, levels = release.design(config), source.release_levels(config)
+        if design.kind == "inference":  # those without a neutral value take long to compute
+            neutral = (name for name in design.estimands if lookup(name).neutral is not None)
+            design = replace(design, estimands=tuple(neutral))
         yield from equivalences(table, design, config, margin, seed=seed, scale=scale, drawn_from=levels)
     for contrast in release.manifest.contrasts:
         if contrast.a in source.tables and contrast.b in source.tables:
@@ -201,22 +196,6 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
                 figure = of_sample(figure, levels)
             if lookup(figure.estimand).has_interval:
                 yield equivalence(figure, margin)
-
-
-def _with_neutral(design: Design) -> Design:
-    """Return the design without the estimands of inference that have no neutral value: they take long to compute."""
-    if design.kind != "inference":
-        return design
-    return replace(design, estimands=tuple(name for name in design.estimands if lookup(name).neutral is not None))
-
-
-def _find_figures_without_neutral(inputs: Sequence[ReportInput], answered: Container[tuple[str, str]]) -> list[str]:
-    """Return the figures with an interval and without a neutral value, by config and estimand."""
-    figures = (figure for source in inputs for figure in source.result.figures if figure.neutral is None)
-    names = dict.fromkeys(
-        (figure.config, figure.estimand) for figure in figures if lookup(figure.estimand).has_interval
-    )
-    return [" ".join(name) for name in names if name not in answered]
 
 
 def _build_answer_cell(answer: Equivalence | None) -> Cell:
@@ -241,8 +220,7 @@ def build_polarity_section(inputs: Sequence[ReportInput]) -> Section:
         for config, cells in nulls.items()
     )
     headings = ("config", *range(len(inputs)))
-    tables = (Table(caption=title, headings=headings, rows=rows),) if rows else ()
-    return Section(title=title, paragraphs=tuple(notes), tables=tables)
+    return table_section(title, notes, [Table(caption=title, headings=headings, rows=rows)])
 
 
 def permute_polarity(source: ReportInput) -> list[PolarityNull]:
@@ -278,18 +256,22 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
         for source in probes
         if not source.controls
     ]
-    rows = tuple(row for source in probes for row in _build_control_rows(source))
+    rows = tuple(
+        (
+            *name_cells(source.label, release, figure.config, figure.estimand, figure.group or ""),
+            build_figure_cell(figure),
+        )
+        for source in probes
+        for release, figure in (*_find_probe_figures(source), *find_control_figures(source))
+    )
     table = Table(caption=title, headings=("model", "on", "config", "figure", "group", "points"), rows=rows)
     return Section(title=title, paragraphs=tuple(paragraphs), tables=(table,))
 
 
-def _build_control_rows(source: ReportInput) -> Iterator[tuple[Cell, ...]]:
-    """Yield the figures of probes, then those of the control."""
+def _find_probe_figures(source: ReportInput) -> list[tuple[str, Figure]]:
+    """Return the figures that need the control, with their release."""
     name = str(source.result.release["name"])
-    probes = [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
-    for release, figure in [*probes, *find_control_figures(source)]:
-        names = name_cells(source.label, release, figure.config, figure.estimand, figure.group or "")
-        yield (*names, build_figure_cell(figure))
+    return [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
 
 
 def find_control_figures(source: ReportInput) -> list[tuple[str, Figure]]:

@@ -16,8 +16,8 @@ from senseprobe.evaluate.reporting.notation import (
     format_p_value,
     format_points,
 )
+from senseprobe.evaluate.reporting.row_tables import ResultSlice
 from senseprobe.evaluate.reporting.significance import ModelComparison, find_control_figures
-from senseprobe.evaluate.reporting.slice_tables import ResultSlice
 from senseprobe.evaluate.result import Result, folder_of
 from senseprobe.evaluate.scorers import counterpart
 from senseprobe.messages import counted

@@ -7,7 +7,7 @@ import pytest
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.reporting.figure_tables import build_figure_rows
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.sections import build_summary
+from senseprobe.evaluate.reporting.report import build_summary
 from senseprobe.evaluate.result import Result
 from senseprobe.records import Figure
 

@@ -315,12 +315,14 @@ def test_largest_rows(sssb: Release, tmp_path: Path) -> None:
     odd = found.rows.assign(stereo_score=[7.0, np.nan, np.inf, -9.0, *found.rows["stereo_score"][4:]])
     (one,) = gather_inputs([replace(found, rows=odd).write(tmp_path)])
     assert one.rows is not None
-    towards, against = row_tables.find_largest_rows(one.rows, one.tables, count=2)
+    towards, against = row_tables.build_row_tables(one.rows, one.tables, count=2)
     table = sssb.table("race-matched")
-    assert towards.rows[0].id == table["id"][0], "7 - -3 = 10; the others are at 2"
-    assert towards.rows[0].sentences == (table["stereo"][0], table["anti"][0])
-    assert towards.rows[0].numbers == {"stereo_score": 7.0, "anti_score": -3.0}
-    assert against.rows[0].id == table["id"][3], "-9 - -3 = -6; the others are at -1"
+    name, sentences, *numbers = towards.rows[0]
+    assert name.text == table["id"][0], "7 - -3 = 10; the others are at 2"
+    assert (sentences.text, sentences.note) == (table["stereo"][0], table["anti"][0])
+    assert towards.headings[2:] == ("stereo", "anti", "difference")
+    assert [number.text for number in numbers] == ["7.000", "-3.000", "10.000"]
+    assert against.rows[0][0].text == table["id"][3], "-9 - -3 = -6; the others are at -1"
     assert (len(towards.rows), len(against.rows)) == (1 + int((table["bad"][4:] == "awful").sum() > 0), 2)
 
 
@@ -377,15 +379,15 @@ ANSWERS = {
 def test_largest_fillers(occupations: Design) -> None:
     """Means over verbs: nurse and woman (.9 + .7) / 2 = .8 of entailment, nurse and man .7 of contradiction."""
     release = senseprobe.load("nli-occupation@1.0.0")
-    entailed, contradicted = row_tables.find_largest_fillers(
-        {"activities": probes(occupations, ANSWERS)}, release, count=2
-    )
-    assert (entailed.label, entailed.columns) == ("entailment", ("occupation", "person"))
-    assert [words for words, _, _ in entailed.rows] == [("nurse", "woman"), ("guard", "man")]
-    assert entailed.rows[0][1] == pytest.approx((0.8, 0.15, 0.05))
-    assert entailed.rows[0][2] == 2
-    assert [words for words, _, _ in contradicted.rows] == [("nurse", "man"), ("guard", "woman")]
-    assert contradicted.rows[0][1] == pytest.approx((0.1, 0.2, 0.7))
+    tables = row_tables.build_filler_tables({"activities": probes(occupations, ANSWERS)}, release, count=2)
+    entailed, contradicted = tables
+    assert entailed.caption == "activities: largest entailment"
+    assert entailed.headings == ("occupation", "person", "entailment", "neutral", "contradiction", "rows")
+    assert [cell.text for cell in entailed.rows[0]] == ["nurse", "woman", "80.0", "15.0", "5.0", "2"]
+    assert [cell.text for cell in entailed.rows[1]][:2] == ["guard", "man"]
+    assert [cell.text for cell in contradicted.rows[0]] == ["nurse", "man", "10.0", "20.0", "70.0", "2"]
+    assert [cell.text for cell in contradicted.rows[1]][:2] == ["guard", "woman"]
+    assert (len(entailed.rows), len(contradicted.rows)) == (2, 2)
 
 
 def test_surest_of_a_wrong_label(occupations: Design) -> None:
@@ -393,11 +395,14 @@ def test_surest_of_a_wrong_label(occupations: Design) -> None:
     rows = probes(occupations, ANSWERS)
     rows.loc[0, "gold"] = "entailment"
     table = rows.assign(config="activities")[["config", "id", "entailment", "neutral", "contradiction"]]
-    entailed, contradicted = row_tables.find_largest_rows(table, {"activities": rows}, count=1)
-    assert entailed.rows[0].sentences == ("The nurse sold a car.", "The woman sold a car.")
-    assert contradicted.rows[0].sentences == ("The nurse bought a car.", "The man bought a car.")
-    (without, _) = row_tables.find_largest_rows(table, {}, count=1)
-    assert (without.rows[0].id, without.rows[0].sentences) == ("row0", ()), "without the release nobody knows"
+    entailed, contradicted = row_tables.build_row_tables(table, {"activities": rows}, count=1)
+    sentences = [(table.rows[0][1].text, table.rows[0][1].note) for table in (entailed, contradicted)]
+    assert sentences[0] == ("The nurse sold a car.", "The woman sold a car.")
+    assert sentences[1] == ("The nurse bought a car.", "The man bought a car.")
+    (without, _) = row_tables.build_row_tables(table, {}, count=1)
+    name, sentence, *_ = without.rows[0]
+    assert (name.text, sentence.text, sentence.note) == ("row0", "", ""), "without the release nobody knows"
+    assert without.note == "The sentences are in the release, which is not at hand."
 
 
 def test_hostile_sentences(sssb: Release) -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from senseprobe.evaluate.reporting.document import Document
     from senseprobe.evaluate.reporting.inputs import ReportInput
+    from senseprobe.evaluate.reporting.row_tables import ResultSlice
     from senseprobe.evaluate.reporting.significance import ModelComparison
-    from senseprobe.evaluate.reporting.slice_tables import ResultSlice
     from senseprobe.evaluate.reporting.summary import Summary
     from senseprobe.evaluate.result import Result
 
@@ -187,7 +187,7 @@ def slice_result(
     ResultError where the result is not of a model of inference, or has no such rows.
     """
     from senseprobe.evaluate.estimands.slices import parse_slice
-    from senseprobe.evaluate.reporting.slice_tables import compute_slices
+    from senseprobe.evaluate.reporting.row_tables import compute_slices
 
     if isinstance(words, Mapping):
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}

@@ -26,7 +26,7 @@ class ImportFormat:
 
     - `name`: the name on the command line and in manifests; `title`: the name on the card.
     - `files`: what its files are, in words.
-    - `paper`: the BibTeX entry of the paper that published the data, which the release cites.
+    - `paper`: the key of the paper that published the data, which the release cites: its BibTeX is `papers/KEY.bib`.
     - `measured`: what figures of its data measure, for the card, and how they differ from those of the paper.
     - `read`: returns a table for each config, and notes what is not as the format requires. Raises ReleaseError where
       the files are of another format.
@@ -38,11 +38,6 @@ class ImportFormat:
     paper: str
     measured: str
     read: "Callable[[Sequence[Source], Notes], list[Table]]"
-
-    @property
-    def citation_key(self) -> str:
-        """The key of the paper's BibTeX entry."""
-        return self.paper.partition("{")[2].partition(",")[0]
 
 
 def find_format(name: str) -> ImportFormat:

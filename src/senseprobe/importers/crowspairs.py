@@ -75,14 +75,7 @@ FORMAT = ImportFormat(
     name="crows-pairs",
     title="CrowS-Pairs",
     files="a CSV file with a pair of sentences on each row",
-    paper=r"""@inproceedings{nangia2020,
-  author    = {Nangia, Nikita and Vania, Clara and Bhalerao, Rasika and Bowman, Samuel R.},
-  title     = {{CrowS-Pairs}: A Challenge Dataset for Measuring Social Biases in Masked Language Models},
-  booktitle = {Proceedings of the 2020 Conference on Empirical Methods in Natural Language Processing (EMNLP)},
-  year      = {2020},
-  url       = {https://aclanthology.org/2020.emnlp-main.154},
-}
-""",
+    paper="nangia2020",
     measured="Whether a language model gives the more stereotyping of two sentences a higher score. That the group "
     "named in it is a disadvantaged one differs as well, so no value is known to mean no bias.",
     read=read,

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ class ImportedDataset:
         return {
             _PARAMETERS: (json.dumps(parameters, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: notes.getvalue().encode(),
-            "references.bib": self.format.paper.encode(),
+            "references.bib": files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes(),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
@@ -219,7 +220,7 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         "license": imported.license,
         "languages": ["en"],
         "authors": [],  # those of the paper made the data, not this release of them
-        "citation": about.citation_key,
+        "citation": about.paper,
         "canary": f"senseprobe:{slug(name, 'import')}:{canary}",
         "content_warning": "The sentences state stereotypes. They are wrong and hurtful; they are here to measure "
         "whether a model prefers them.",

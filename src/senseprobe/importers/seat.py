@@ -154,15 +154,7 @@ FORMAT = ImportFormat(
     name="seat",
     title="Association tests of sent-bias (SEAT)",
     files="JSON files, each with the sets targ1, targ2, attr1 and attr2 of a test",
-    paper=r"""@inproceedings{may2019,
-  author    = {May, Chandler and Wang, Alex and Bordia, Shikha and Bowman, Samuel R. and Rudinger, Rachel},
-  title     = {On Measuring Social Biases in Sentence Encoders},
-  booktitle = {Proceedings of the 2019 Conference of the North American Chapter of the Association for Computational
-               Linguistics: Human Language Technologies, Volume 1 (Long and Short Papers)},
-  year      = {2019},
-  url       = {https://aclanthology.org/N19-1063},
-}
-""",
+    paper="may2019",
     measured="Whether a model's vectors of two sets (X, Y) differ in how near they lie to two sets of attributes "
     "(A, B).",
     read=read,

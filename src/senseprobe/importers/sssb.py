@@ -213,16 +213,7 @@ FORMAT = ImportFormat(
     name="sssb",
     title="SSSB",
     files="one or more text files, with a sentence and its [sense type, sense key, label] on each line",
-    paper=r"""@inproceedings{zhou2022,
-  author    = {Zhou, Yi and Kaneko, Masahiro and Bollegala, Danushka},
-  title     = {Sense Embeddings are also Biased -- Evaluating Social Biases in Static and Contextualised Sense
-               Embeddings},
-  booktitle = {Proceedings of the 60th Annual Meeting of the Association for Computational Linguistics (Volume 1: Long
-               Papers)},
-  year      = {2022},
-  url       = {https://aclanthology.org/2022.acl-long.135},
-}
-""",
+    paper="zhou2022",
     measured="Whether a language model gives a sentence that states a stereotype a higher score than its "
     "counterpart, by the sense in which an ambiguous word is used.",
     read=read,

@@ -147,15 +147,7 @@ FORMAT = ImportFormat(
     name="stereoset",
     title="StereoSet",
     files="a JSON file with data.intrasentence, data.intersentence, or both",
-    paper=r"""@inproceedings{nadeem2021,
-  author    = {Nadeem, Moin and Bethke, Anna and Reddy, Siva},
-  title     = {{StereoSet}: Measuring stereotypical bias in pretrained language models},
-  booktitle = {Proceedings of the 59th Annual Meeting of the Association for Computational Linguistics and the 11th
-               International Joint Conference on Natural Language Processing (Volume 1: Long Papers)},
-  year      = {2021},
-  url       = {https://aclanthology.org/2021.acl-long.416},
-}
-""",
+    paper="nadeem2021",
     measured="Whether a language model gives a sentence that fits a stereotype a higher score than its opposite. "
     "Here every pair counts alike; the published figure is a mean over target terms.",
     read=read,

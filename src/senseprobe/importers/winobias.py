@@ -192,15 +192,7 @@ FORMAT = ImportFormat(
     name="winobias",
     title="WinoBias",
     files="text files in pairs, one pro_stereotyped and one anti_stereotyped",
-    paper=r"""@inproceedings{zhao2018,
-  author    = {Zhao, Jieyu and Wang, Tianlu and Yatskar, Mark and Ordonez, Vicente and Chang, Kai-Wei},
-  title     = {Gender Bias in Coreference Resolution: Evaluation and Debiasing Methods},
-  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
-               Linguistics: Human Language Technologies, Volume 2 (Short Papers)},
-  year      = {2018},
-  url       = {https://aclanthology.org/N18-2003},
-}
-""",
+    paper="zhao2018",
     measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
     "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
     read=read,

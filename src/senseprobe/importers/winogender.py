@@ -156,15 +156,7 @@ FORMAT = ImportFormat(
     name="winogender",
     title="Winogender schemas",
     files="all_sentences.tsv, with occupations-stats.tsv if there is one",
-    paper=r"""@inproceedings{rudinger2018,
-  author    = {Rudinger, Rachel and Naradowsky, Jason and Leonard, Brian and Van Durme, Benjamin},
-  title     = {Gender Bias in Coreference Resolution},
-  booktitle = {Proceedings of the 2018 Conference of the North American Chapter of the Association for Computational
-               Linguistics: Human Language Technologies, Volume 2 (Short Papers)},
-  year      = {2018},
-  url       = {https://aclanthology.org/N18-2002},
-}
-""",
+    paper="rudinger2018",
     measured="Whether a language model gives a sentence a higher score with one pronoun than with the other. The "
     "paper measured coreference systems, which is another figure.",
     read=read,

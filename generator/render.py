@@ -16,8 +16,7 @@ from senseprobe.generator.segments import MAX_SENTENCE, Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
-MAX_STORED_TEXTS = 100_000
-"""Texts of a segment that are cached from batch to batch: memory must not grow with the number of rows."""
+MAX_STORED_TEXTS = 100_000  # of a segment, from batch to batch: memory must not grow with the number of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ class FrameRows:
     def _evaluate(self, segment: Segment, role: str, selection: RowSelection) -> Piece:
         slots = self.block.reads(role, segment.reads)
         distinct, rows = selection.distinct(slots, self.block)
-        if slots and segment.is_plain:
+        if slots and isinstance(segment.source, str) and not segment.filters:  # it prints a word as it is
             slot_words = self.block.slots[slots[0]]
             plain = [str(slot_words[at]) for at in distinct.at[slots[0]].tolist()]
             return _piece(plain, np.zeros(len(plain), dtype=np.int32), rows)

@@ -98,11 +98,6 @@ class Front(yaml_source.Model):
         return {"sentence": {}}
 
     @property
-    def needs_target(self) -> bool:
-        """Whether the block must name a target."""
-        return True
-
-    @property
     def has_labels(self) -> bool:
         """Whether the rows have an answer that counts as stereotyped or as right."""
         return True
@@ -112,18 +107,10 @@ class Front(yaml_source.Model):
         """By column of the rows, the reference by which levels are split."""
         return {}
 
-    @property
-    def claimed_sense(self) -> Sense | None:
-        """The sense that the front matter claims for the target."""
-        return None
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frame:
-    """A line of a template's body, which begins in `line` at `column`.
-
-    `code` is the frame's id, else 6 hexadecimal digits of its source's sha256.
-    """
+    """A line of a template's body; `code` is its id, else 6 hexadecimal digits of its source's sha256."""
 
     source: str
     code: str

@@ -113,10 +113,7 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
 
 
 def locate(sources: Sequence[CommentedMap], location: Sequence[str | int], default: int = 1) -> tuple[int, int]:
-    """Return line and column, from 1, of the node at `location`, or of the deepest node on the way to it.
-
-    `sources` are the mappings that were merged, those that override first.
-    """
+    """Return line and column, from 1, of the deepest node on the way to `location` in the mappings that were merged."""
     depth, line, column = max((_descend(data, location) for data in sources), key=lambda position: position[0])
     return (line, column) if depth else (default, 1)
 

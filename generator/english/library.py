@@ -81,10 +81,7 @@ def _fits(kind: str, text: str, answer: object) -> bool:
 
 @cache
 def _inflect() -> Any:  # noqa: ANN401 - the library is not typed to the type checker
-    """Return the library, loaded without typeguard, which takes two seconds to compile its methods with type checks.
-
-    Its arguments are always text here, so that no answer depends on those checks.
-    """
+    """Return the library without type checks, which take two seconds to compile: its arguments are always text here."""
     import typeguard
 
     checked = typeguard.typechecked

@@ -42,11 +42,6 @@ class ContrastFront(Front):
         return dict(self.roles.items())
 
     @property
-    def needs_target(self) -> bool:
-        """Whether the block must name a target: only an unmarked block may leave it out."""
-        return not self.unmarked
-
-    @property
     def has_labels(self) -> bool:
         """Whether one sentence of a pair counts as the stereotype."""
         return self.label_basis != "none"
@@ -55,11 +50,6 @@ class ContrastFront(Front):
     def strata(self) -> Mapping[str, str | None]:
         """What splits levels: the stereotype of an occupation, or whether both sentences praise or blame."""
         return {"stereotype": self.stereotype, "valence": self.valence}
-
-    @property
-    def claimed_sense(self) -> Sense:
-        """The sense that the front matter claims for the target."""
-        return self.sense
 
 
 class ContrastKind(RowKind[ContrastFront]):

@@ -33,10 +33,6 @@ class ResolvedDataset:
     english: English
     exclusions: Mapping[str, ExcludedRows] = field(default_factory=dict)
 
-    def config(self, name: str) -> Config:
-        """Return the config called `name`; raise KeyError if there is none."""
-        return {config.name: config for config in self.configs}[name]
-
     def design(self, config: Config) -> Design:
         """Return what evaluation needs to know of the config; a level without rows is not its reference."""
         design, excluded = derive_design(config), self.excluded_rows(config)

@@ -59,10 +59,7 @@ class FrameRows:
     def gather(
         self, selection: RowSelection, slots: Sequence[str], make: Callable[[RowSelection], Mapping[str, pa.Array]]
     ) -> dict[str, pa.Array]:
-        """Return columns that depend on `slots`: made once for each combination of their words, then gathered.
-
-        Texts are dictionaries of the distinct ones, which Parquet writes faster than repeated texts.
-        """
+        """Return columns that depend on `slots`: made once for each combination of their words, then gathered."""
         distinct, rows = selection.distinct(slots, self.block)
         return {name: _gathered(column, rows) for name, column in make(distinct).items()}
 
@@ -174,6 +171,7 @@ def _piece(texts: Sequence[str], articles: Indices, rows: Indices) -> Piece:
 
 
 def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
+    """Return the values of the rows; texts as a dictionary, which Parquet writes faster than repeated texts."""
     at = pa.array(rows)
     if not pa.types.is_string(column.type):
         return column.take(at)
@@ -195,16 +193,12 @@ def constant(text: str | None, n: int) -> pa.Array:
 
 def flags(array: pa.Array) -> Flags:
     """Return a column of booleans as a numpy array."""
-    values: Flags = array.to_numpy(zero_copy_only=False).astype(bool)
-    return values
+    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def glue(parts: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
-    """Return for each row the texts of all parts at their positions in one text; no text is null.
-
-    Several times faster than ``join``: all texts are gathered one after another, and the bounds within a row are then
-    left out.
-    """
+    """Return for each row the texts of all parts at their positions in one text; no text is null."""
+    # Several times faster than `join`: texts are gathered one after another, then bounds within a row are left out.
     at = np.empty((len(parts[0][1]), len(parts)), dtype=np.int32)
     first = 0
     for number, (texts, positions) in enumerate(parts):

@@ -94,8 +94,9 @@ class Front(yaml_source.Model):
 
     @property
     def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
-        """By role, one for each sentence of a row, what its names are bound to."""
-        return {"sentence": {}}
+        """By role, one for each sentence of a row, what its names are bound to; a single sentence binds nothing."""
+        roles: Mapping[str, Mapping[str, Binding]] = getattr(self, "roles", {"sentence": {}})
+        return roles
 
     @property
     def has_labels(self) -> bool:

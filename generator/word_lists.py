@@ -154,7 +154,8 @@ class WordLists:
             if path.exists():
                 data = yaml_source.read_mapping(path)
                 package = yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
-                resources = {resource.name: (path.parent, resource) for resource in package.resources} | resources
+                for resource in package.resources:
+                    resources.setdefault(resource.name, (path.parent, resource))
         return resources
 
     def names(self) -> list[str]:
@@ -213,15 +214,14 @@ def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | F
                 yield finding(line, f"{len(cells)} cells, expected {len(specs)}")
                 continue
             values: dict[str, Value] = {}
-            mistakes: dict[int, str] = {}
+            is_valid = True
             for at, (spec, cell) in enumerate(zip(specs, cells, strict=True)):
                 try:
                     values[spec.name] = _value(spec, cell)
                 except ValueError as error:
-                    mistakes[at] = f"{spec.name} {error}"
-            for at, message in mistakes.items():
-                yield finding(line, message, code="E203", column=cell_column(lines[line - 1], at))
-            if not mistakes:
+                    is_valid, column = False, cell_column(lines[line - 1], at)
+                    yield finding(line, f"{spec.name} {error}", code="E203", column=column)
+            if is_valid:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
         yield finding(reader.line_num, f"malformed CSV: {error}")

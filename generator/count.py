@@ -17,8 +17,7 @@ from senseprobe.generator.segments import CompiledFrame
 MOST_SENTENCES = 1_000_000  # combinations of words, over all frames and roles, up to which all are rendered
 _BATCH = 8_192
 
-Tokenize = Callable[[Sequence[str]], int]
-"""Returns the number of tokens of some texts."""
+Tokenize = Callable[[Sequence[str]], int]  # returns the number of tokens of some texts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

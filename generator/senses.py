@@ -63,15 +63,10 @@ Recall = Callable[[tuple[object, ...], Callable[[], Iterable[Finding]]], Iterabl
 """Returns the findings that depend on its first argument: those of an earlier run, or those that its second returns."""
 
 
-def check(
-    claims: Iterable[Claim],
-    recall: Recall = lambda parts, find: find(),
-    opened: dict[str, Lexicon] | None = None,
-) -> tuple[list[Finding], int, int]:
+def check(claims: Iterable[Claim], recall: Recall, opened: dict[str, Lexicon]) -> tuple[list[Finding], int, int]:
     """Return findings, the number of claims that were checked, and of those whose lexicon is not installed."""
     findings: list[Finding] = []
     checked = unchecked = 0
-    opened = {} if opened is None else opened
     groups: dict[tuple[str, str], list[Claim]] = {}  # by lexicon, empty where nothing can be looked up, and by file
     for claim in dict.fromkeys(claims):
         groups.setdefault((claim.lexicon if claim.pos else "", claim.path), []).append(claim)

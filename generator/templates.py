@@ -116,8 +116,7 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
     return front
 
 
-Section = tuple[int, str]
-"""The line where a part of the file begins, and its text."""
+Section = tuple[int, str]  # the line where a part of the file begins, and its text
 
 
 def _sections(text: str, display_path: str) -> list[tuple[Section, Section]]:

@@ -22,8 +22,7 @@ from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 from senseprobe.release.versions import earlier_releases
 
-RowsOf = Callable[[Path, str], Mapping[str, Rows]]
-"""Makes the rows of each config, from a recipe's folder and the name of its dataset."""
+RowsOf = Callable[[Path, str], Mapping[str, Rows]]  # from a recipe's folder and its dataset: the rows of each config
 
 
 def diff_versions(old: Release, new: Release, rows_of: RowsOf, only: str | None = None) -> ReleaseDiff:

@@ -18,9 +18,7 @@ __all__ = ["MARK", "English", "Guess", "no_article"]
 MARK = "\x1f"
 """Stands between an article and its word until the sentence is whole: the target's span leaves the article out."""
 
-Guess = tuple[str, str]
-"""The filter (`a`, `plural`, `past` or `third`) and the text."""
-
+Guess = tuple[str, str]  # the filter (`a`, `plural`, `past` or `third`) and the text
 _ARTICLES = ("a", "an", "the", "none")
 
 

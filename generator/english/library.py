@@ -112,15 +112,13 @@ def _answers(path: Path | None) -> AnswerCache:
     return answers
 
 
+_version = cache(version)
+
+
 def cache_file() -> Path | None:
     """Return the file of answers for the installed version of inflect; None where there is no folder or version."""
     try:
         folder = default_folder().expanduser().absolute()
-        return folder / f"english-{_inflect_version()}-{_QUERY_VERSION}.json"
+        return folder / f"english-{_version('inflect')}-{_QUERY_VERSION}.json"
     except (RuntimeError, OSError, PackageNotFoundError):  # no home folder, no current one, no inflect
         return None
-
-
-@cache
-def _inflect_version() -> str:
-    return version("inflect")

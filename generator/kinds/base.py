@@ -17,8 +17,7 @@ from senseprobe.records import Design, Finding
 
 FrontT = TypeVar("FrontT", bound=Front)
 
-Location = tuple[str | int, ...]
-"""The keys that lead to a value of the front matter."""
+Location = tuple[str | int, ...]  # the keys that lead to a value of the front matter
 
 
 @dataclass(slots=True)

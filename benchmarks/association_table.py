@@ -108,7 +108,7 @@ def count(catalogue: ResolvedDataset) -> Counts:
 def sentences(catalogue: ResolvedDataset, config: str) -> Counter[Row]:
     """Rows of a config by test and role."""
     found: Counter[Row] = Counter()
-    for batch in catalogue.rows(catalogue.config(config)):
+    for batch in catalogue.rows({c.name: c for c in catalogue.configs}[config]):
         found.update(zip(batch["test"].to_pylist(), batch["role"].to_pylist(), strict=True))
     return found
 

@@ -66,10 +66,7 @@ class ResolvedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The rows of a template file, not yet expanded.
-
-    `columns` maps those that the template adds to their types; `full` names the columns without nulls.
-    """
+    """The rows of a template, not expanded; `columns` are the types of those that it adds, `full` have no nulls."""
 
     name: str
     template: Template

@@ -14,13 +14,10 @@ from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.segments import CompiledFrame
 
-MOST_SENTENCES = 1_000_000
-"""Combinations of words, over all frames and roles of a config, up to which every sentence is rendered."""
-
+MOST_SENTENCES = 1_000_000  # combinations of words, over all frames and roles, up to which all are rendered
 _BATCH = 8_192
 
-Tokenize = Callable[[Sequence[str]], int]
-"""Returns the number of tokens of some texts."""
+Tokenize = Callable[[Sequence[str]], int]  # returns the number of tokens of some texts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,10 +42,7 @@ class Count:
 
 
 class _View:
-    """The sentences of a role and a frame: one for each of `n` combinations of the words that they read.
-
-    `times` is the number of rows that have the same combination.
-    """
+    """The sentences of a role and a frame: one for each of `n` combinations of words, which `times` rows have."""
 
     def __init__(self, rows: FrameRows, role: str) -> None:
         self.rows, self.role = rows, role
@@ -77,22 +71,14 @@ class _View:
 
 
 def count(config: Config, tokenize: Tokenize | None = None, progress: Callable[[int], None] | None = None) -> Count:
-    """Count a config; `progress` is called with the number of sentences rendered since its last call.
-
-    Raise DeclarationError where a frame cannot be rendered.
-    """
+    """Count a config; `progress` is called with the number of sentences rendered since its last call."""
     frames = [FrameRows(config, block, frame) for block in config.blocks for frame in block.frames]
     views = [_View(rows, role) for rows in frames for role in rows.block.roles]
-    # All combinations may make different sentences.
+    sentences = sum(view.n for view in views)  # all combinations may make different ones
     most = Count(
-        rows=config.size,
-        frames=len(frames),
-        sentences=sum(view.n for view in views),
-        tokens=None,
-        distinct_tokens=None,
-        exact=False,
+        rows=config.size, frames=len(frames), sentences=sentences, tokens=None, distinct_tokens=None, exact=False
     )
-    if most.sentences <= MOST_SENTENCES:
+    if sentences <= MOST_SENTENCES:
         return _count_sentences(most, views, tokenize, progress or (lambda _: None))
     bounds = [(tokens, view.times) for view in views if (tokens := view.most_tokens()) is not None]
     if len(bounds) < len(views):
@@ -119,11 +105,5 @@ def _count_sentences(
                     new.append(text)
             tokenizer_tokens += tokenize(new) if tokenize and new else 0
             progress(len(texts))
-    return replace(
-        most,
-        sentences=len(seen),
-        tokens=tokens,
-        distinct_tokens=distinct,
-        exact=True,
-        tokenizer_tokens=tokenizer_tokens if tokenize else None,
-    )
+    exact = replace(most, sentences=len(seen), tokens=tokens, distinct_tokens=distinct, exact=True)
+    return replace(exact, tokenizer_tokens=tokenizer_tokens) if tokenize else exact

@@ -33,10 +33,6 @@ class ResolvedDataset:
     english: English
     exclusions: Mapping[str, ExcludedRows] = field(default_factory=dict)
 
-    def config(self, name: str) -> Config:
-        """Return the config called `name`; raise KeyError if there is none."""
-        return {config.name: config for config in self.configs}[name]
-
     def design(self, config: Config) -> Design:
         """Return what evaluation needs to know of the config; a level without rows is not its reference."""
         design, excluded = derive_design(config), self.excluded_rows(config)
@@ -54,10 +50,7 @@ class ResolvedDataset:
         return self.exclusions.get(config.name, ExcludedRows())
 
     def rows(self, config: Config, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a config from `start` to `stop` (default: all), in order, without those left out.
-
-        Both numbers count rows before verdicts, so that verdicts do not change what a range means.
-        """
+        """Yield the rows of a config that are not left out; `start` and `stop` count rows before verdicts."""
         batches, excluded = expand(config, self.lists, start, stop), self.excluded_rows(config)
         return drop_rows(batches, start, excluded) if excluded else batches
 
@@ -71,10 +64,7 @@ def open_word_lists(layer: Layer) -> WordLists:
 def open_dataset(
     folder: Path, lists: WordLists, frozen: Mapping[Guess, str] | None = None, only: str | None = None
 ) -> ResolvedDataset:
-    """Return the dataset in `folder`; raise DeclarationError with every mistake of every file.
-
-    `frozen` are the guesses of a release; `only` reads one config and leaves the others alone.
-    """
+    """Return the dataset in a folder; raise DeclarationError with all mistakes. A release has `frozen` guesses."""
     dataset = read_dataset(folder, only, frozen=frozen is not None)
     english = English(frozen or {})
     env = environment(english.filters())
@@ -138,10 +128,7 @@ def _factor_columns(block: ResolvedBlock, name: str) -> tuple[str, ...]:
 
 
 def count_levels(config: Config, excluded: Sequence[Collection[tuple[str, str]]] = ()) -> dict[str, int]:
-    """Return how many levels each factor of `generalise` has; a factor that strata split counts by stratum.
-
-    `excluded` are, block by block, pairs of slot (or ``frame``) and word of which no row is left.
-    """
+    """Return the levels of each factor of `generalise`, by stratum, but for those `excluded`, block by block."""
     levels: dict[str, set[str]] = {}
     for number, block in enumerate(config.blocks):
         if not block.block.front.has_labels:

@@ -7,7 +7,7 @@ release may have one that is retired.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -79,10 +79,7 @@ class RowNumbers:
 
 
 def read_exclusions(configs: Sequence[Config], folder: Path) -> dict[str, ExcludedRows]:
-    """Return by config the rows that have the verdict ``reject``; ids that no row has are ignored.
-
-    Raise DeclarationError where the verdicts in `folder` are malformed, or leave no row of a config.
-    """
+    """Return by config the rows that are rejected; raise DeclarationError where no row of a config is left."""
     rejected = [verdict.id for verdict in read_dataset_verdicts(folder).values() if verdict.verdict == REJECT]
     exclusions, findings = {}, []
     for config in configs if rejected else ():
@@ -100,10 +97,7 @@ def read_exclusions(configs: Sequence[Config], folder: Path) -> dict[str, Exclud
 
 
 def drop_rows(batches: Iterable[pa.RecordBatch], start: int, excluded: ExcludedRows) -> Iterator[pa.RecordBatch]:
-    """Yield the batches, of which the first begins with row `start`, without the rows that are left out.
-
-    There are as many batches as before; one whose rows are all left out is empty.
-    """
+    """Yield every batch, of which the first begins with row `start`, without the rows that are left out."""
     for batch in batches:
         if rows := excluded.within(start, start + batch.num_rows):
             remaining = np.ones(batch.num_rows, dtype=np.bool_)
@@ -167,22 +161,19 @@ def read_retired(folder: Path) -> dict[str, RetiredId]:
     retired: dict[str, RetiredId] = {}
     findings = []
     for line, row in read_id_table(read_text(path, display_path), display_path, ("id",), ("version", "reason")):
-        name = row["id"]
-        if error := _id_error(name, retired):
-            message = printable(f"{name!r} {error}" if name else error)
-            findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=message))
+        name, error = row["id"], ""
+        if not name:
+            error = "a row without an id"
+        elif name != name.strip():
+            error = f"{name!r} begins or ends with a blank, as no id does"
+        elif name in retired:
+            error = f"{name!r} is retired twice"
+        if error:
+            findings.append(Finding(path=display_path, line=line, column=1, code="E202", message=printable(error)))
         retired.setdefault(name, RetiredId(row.get("version", ""), row.get("reason", ""), line))
     if findings:
         raise DeclarationError(findings)
     return retired
-
-
-def _id_error(name: str, earlier: Container[str]) -> str | None:
-    if not name:
-        return "a row without an id"
-    if name != name.strip():
-        return "begins or ends with a blank, as no id does"
-    return "is retired twice" if name in earlier else None
 
 
 def retired_id_check(retired: Mapping[str, RetiredId], folder: Path) -> Callable[[pa.RecordBatch], None]:

@@ -38,11 +38,7 @@ class PreviewRow:
 
 
 def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iterator[PreviewRow]:
-    """Yield `n` rows of a config (all, where it has fewer), sampled with a seed, in order of their numbers.
-
-    No other row is made; rows that verdicts leave out are among them. Raise DeclarationError where a frame cannot be
-    rendered.
-    """
+    """Yield `n` rows of a config (all, where it has fewer), sampled with a seed, in order; no other row is made."""
     excluded = {*dataset.excluded_rows(config).numbers}
     for number in _sample_numbers(config.size, n, seed):
         single = _single_row(config, number)

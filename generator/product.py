@@ -12,8 +12,7 @@ from senseprobe.generator.config import ResolvedBlock
 Indices = npt.NDArray[np.signedinteger]
 Flags = npt.NDArray[np.bool_]
 
-FEW, FEW_OF = 256, 16
-"""Up to FEW combinations, or one for FEW_OF rows, are all made instead of searched among the rows."""
+FEW, FEW_OF = 256, 16  # up to FEW combinations, or one for FEW_OF rows, are all made instead of searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +21,10 @@ class RowSelection:
 
     at: Mapping[str, Indices]
     n: int
-    start: int | None = None
-    """The number of the first row, where the rows follow one another."""
+    start: int | None = None  # the number of the first row, where the rows follow one another
     cache: dict[tuple[str, ...], tuple["RowSelection", Indices]] = field(
         default_factory=dict, compare=False, repr=False
-    )
-    """Results of `distinct` by slots."""
+    )  # results of `distinct` by slots
 
     @classmethod
     def rows(cls, block: ResolvedBlock, start: int, stop: int) -> "RowSelection":
@@ -39,10 +36,7 @@ class RowSelection:
         return cls(at, stop - start, start)
 
     def distinct(self, slots: Sequence[str], block: ResolvedBlock) -> tuple["RowSelection", Indices]:
-        """Return the distinct combinations of the words in `slots`, and for each row which of them it has.
-
-        Where there are few of them, all are returned, whether a row has them or not.
-        """
+        """Return the distinct combinations of words in `slots` (all, if they are few), and which each row has."""
         if (key := tuple(slots)) not in self.cache:
             self.cache[key] = self._distinct(key, block)
         return self.cache[key]
@@ -52,23 +46,18 @@ class RowSelection:
         if prod(sizes) >= 2**62:  # too many for numpy's integers: every row counts as distinct
             return RowSelection({slot: self.at[slot] for slot in slots}, self.n), np.arange(self.n)
         if self.start is not None and slots == tuple(block.slots)[: len(slots)] and prod(sizes) > min(FEW, self.n):
-            return self._leading(slots, sizes, block.product // prod(sizes), self.start)
-        first, *others = zip(slots, sizes, strict=True) if slots else [("", 1)]
-        kind: type[np.signedinteger] = np.int32 if prod(sizes) < 2**31 else np.int64
-        codes: Indices = self.at[first[0]].astype(kind, copy=False) if slots else np.zeros(self.n, dtype=kind)
-        for slot, size in others:
-            codes = codes * size + self.at[slot] if size > 1 else codes
-        distinct, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
+            stay = block.product // prod(sizes)  # so many rows in succession have the same words in the first slots
+            before = self.start // stay
+            rows = _cycle((self.start + self.n - 1) // stay - before + 1, stay, self.start - before * stay, self.n)
+            distinct = np.arange(int(rows[-1]) + 1) + before
+        else:
+            first, *others = zip(slots, sizes, strict=True) if slots else [("", 1)]
+            kind: type[np.signedinteger] = np.int32 if prod(sizes) < 2**31 else np.int64
+            codes: Indices = self.at[first[0]].astype(kind, copy=False) if slots else np.zeros(self.n, dtype=kind)
+            for slot, size in others:
+                codes = codes * size + self.at[slot] if size > 1 else codes
+            distinct, rows = (np.arange(prod(sizes)), codes) if prod(sizes) <= min(FEW, self.n) else _distinct(codes)
         return RowSelection(digits(distinct, slots, sizes), len(distinct)), rows
-
-    def _leading(
-        self, slots: Sequence[str], sizes: Sequence[int], stay: int, start: int
-    ) -> tuple["RowSelection", Indices]:
-        """Return the combinations of the first slots, each of which `stay` rows in succession have."""
-        first = start // stay
-        rows = _cycle((start + self.n - 1) // stay - first + 1, stay, start - first * stay, self.n)
-        codes = np.arange(int(rows[-1]) + 1) + first
-        return RowSelection(digits(codes, slots, sizes), len(codes)), rows
 
 
 def digits(codes: Indices, slots: Sequence[str], sizes: Sequence[int]) -> dict[str, Indices]:

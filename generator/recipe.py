@@ -62,10 +62,7 @@ def _english(guesses: Mapping[Guess, str]) -> bytes:
 
 
 def recipe_of_parts(folders: Sequence[Path]) -> dict[str, bytes]:
-    """Return the recipe of a release whose rows were made in parts, whose recipes differ in `english.csv` only.
-
-    Raise ReleaseError where two parts had different answers.
-    """
+    """Return the recipe of rows made in parts; raise ReleaseError where two parts have different answers of English."""
     answers: dict[Guess, str] = {}
     for folder in folders:
         for guess, answer in _frozen(folder).items():
@@ -99,8 +96,8 @@ def find_used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:
     """Return the lists that a dataset's templates name, sorted; raise DeclarationError where one cannot be read."""
     names: set[str] = set()
     for front in (block.front for template in dataset.templates for block in template.blocks):
-        bindings = [value for role in front.bindings.values() for value in role.values() if isinstance(value, Fixed)]
-        names |= {value.list for value in front.slots.values()} | {value.list for value in bindings}
+        bindings = (value for role in front.bindings.values() for value in role.values())
+        names |= {slot.list for slot in front.slots.values()} | {b.list for b in bindings if isinstance(b, Fixed)}
     return [words for name in sorted(names) if (words := lists.get(name))]
 
 
@@ -126,10 +123,7 @@ def list_licence(words: WordList) -> str:
 
 
 def release_licence(dataset: Dataset, lists: WordLists) -> str:
-    """Return the licence of a release: the most restrictive of the dataset's own and those of its lists.
-
-    Raise DeclarationError where one of them cannot be used, or they cannot be combined.
-    """
+    """Return the most restrictive licence of dataset and lists; raise DeclarationError where they do not combine."""
     used = find_used_lists(dataset, lists)
     findings = [finding for words in used for finding in check_list_licences(words)]
     if findings := findings or [*check_dataset_licence(dataset, used)]:

@@ -16,8 +16,7 @@ from senseprobe.generator.segments import MAX_SENTENCE, Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
-MAX_STORED_TEXTS = 100_000
-"""Texts of a segment that are cached from batch to batch: memory must not grow with the number of rows."""
+MAX_STORED_TEXTS = 100_000  # of a segment, from batch to batch: memory must not grow with the number of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +59,7 @@ class FrameRows:
     def gather(
         self, selection: RowSelection, slots: Sequence[str], make: Callable[[RowSelection], Mapping[str, pa.Array]]
     ) -> dict[str, pa.Array]:
-        """Return columns that depend on `slots`: made once for each combination of their words, then gathered.
-
-        Texts are dictionaries of the distinct ones, which Parquet writes faster than repeated texts.
-        """
+        """Return columns that depend on `slots`: made once for each combination of their words, then gathered."""
         distinct, rows = selection.distinct(slots, self.block)
         return {name: _gathered(column, rows) for name, column in make(distinct).items()}
 
@@ -135,7 +131,7 @@ class FrameRows:
     def _evaluate(self, segment: Segment, role: str, selection: RowSelection) -> Piece:
         slots = self.block.reads(role, segment.reads)
         distinct, rows = selection.distinct(slots, self.block)
-        if slots and segment.is_plain:
+        if slots and isinstance(segment.source, str) and not segment.filters:  # it prints a word as it is
             slot_words = self.block.slots[slots[0]]
             plain = [str(slot_words[at]) for at in distinct.at[slots[0]].tolist()]
             return _piece(plain, np.zeros(len(plain), dtype=np.int32), rows)
@@ -175,6 +171,7 @@ def _piece(texts: Sequence[str], articles: Indices, rows: Indices) -> Piece:
 
 
 def _gathered(column: pa.Array, rows: Indices) -> pa.Array:
+    """Return the values of the rows; texts as a dictionary, which Parquet writes faster than repeated texts."""
     at = pa.array(rows)
     if not pa.types.is_string(column.type):
         return column.take(at)
@@ -196,16 +193,12 @@ def constant(text: str | None, n: int) -> pa.Array:
 
 def flags(array: pa.Array) -> Flags:
     """Return a column of booleans as a numpy array."""
-    values: Flags = array.to_numpy(zero_copy_only=False).astype(bool)
-    return values
+    return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def glue(parts: Sequence[tuple[pa.Array, Indices]]) -> pa.Array:
-    """Return for each row the texts of all parts at their positions in one text; no text is null.
-
-    Several times faster than ``join``: all texts are gathered one after another, and the bounds within a row are then
-    left out.
-    """
+    """Return for each row the texts of all parts at their positions in one text; no text is null."""
+    # Several times faster than `join`: texts are gathered one after another, then bounds within a row are left out.
     at = np.empty((len(parts[0][1]), len(parts)), dtype=np.int32)
     first = 0
     for number, (texts, positions) in enumerate(parts):

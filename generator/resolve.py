@@ -1,7 +1,4 @@
-"""Resolves a template against word lists: names become words, frames are compiled, and nothing is expanded yet.
-
-All mistakes of a file are reported at once.
-"""
+"""Resolves a template against word lists: names become words, frames are compiled, and nothing is expanded yet."""
 
 from collections import Counter
 from collections.abc import Container, Iterator
@@ -178,7 +175,7 @@ class _Resolver:
                 add(("generalise", number), "E105", f"no slot or binding {name!r}", nearest(name, names))
         if front.target is not None and front.target not in names:
             add(("target",), "E105", f"no slot or binding {front.target!r}", nearest(front.target, names))
-        if front.target is None and front.needs_target:
+        if front.target is None and not getattr(front, "unmarked", False):
             add(("target",), "E112", "only an unmarked block has no target")
         for name, text in front.columns.items():
             type_ = self._type(text)

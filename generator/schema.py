@@ -94,13 +94,9 @@ class Front(yaml_source.Model):
 
     @property
     def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
-        """By role, one for each sentence of a row, what its names are bound to."""
-        return {"sentence": {}}
-
-    @property
-    def needs_target(self) -> bool:
-        """Whether the block must name a target."""
-        return True
+        """By role, one for each sentence of a row, what its names are bound to; a single sentence binds nothing."""
+        roles: Mapping[str, Mapping[str, Binding]] = getattr(self, "roles", {"sentence": {}})
+        return roles
 
     @property
     def has_labels(self) -> bool:
@@ -112,18 +108,10 @@ class Front(yaml_source.Model):
         """By column of the rows, the reference by which levels are split."""
         return {}
 
-    @property
-    def claimed_sense(self) -> Sense | None:
-        """The sense that the front matter claims for the target."""
-        return None
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Frame:
-    """A line of a template's body, which begins in `line` at `column`.
-
-    `code` is the frame's id, else 6 hexadecimal digits of its source's sha256.
-    """
+    """A line of a template's body; `code` is its id, else 6 hexadecimal digits of its source's sha256."""
 
     source: str
     code: str

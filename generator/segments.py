@@ -85,16 +85,8 @@ class Segment:
     block: bool = False
     filters: tuple[Callable[[object], str], ...] = ()
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the segment prints a word as it is."""
-        return isinstance(self.source, str) and bool(self.reads) and not self.filters
-
     def render(self, values: Mapping[str, Word]) -> tuple[str, int]:
-        """Return the text of the segment, and how many of its characters are the article with its blank.
-
-        Raise jinja2.TemplateError where a value cannot be printed.
-        """
+        """Return the text, and how many of its characters are the article with its blank."""
         if isinstance(self.source, str):
             text = values[self.source] if self.reads else self.source
             for work in self.filters:
@@ -138,7 +130,7 @@ def compile_frame(env: jinja2.Environment, source: str) -> CompiledFrame:
 
 def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
     tree = env.parse(source)
-    for node in _walk(tree):
+    for node in tree.find_all(nodes.Node):
         if not isinstance(node, _ALLOWED):
             hint = "allowed: output, if, inline if, comparisons, and, or, not, in, and filters"
             message = f"{type(node).__name__} is not allowed in a frame"
@@ -151,20 +143,12 @@ def _compile(env: jinja2.Environment, source: str) -> CompiledFrame:
     return CompiledFrame(segments, tuple(_references(tree, source)))
 
 
-def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
-    yield node
-    for child in node.iter_child_nodes():
-        yield from _walk(child)
-
-
 def _tag(node: nodes.Node, env: jinja2.Environment, source: str) -> int:
-    """Return the column from 1 of the tag with the first node of this type.
-
-    Jinja's nodes know their line only, so each tag gets a line of its own.
-    """
+    """Return the column from 1 of the tag with the first node of this type."""
+    # Jinja's nodes know their line only, so each tag gets a line of its own.
     starts = [0, *(tag.start() for tag in _TAG.finditer(source))]
     tree = env.parse(_TAG.sub("\n", source))
-    line = next((same.lineno for same in _walk(tree) if type(same) is type(node)), 1)
+    line = next((same.lineno for same in tree.find_all(nodes.Node) if type(same) is type(node)), 1)
     return starts[min(line or 1, len(starts)) - 1] + 1  # some nodes have no line at all
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.config import Config, reference
+from senseprobe.generator.schema import Sense
 from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
@@ -45,11 +46,10 @@ def claims_of_list(words: WordList) -> Iterator[Claim]:
 def claims_of_config(config: Config) -> Iterator[Claim]:
     """Yield the claims of literal keys in front matter: each is a sense of every word that the target can be."""
     for block in config.blocks:
-        sense = block.block.front.claimed_sense
+        sense: Sense | None = getattr(block.block.front, "sense", None)
         if sense is None:
             continue
-        for name in ("key", "token"):
-            key = getattr(sense, name)
+        for name, key in (("key", sense.key), ("token", sense.token)):
             if key and reference(key, block.slots) is None:
                 line, column = block.block.locate("sense", name)
                 # A key without a part of speech is malformed; the lexicon reports that for any part of speech.
@@ -63,19 +63,10 @@ Recall = Callable[[tuple[object, ...], Callable[[], Iterable[Finding]]], Iterabl
 """Returns the findings that depend on its first argument: those of an earlier run, or those that its second returns."""
 
 
-def check(
-    claims: Iterable[Claim],
-    recall: Recall = lambda parts, find: find(),
-    opened: dict[str, Lexicon] | None = None,
-) -> tuple[list[Finding], int, int]:
-    """Return findings, the number of claims that were checked, and of those whose lexicon is not installed.
-
-    A lexicon is opened, which takes seconds, only where `recall` has no findings for a file's claims; it is then added
-    to `opened`.
-    """
+def check(claims: Iterable[Claim], recall: Recall, opened: dict[str, Lexicon]) -> tuple[list[Finding], int, int]:
+    """Return findings, the number of claims that were checked, and of those whose lexicon is not installed."""
     findings: list[Finding] = []
     checked = unchecked = 0
-    opened = {} if opened is None else opened
     groups: dict[tuple[str, str], list[Claim]] = {}  # by lexicon, empty where nothing can be looked up, and by file
     for claim in dict.fromkeys(claims):
         groups.setdefault((claim.lexicon if claim.pos else "", claim.path), []).append(claim)

@@ -27,11 +27,7 @@ RELEASE_FILE_NAMES = frozenset(
 
 
 def read_dataset(folder: Path, only: str | None = None, *, frozen: bool = False) -> Dataset:
-    """Return the dataset in `folder`, with all of its templates or `only` one.
-
-    In the recipe of a release, which is `frozen`, configs may have names that earlier versions allowed. Raise
-    DeclarationError with every mistake of the files that were read.
-    """
+    """Return the dataset with all of its templates or `only` one; `frozen` is a release's, whose names may be older."""
     path = folder / "dataset.yaml"
     data = yaml_source.read_mapping(path)
     card = yaml_source.validate(Card, data, [data], yaml_source.format_path(path), "E102")
@@ -120,8 +116,7 @@ def _front(merged: dict[str, Any], sources: tuple[CommentedMap, ...], display_pa
     return front
 
 
-Section = tuple[int, str]
-"""The line where a part of the file begins, and its text."""
+Section = tuple[int, str]  # the line where a part of the file begins, and its text
 
 
 def _sections(text: str, display_path: str) -> list[tuple[Section, Section]]:

@@ -20,18 +20,13 @@ from senseprobe.release.restore import file_finding, recipe_damage, remake_rows
 from senseprobe.release.schema import design_schema
 from senseprobe.release.verdicts import VERDICTS, Verdict, read_verdicts
 
-RowsOf = Callable[[Path, str], Mapping[str, Rows]]
-"""Makes the rows of each config, from a recipe's folder and the name of its dataset."""
+RowsOf = Callable[[Path, str], Mapping[str, Rows]]  # from a recipe's folder and its dataset: the rows of each config
 
 
 def diff_versions(old: Release, new: Release, rows_of: RowsOf, only: str | None = None) -> ReleaseDiff:
-    """Return what changed from one release to another, or in the config `only`.
-
-    Rows that a release does not store are made again from its recipe. Raise DamagedRelease where rows are not those of
-    the manifest, and ReleaseError where they are not available.
-    """
-    a, b = (Side(r.manifest, partial(_checked, r, rows_of), partial(_verdicts, r)) for r in (old, new))
-    return diff_releases(a, b, only)
+    """Return what changed between releases; rows that a release does not store are made again from its recipe."""
+    before, after = (Side(r.manifest, partial(_checked, r, rows_of), partial(_verdicts, r)) for r in (old, new))
+    return diff_releases(before, after, only)
 
 
 def _verdicts(release: Release) -> Mapping[str, Verdict]:
@@ -73,11 +68,7 @@ def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Recor
 
 
 def approve(release: Release, folders: Iterable[Path], rows_of: RowsOf) -> str | None:
-    """Return what changed since the newest lower release in the folders of a dataset, in Markdown; None without one.
-
-    Raise ReleaseError where the new release may not follow it: its number is too low for what changed, or an id that
-    was retired is no longer listed.
-    """
+    """Return what changed since the newest lower release, in Markdown; raise ReleaseError if the new may not follow."""
     earlier = earlier_releases(folders, str(release.manifest.data["version"]))
     if not earlier:
         return None

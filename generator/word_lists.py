@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -139,42 +139,40 @@ class WordList:
         return {spec.name: spec for spec in self.resource.table.fields}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordLists:
     """The lists that a dataset sees: those of its own layer first, then the built-in ones; each read once."""
 
     folders: tuple[Path, ...]
-    _packages: dict[Path, Package] = field(default_factory=dict)
     _lists: dict[str, WordList | DeclarationError] = field(default_factory=dict)
 
-    def names(self) -> list[str]:
-        """Return the name of every list, sorted."""
-        return sorted({resource.name for folder in self.folders for resource in self._package(folder).resources})
-
-    def get(self, name: str) -> WordList | None:
-        """Return the list called `name`, or None; raise DeclarationError with every mistake of its file."""
-        if name not in self._lists:
-            resources = ((folder, resource) for folder in self.folders for resource in self._package(folder).resources)
-            match = next(((folder, resource) for folder, resource in resources if resource.name == name), None)
-            if match is None:
-                return None
-            try:
-                self._lists[name] = _read_list(*match)
-            except DeclarationError as error:
-                self._lists[name] = error
-        words = self._lists[name]
-        if isinstance(words, DeclarationError):
-            raise words
-        return words
-
-    def _package(self, folder: Path) -> Package:
-        if folder not in self._packages:
-            path, package = folder / DESCRIPTOR, Package(resources=())
+    @cached_property
+    def _resources(self) -> dict[str, tuple[Path, Resource]]:
+        """By the name of a list: the first folder that has it, and its description there."""
+        resources: dict[str, tuple[Path, Resource]] = {}
+        for path in (folder / DESCRIPTOR for folder in self.folders):
             if path.exists():
                 data = yaml_source.read_mapping(path)
                 package = yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
-            self._packages[folder] = package
-        return self._packages[folder]
+                for resource in package.resources:
+                    resources.setdefault(resource.name, (path.parent, resource))
+        return resources
+
+    def names(self) -> list[str]:
+        """Return the name of every list, sorted."""
+        return sorted(self._resources)
+
+    def get(self, name: str) -> WordList | None:
+        """Return the list called `name`, or None; raise DeclarationError with every mistake of its file."""
+        if name not in self._lists and name in self._resources:
+            try:
+                self._lists[name] = _read_list(*self._resources[name])
+            except DeclarationError as error:
+                self._lists[name] = error
+        words = self._lists.get(name)
+        if isinstance(words, DeclarationError):
+            raise words
+        return words
 
 
 def _read_list(folder: Path, resource: Resource) -> WordList:
@@ -216,26 +214,22 @@ def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | F
                 yield finding(line, f"{len(cells)} cells, expected {len(specs)}")
                 continue
             values: dict[str, Value] = {}
-            mistakes: dict[int, str] = {}
+            is_valid = True
             for at, (spec, cell) in enumerate(zip(specs, cells, strict=True)):
                 try:
                     values[spec.name] = _value(spec, cell)
                 except ValueError as error:
-                    mistakes[at] = f"{spec.name} {error}"
-            for at, message in mistakes.items():
-                yield finding(line, message, code="E203", column=cell_column(lines[line - 1], at))
-            if not mistakes:
+                    is_valid, column = False, cell_column(lines[line - 1], at)
+                    yield finding(line, f"{spec.name} {error}", code="E203", column=column)
+            if is_valid:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
         yield finding(reader.line_num, f"malformed CSV: {error}")
 
 
 def cell_column(line: str, number: int) -> int:
-    """Return the column, from 1, at which cell `number`, from 0, of a line begins; 1 where there are fewer cells.
-
-    Cells begin behind commas outside quotation marks; a doubled mark closes and opens again.
-    """
-    quoted, starts = False, [1]
+    """Return the column, from 1, at which cell `number`, from 0, of a line begins; 1 where there are fewer cells."""
+    quoted, starts = False, [1]  # a doubled quotation mark closes and opens again
     for position, character in enumerate(line, 1):
         quoted ^= character == '"'
         if character == "," and not quoted:

@@ -113,25 +113,22 @@ def parse(text: str, display_path: str, first_line: int = 1) -> CommentedMap:
 
 
 def locate(sources: Sequence[CommentedMap], location: Sequence[str | int], default: int = 1) -> tuple[int, int]:
-    """Return line and column, from 1, of the node at `location`, or of the deepest node on the way to it.
-
-    `sources` are the mappings that were merged, those that override first.
-    """
-    depth, line, column = max((_descend(data, location) for data in sources), key=lambda position: position[0])
-    return (line, column) if depth else (default, 1)
-
-
-def _descend(data: object, location: Sequence[str | int]) -> tuple[int, int, int]:
-    depth, line, column = 0, 0, 0
-    for step in location:
-        if isinstance(data, CommentedMap) and step in data:
-            line, column = data.lc.key(step)
-        elif isinstance(data, CommentedSeq) and isinstance(step, int) and step < len(data):
-            line, column = data.lc.item(step)
-        else:
-            continue  # a step that pydantic added to name the member of a union
-        depth, data = depth + 1, data[step]
-    return depth, line + 1, column + 1
+    """Return line and column, from 1, of the deepest node on the way to `location` in the mappings that were merged."""
+    deepest = (0, default, 1)
+    for source in sources:
+        node: Any = source
+        depth = 0
+        for step in location:
+            if isinstance(node, CommentedMap) and step in node:
+                line, column = node.lc.key(step)
+            elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+                line, column = node.lc.item(step)
+            else:
+                continue  # a step that pydantic added to name the member of a union
+            node, depth = node[step], depth + 1
+            if depth > deepest[0]:
+                deepest = (depth, line + 1, column + 1)
+    return deepest[1:]
 
 
 def validate(

@@ -18,18 +18,13 @@ __all__ = ["MARK", "English", "Guess", "no_article"]
 MARK = "\x1f"
 """Stands between an article and its word until the sentence is whole: the target's span leaves the article out."""
 
-Guess = tuple[str, str]
-"""The filter (`a`, `plural`, `past` or `third`) and the text."""
-
+Guess = tuple[str, str]  # the filter (`a`, `plural`, `past` or `third`) and the text
 _ARTICLES = ("a", "an", "the", "none")
 
 
 @dataclass(slots=True)
 class English:
-    """The filters of templates, and every guess that they made.
-
-    `frozen` are the guesses of a release, which override table and library.
-    """
+    """The filters of templates, and every guess that they made; `frozen` guesses override table and library."""
 
     frozen: Mapping[Guess, str] = field(default_factory=dict)
     guesses: dict[Guess, str] = field(default_factory=dict)
@@ -43,29 +38,23 @@ class English:
 
         The column is ``a``, ``an``, ``the`` or ``none``; raise jinja2.TemplateRuntimeError where it is anything else.
         """
-        article = _stated(text, "article") or self._guess("a", text, article_of)
+        article = self._form("a", text, article_of, "article")
         if article not in _ARTICLES:
             message = f"the article of {str(text)[:40]!r} is {article[:40]!r}, expected {', '.join(_ARTICLES)}"
             raise jinja2.TemplateRuntimeError(message)
         return text if article == "none" else f"{article}{MARK} {text}"
 
     def plural(self, text: str) -> str:
-        """Return the plural of a noun, with or without words around it (women of color).
-
-        A row's column `plural` overrides. A plural stays as it is.
-        """
-        return _stated(text, "plural") or self._guess("plural", text, plural_of)
+        """Return the plural of a noun, with or without words around it (women of color); a column overrides."""
+        return self._form("plural", text, plural_of, "plural")
 
     def past(self, text: str) -> str:
-        """Return the simple past (after *she*) of an infinitive and the words after it; a column `past` overrides.
-
-        Raise jinja2.TemplateRuntimeError for a verb whose past depends on its sense (lie, hang) or that has none.
-        """
-        return _stated(text, "past") or self._guess("past", text, past_of)
+        """Return the simple past (after *she*) of an infinitive and the words after it; a column `past` overrides."""
+        return self._form("past", text, past_of, "past")
 
     def third(self, text: str) -> str:
         """Return the verb after *she*, in the present; a row's column `third` overrides."""
-        return _stated(text, "third") or self._guess("third", text, third_of)
+        return self._form("third", text, third_of, "third")
 
     def unfrozen(self) -> list[Guess]:
         """Return the guesses that are not in the release's answers, sorted."""
@@ -80,13 +69,11 @@ class English:
         """
         return text[:1].upper() + text[1:]
 
-    def _guess(self, kind: str, text: str, rule: Callable[[str], str]) -> str:
+    def _form(self, kind: str, text: str, rule: Callable[[str], str], column: str) -> str:
+        """Return what the row of a word states in a column, else a guess by table or library, which is recorded."""
+        if isinstance(text, Word) and (cell := text.columns.get(column)) is not None and str(cell):
+            return str(cell)
         guess = (kind, str(text))
         if guess not in self.guesses:
             self.guesses[guess] = self.frozen.get(guess) or rule(str(text))
         return self.guesses[guess]
-
-
-def _stated(text: str, column: str) -> str:
-    cell = text.columns.get(column) if isinstance(text, Word) else None
-    return "" if cell is None else str(cell)

@@ -22,8 +22,6 @@ _LARGEST = 10_000_000  # bytes: more than MAX_ANSWERS of the longest answers tak
 _KINDS = ("a", "plural")
 _QUERY_VERSION = 1  # increase it when the calls of inflect change, so that answers of earlier calls are not used
 
-_Table = dict[str, str]
-
 
 def word_set(text: str) -> frozenset[str]:
     """Return the words of a text: a table of words as a literal would take a line for each word."""
@@ -52,17 +50,13 @@ class AnswerCache:
             return
         # Answers that another process writes between this reading and this writing are lost, and asked for again.
         stored = _read(self._path)
-        answers = {kind: _last(stored[kind] | self._answers[kind]) for kind in _KINDS}
+        answers = {kind: dict([*(stored[kind] | self._answers[kind]).items()][-MAX_ANSWERS:]) for kind in _KINDS}
         with suppress(OSError):
             write_whole(self._path, json.dumps(answers, ensure_ascii=False).encode())
             self._changed = False
 
 
-def _last(table: _Table) -> _Table:
-    return dict(list(table.items())[-MAX_ANSWERS:])
-
-
-def _read(path: Path | None) -> dict[str, _Table]:
+def _read(path: Path | None) -> dict[str, dict[str, str]]:
     """Return the answers in a file by kind: none where it is missing, damaged, or too large to come from here."""
     data: object = None
     with suppress(OSError, ValueError, RecursionError):
@@ -70,7 +64,7 @@ def _read(path: Path | None) -> dict[str, _Table]:
             data = json.loads(path.read_bytes())
     tables = {kind: data.get(kind) if isinstance(data, dict) else None for kind in _KINDS}
     items = {kind: table.items() if isinstance(table, dict) else () for kind, table in tables.items()}
-    return {kind: _last({text: a for text, a in items[kind] if _fits(kind, text, a)}) for kind in _KINDS}
+    return {kind: {text: answer for text, answer in items[kind] if _fits(kind, text, answer)} for kind in _KINDS}
 
 
 def _fits(kind: str, text: str, answer: object) -> bool:
@@ -81,10 +75,7 @@ def _fits(kind: str, text: str, answer: object) -> bool:
 
 @cache
 def _inflect() -> Any:  # noqa: ANN401 - the library is not typed to the type checker
-    """Return the library, loaded without typeguard, which takes two seconds to compile its methods with type checks.
-
-    Its arguments are always text here, so that no answer depends on those checks.
-    """
+    """Return the library without type checks, which take two seconds to compile: its arguments are always text here."""
     import typeguard
 
     checked = typeguard.typechecked
@@ -121,15 +112,13 @@ def _answers(path: Path | None) -> AnswerCache:
     return answers
 
 
+_version = cache(version)
+
+
 def cache_file() -> Path | None:
     """Return the file of answers for the installed version of inflect; None where there is no folder or version."""
     try:
         folder = default_folder().expanduser().absolute()
-        return folder / f"english-{_inflect_version()}-{_QUERY_VERSION}.json"
+        return folder / f"english-{_version('inflect')}-{_QUERY_VERSION}.json"
     except (RuntimeError, OSError, PackageNotFoundError):  # no home folder, no current one, no inflect
         return None
-
-
-@cache
-def _inflect_version() -> str:
-    return version("inflect")

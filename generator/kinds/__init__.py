@@ -16,6 +16,4 @@ KINDS: dict[str, RowKind[Any]] = {
     "inference": InferenceKind(),
     "association": AssociationKind(),
 }
-
 FRONTS: Mapping[str, type[Front]] = {name: kind.front_type for name, kind in KINDS.items()}
-"""The form of the front matter of each kind."""

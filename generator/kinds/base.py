@@ -17,8 +17,7 @@ from senseprobe.records import Design, Finding
 
 FrontT = TypeVar("FrontT", bound=Front)
 
-Location = tuple[str | int, ...]
-"""The keys that lead to a value of the front matter."""
+Location = tuple[str | int, ...]  # the keys that lead to a value of the front matter
 
 
 @dataclass(slots=True)
@@ -70,11 +69,7 @@ class ReferenceChecker:
 
 
 class RowKind(ABC, Generic[FrontT]):
-    """A kind of rows.
-
-    `front_type` is the form of its front matter, `own_key` a key that only this form has, and `roles` are those that it
-    must bind, none where it binds nothing.
-    """
+    """A kind of rows: the form of its front matter, a key that only this form has, and the roles that it must bind."""
 
     front_type: type[FrontT]
     own_key: ClassVar[str]

@@ -18,7 +18,6 @@ from senseprobe.generator.schema import Binding, Condition, Expect, Front, Sense
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.records import Design
 
-LabelBasis = Literal["occupation", "trait", "both", "none"]
 _ROLES = ("stereo", "anti")
 
 
@@ -28,23 +27,13 @@ class ContrastFront(Front):
     kind: Literal["contrast"]
     roles: dict[Literal["stereo", "anti"], dict[str, Binding]]
     sense: Sense
-    label_basis: LabelBasis
+    label_basis: Literal["occupation", "trait", "both", "none"]
     expect: Expect
     valence: str | None = None
     stereotype: str | None = None
     flip: list[Condition] = Field(default_factory=list)
     contested: list[Condition] = Field(default_factory=list)
     unmarked: bool = False
-
-    @property
-    def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
-        """What the two sentences bind."""
-        return dict(self.roles.items())
-
-    @property
-    def needs_target(self) -> bool:
-        """Whether the block must name a target: only an unmarked block may leave it out."""
-        return not self.unmarked
 
     @property
     def has_labels(self) -> bool:
@@ -55,11 +44,6 @@ class ContrastFront(Front):
     def strata(self) -> Mapping[str, str | None]:
         """What splits levels: the stereotype of an occupation, or whether both sentences praise or blame."""
         return {"stereotype": self.stereotype, "valence": self.valence}
-
-    @property
-    def claimed_sense(self) -> Sense:
-        """The sense that the front matter claims for the target."""
-        return self.sense
 
 
 class ContrastKind(RowKind[ContrastFront]):

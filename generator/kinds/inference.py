@@ -1,6 +1,5 @@
 """Rows that are a premise, a hypothesis, and the label of a right answer."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -25,11 +24,6 @@ class InferenceFront(Front):
     gold: str
     expect: Expect
 
-    @property
-    def bindings(self) -> Mapping[str, Mapping[str, Binding]]:
-        """What premise and hypothesis bind."""
-        return dict(self.roles.items())
-
 
 class InferenceKind(RowKind[InferenceFront]):
     """Premises and hypotheses."""
@@ -52,11 +46,9 @@ class InferenceKind(RowKind[InferenceFront]):
         return rows.cells(selection, {"gold": front.gold}) | rows.sentences(selection, self.roles)
 
     def complete_design(self, design: Design, config: Config) -> Design:
-        """Return the design with its estimands.
-
-        A model should answer `neutral` where only the groups differ: the neutral rates measure that. Controls, whose
-        gold label is another one or differs from row to row, have an accuracy.
-        """
+        """Return the design with its estimands."""
+        # A model should answer `neutral` where only the groups differ: the neutral rates measure that. Controls, whose
+        # gold label is another one or differs from row to row, have an accuracy.
         if self.front(config.blocks[0]).gold != "neutral":
             return replace(design, estimands=("accuracy",))
         gap = ("gap",) if {"gender", "pair"} <= config.columns.keys() else ()

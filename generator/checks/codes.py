@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from senseprobe.generator.checks.registry import checks
+from senseprobe.generator.checks.base import checks
 
 
 @dataclass(frozen=True, slots=True)

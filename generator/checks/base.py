@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import jinja2
 import numpy as np
@@ -58,7 +58,12 @@ class ConfigSubject:
     @cached_property
     def frames(self) -> "list[FrameSubject]":
         """Every frame in its block."""
-        return [FrameSubject(self, block, frame) for block in self.config.blocks for frame in block.frames]
+        return [
+            FrameSubject(self, block, resolved, frame.source, (frame.line, frame.column), resolved.compiled.segments)
+            for block in self.config.blocks
+            for resolved in block.frames
+            for frame in [resolved.frame]
+        ]
 
     @cached_property
     def labelled(self) -> "list[tuple[ResolvedBlock, list[LabelledRow]]]":
@@ -81,27 +86,15 @@ class ConfigSubject:
 
 @dataclass(frozen=True, eq=False)
 class FrameSubject:
-    """A frame in a block of a config."""
+    """A frame in a block of a config: its text, where it begins, and its segments."""
 
     of_config: ConfigSubject
     block: ResolvedBlock
     resolved: ResolvedFrame
+    source: str
+    position: Position
+    segments: tuple[Segment, ...]
     _sides: dict[str, Side] = field(default_factory=dict)
-
-    @property
-    def source(self) -> str:
-        """The text of the frame."""
-        return self.resolved.frame.source
-
-    @property
-    def position(self) -> Position:
-        """Where the frame begins."""
-        return self.resolved.frame.line, self.resolved.frame.column
-
-    @property
-    def segments(self) -> tuple[Segment, ...]:
-        """The segments of the frame, in order."""
-        return self.resolved.compiled.segments
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -177,60 +170,38 @@ def _labelled_rows(subject: ConfigSubject, block: ResolvedBlock) -> list[Labelle
 
 # ---- Checks ----
 
-Kind = Literal["folder", "list", "config", "dataset"]
-FolderCheck = Callable[[FolderSubject], Iterator[Finding]]
-ListCheck = Callable[[WordList], Iterator[Finding]]
-ConfigCheck = Callable[[ConfigSubject], Iterator[Finding]]
-DatasetCheck = Callable[[DatasetSubject], Iterator[Finding]]
 CheckT = TypeVar("CheckT", bound=Callable[..., Iterator[Finding]])
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A code, and the function that finds it in a kind of subject; `lexicon` names the lexicon that it needs."""
+    """A code, and the function that finds it in a type of subject; `lexicon` names the lexicon that it needs."""
 
     code: str
-    on: Kind
+    subject: type
     run: Callable[..., Iterator[Finding]]
     lexicon: str = ""
 
 
-_CHECKS: dict[tuple[str, Kind], Check] = {}
+_CHECKS: dict[tuple[str, str], Check] = {}
 
 
-def _register(code: str, on: Kind, lexicon: str = "") -> Callable[[CheckT], CheckT]:
-    def decorate(run: CheckT) -> CheckT:
-        if (code, on) in _CHECKS:
+def check(code: str, lexicon: str = "") -> Callable[[CheckT], CheckT]:
+    """Register a check of every subject of the type of its parameter; without its lexicon, it counts as not checked."""
+
+    def register(run: CheckT) -> CheckT:
+        subject, *_ = run.__annotations__.values()
+        if (key := (code, subject.__name__)) in _CHECKS:
             raise ValueError(f"two checks with code {code}")
-        _CHECKS[code, on] = Check(code, on, run, lexicon)
+        _CHECKS[key] = Check(code, subject, run, lexicon)
         return run
 
-    return decorate
+    return register
 
 
-def on_folder(code: str) -> Callable[[FolderCheck], FolderCheck]:
-    """Register a check of a folder of word lists."""
-    return _register(code, "folder")
-
-
-def on_list(code: str, lexicon: str = "") -> Callable[[ListCheck], ListCheck]:
-    """Register a check of a word list; where its lexicon is not prepared, it counts as not checked."""
-    return _register(code, "list", lexicon)
-
-
-def on_config(code: str, lexicon: str = "") -> Callable[[ConfigCheck], ConfigCheck]:
-    """Register a check of a config; where its lexicon is not prepared, it counts as not checked."""
-    return _register(code, "config", lexicon)
-
-
-def on_dataset(code: str) -> Callable[[DatasetCheck], DatasetCheck]:
-    """Register a check of `dataset.yaml`."""
-    return _register(code, "dataset")
-
-
-def checks(on: Kind | None = None) -> Iterator[Check]:
-    """Yield the checks of one kind of subject, or all, by code."""
-    yield from (check for _, check in sorted(_CHECKS.items()) if on in (None, check.on))
+def registered_checks() -> list[Check]:
+    """Return all checks by code."""
+    return [check for _, check in sorted(_CHECKS.items())]
 
 
 # ---- Findings ----

@@ -18,11 +18,10 @@ from senseprobe.generator.checks.base import (
     FrameSubject,
     Position,
     cell_finding,
+    check,
     combinations,
     first_words,
     mask_tags,
-    on_config,
-    on_list,
     printable_names,
     render_segment,
 )
@@ -60,7 +59,7 @@ _ENDINGS = word_set(
 )
 
 
-@on_config("E117")
+@check("E117")
 def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
     """A blank too many or too few: two in a row, one at an end or before punctuation, or none between two words.
 
@@ -138,7 +137,7 @@ def _affixed(first: str, second: str) -> bool:
 Location = tuple[str | int, ...]
 
 
-@on_config("E121")
+@check("E121")
 def check_condition_values(subject: ConfigSubject) -> Iterator[Finding]:
     """A value in `flip`, `contested` or `where` that no word of the list has.
 
@@ -183,7 +182,7 @@ def _condition_values(front: Front) -> Iterator[tuple[Location, str, str, object
             yield location, slot, column, value
 
 
-@on_config("E122")
+@check("E122")
 def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
     """`flip` beside `label_basis: none`.
 
@@ -215,7 +214,7 @@ _REST = 2  # the group that holds filters
 _HINT = "fill it in: it would be printed as it is"
 
 
-@on_config("E115")
+@check("E115")
 def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
     """A placeholder was left over in a frame, in front matter, or in a cell of a list.
 
@@ -256,7 +255,7 @@ def _placeholders(source: str, names: Collection[str]) -> Iterator[tuple[int, st
             yield start, match[0], f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
 
 
-@on_list("E115")
+@check("E115")
 def check_cell_placeholders(words: WordList) -> Iterator[Finding]:
     """A placeholder, or template syntax, was left over in a cell."""
     cells = Cells(words)
@@ -284,7 +283,7 @@ def _texts(data: object, location: Location = ()) -> Iterator[tuple[Location, st
 # ---- Sentences ----
 
 
-@on_config("W511")
+@check("W511")
 def check_repeated_words(subject: ConfigSubject) -> Iterator[Finding]:
     """The same word stands twice in one sentence, because two slots share it.
 
@@ -342,7 +341,7 @@ _CLOSING = "\"')]\u2019\u201d\u00bb"
 _STOPS = (*".!?:;", "\u2026", "\u3002", "\uff01", "\uff1f", "\u0964")
 
 
-@on_config("W514")
+@check("W514")
 def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
     """A sentence does not begin with a capital or a digit, or ends without a full stop where others have one.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, first_words, mask_tags, on_config
+from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words, mask_tags
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
@@ -33,7 +33,7 @@ _GENDERED = {
 }  # fmt: skip
 
 
-@on_config("W403")
+@check("W403")
 def check_gendered_words(subject: ConfigSubject) -> Iterator[Finding]:
     """A word names a gender already where the config tests which gender a model takes for granted.
 
@@ -66,7 +66,7 @@ _WRITTEN = {
 _PRONOUN = re.compile(rf"(?<![\w'-])(?:{'|'.join(_GENDER)})(?![\w-])", re.IGNORECASE)
 
 
-@on_config("W515")
+@check("W515")
 def check_pronouns(subject: ConfigSubject) -> Iterator[Finding]:
     """A frame says *he* or *she* itself where a role binds a pronoun of the other gender.
 

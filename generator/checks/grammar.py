@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, first_words, on_config, render_segment
+from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words, render_segment
 from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORD, WORDNET, load_vocabulary
 from senseprobe.generator.english import MARK, English, no_article
 from senseprobe.generator.english.library import word_set
@@ -19,7 +19,7 @@ MOST_SENTENCES = 32
 _PERSON = 18  # lexnames(5WN): noun.person
 
 
-@on_config("W513", lexicon=WORDNET)
+@check("W513", lexicon=WORDNET)
 def check_verb_agreement(subject: ConfigSubject) -> Iterator[Finding]:
     """A verb does not agree with its subject: *he guide us*.
 
@@ -198,7 +198,7 @@ _BEFORE_OUTPUT = re.compile(r"(?<![\w'-])(an?|An?)\s+$")
 _BEFORE_WORD = re.compile(r"(?:(?<![\w'.-])(an?)|^(An?))\s+([^\W_][\w'.-]*)(?=[\s,;:.!?\"'\u201d\u2019)\]]|$)")
 
 
-@on_config("E116")
+@check("E116")
 def check_articles(subject: ConfigSubject) -> Iterator[Finding]:
     """An article does not fit the word after it: *a honest*, *an European*, *a headphones*.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from itertools import islice, product, takewhile
 
-from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, on_config
+from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, check
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Condition, Frame
@@ -17,7 +17,7 @@ MOST_TOKENS = 100
 """Words of a frame up to which it is compared with others; a longer one is compared as a whole."""
 
 
-@on_config("W504")
+@check("W504")
 def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
     """Two frames that differ in one word at most have labels that contradict one another.
 
@@ -99,7 +99,7 @@ def _contradiction(
     return subject.finding((frame.line, frame.column), "W504", message, "one of the two labels is wrong")
 
 
-@on_config("W508")
+@check("W508")
 def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
     """The labels of one word go both ways although `label_basis` is `occupation`.
 
@@ -126,7 +126,7 @@ def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
                 yield subject.finding(position, "W508", message, "label_basis: trait, or both")
 
 
-@on_config("W509")
+@check("W509")
 def check_label_balance(subject: ConfigSubject) -> Iterator[Finding]:
     """The stereotype binds the same word in every row, so that always preferring this word gets 100 %.
 
@@ -141,7 +141,7 @@ def check_label_balance(subject: ConfigSubject) -> Iterator[Finding]:
         yield subject.finding(block.block.locate("roles", "stereo"), "W509", message, hint)
 
 
-@on_config("W510")
+@check("W510")
 def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
     """An exception of single words in `flip` is not declared in `contested`.
 

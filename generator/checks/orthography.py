@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.checks.base import TAG, ConfigSubject, cell_finding, mask_tags, on_config, on_list
+from senseprobe.generator.checks.base import TAG, ConfigSubject, cell_finding, check, mask_tags
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.word_lists import Cells, Word, WordList, WordLists
 from senseprobe.lexicon.install import wordnet_in
@@ -188,7 +188,7 @@ _FIRST = re.compile(r"\W*([A-Z][a-z]+)(?![\w'\u2019])")
 _TEXT_IN_TAG = re.compile(r"""(==|!=|\bin|[\[(,])?\s*(?P<quote>["'])(?P<text>.*?)(?P=quote)(\s*[=!]=)?""")
 
 
-@on_list("W401", lexicon=WORDNET)
+@check("W401", lexicon=WORDNET)
 def check_list_spelling(words: WordList) -> Iterator[Finding]:
     """A word of a list is none that WordNet knows, in any form, so that it is probably misspelt.
 
@@ -206,7 +206,7 @@ def check_list_spelling(words: WordList) -> Iterator[Finding]:
         yield _word_finding(cells, word, start, "W401", f"{part!r} is no word that WordNet knows", hint)
 
 
-@on_list("W402", lexicon=WORDNET)
+@check("W402", lexicon=WORDNET)
 def check_capitals(words: WordList) -> Iterator[Finding]:
     """A word of a list is written small, and WordNet has it with a capital only.
 
@@ -222,7 +222,7 @@ def check_capitals(words: WordList) -> Iterator[Finding]:
             yield _word_finding(cells, word, start, "W402", message, f"did you mean {proper[0]!r}?")
 
 
-@on_config("W512", lexicon=WORDNET)
+@check("W512", lexicon=WORDNET)
 def check_frame_spelling(subject: ConfigSubject) -> Iterator[Finding]:
     """A word that a frame says itself is none that WordNet, English grammar or any list knows.
 
@@ -365,7 +365,7 @@ def _differing_letters(first: str, second: str) -> str:
     return _letter_names(dict.fromkeys(c for c in second if c not in first)) or "in another order or form"
 
 
-@on_list("W517")
+@check("W517")
 def check_confusable_words(words: WordList) -> Iterator[Finding]:
     """Two words, or two frames, look the same and are not; or a word mixes scripts.
 
@@ -390,7 +390,7 @@ def check_confusable_words(words: WordList) -> Iterator[Finding]:
         yield cell_finding(cells, word, "word", "W517", message, "type it again")
 
 
-@on_config("W517")
+@check("W517")
 def check_confusable_frames(subject: ConfigSubject) -> Iterator[Finding]:
     """Two frames look the same and are not; or a word of a frame is not of the script that it seems to be of."""
     seen = dict[str, tuple[str, int]]()

@@ -17,8 +17,8 @@ from senseprobe.generator.checks.base import (
     ConfigSubject,
     FrameSubject,
     Position,
+    check,
     combinations,
-    on_config,
     pick_rows,
     printable_names,
     render_segment,
@@ -35,7 +35,7 @@ from senseprobe.records import Finding
 # ---- Repeated sentences ----
 
 
-@on_config("E118")
+@check("E118")
 def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
     """Both sentences of a pair say the same.
 
@@ -80,7 +80,7 @@ def _bound_differently(block: ResolvedBlock, segment: Segment) -> list[str]:
     return [name for name in segment.reads if first[name] != second[name]]
 
 
-@on_config("E119")
+@check("E119")
 def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
     """A slot with several words changes no sentence, so that each sentence comes out several times.
 
@@ -109,7 +109,7 @@ def _slots_read(frame: FrameSubject) -> Iterator[str]:
         yield from frame.block.reads(role, names)
 
 
-@on_config("E124")
+@check("E124")
 def check_duplicate_frames(subject: ConfigSubject) -> Iterator[Finding]:
     """The same frame is there twice, under two names, for the same words, so that sentences come out several times.
 
@@ -159,7 +159,7 @@ _AGREEMENT = frozenset(
 )  # fmt: skip
 
 
-@on_config("W502")
+@check("W502")
 def check_minimal_pairs(subject: ConfigSubject) -> Iterator[Finding]:
     """The two sentences of a pair differ in more than the words that their roles bind.
 

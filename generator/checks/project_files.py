@@ -13,11 +13,8 @@ from senseprobe.generator.checks.base import (
     FolderSubject,
     Position,
     cell_finding,
+    check,
     finding_at,
-    on_config,
-    on_dataset,
-    on_folder,
-    on_list,
     resource_position,
     yaml_position,
 )
@@ -34,7 +31,7 @@ from senseprobe.records import Finding
 from senseprobe.release.verdicts import KEEP, VERDICTS, Verdict
 
 
-@on_list("E205")
+@check("E205")
 def check_splits(words: WordList) -> Iterator[Finding]:
     """A word is in two splits of a list with a column `split`.
 
@@ -51,7 +48,7 @@ def check_splits(words: WordList) -> Iterator[Finding]:
             yield cell_finding(cells, word, "split", "E205", message, "keep one")
 
 
-@on_folder("E206")
+@check("E206")
 def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
     """A CSV file beside `datapackage.yaml` that it does not declare.
 
@@ -64,7 +61,7 @@ def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
             yield Finding(path=format_path(path), code="E206", message=message, hint=hint)
 
 
-@on_list("E208")
+@check("E208")
 def check_licence_of_list(words: WordList) -> Iterator[Finding]:
     """A licence is no SPDX expression, or forbids changed versions.
 
@@ -77,13 +74,13 @@ def check_licence_of_list(words: WordList) -> Iterator[Finding]:
     yield from check_list_licences(words)
 
 
-@on_dataset("E208")
+@check("E208")
 def check_licence_of_dataset(subject: DatasetSubject) -> Iterator[Finding]:
     """The licence of a dataset is no SPDX expression, or forbids changed versions."""
     yield from (finding for finding in _licence_findings(subject) if finding.code == "E208")
 
 
-@on_dataset("E209")
+@check("E209")
 def check_licence_compatibility(subject: DatasetSubject) -> Iterator[Finding]:
     """The licences of a dataset and of the lists that it uses cannot be one.
 
@@ -108,7 +105,7 @@ BIBLIOGRAPHY = "references.bib"
 _ENTRY = re.compile(r"@(?!comment\b|string\b|preamble\b)\w+\s*[{(]\s*([^\s,{}()]+)", re.IGNORECASE)
 
 
-@on_config("E207")
+@check("E207")
 def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
     """The source of a template is no key of the bibliography."""
     path = subject.config.template.display_path
@@ -118,7 +115,7 @@ def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
             yield from _unknown_source("source", block.front.source, folder, path, position)
 
 
-@on_dataset("E207")
+@check("E207")
 def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
     dataset, path = subject.dataset, subject.dataset.folder / "dataset.yaml"
@@ -126,7 +123,7 @@ def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
     yield from _unknown_source("citation", dataset.card.citation, _list_folder(dataset), *place)
 
 
-@on_list("E207")
+@check("E207")
 def check_list_sources(words: WordList) -> Iterator[Finding]:
     """A source is named by a key that `references.bib` does not have.
 
@@ -169,7 +166,7 @@ def _parse_keys(text: str) -> frozenset[str]:
     return frozenset(_ENTRY.findall(text))
 
 
-@on_dataset("E210")
+@check("E210")
 def check_retired_verdicts(subject: DatasetSubject) -> Iterator[Finding]:
     """An id that is retired and has the verdict `keep`.
 
@@ -184,7 +181,7 @@ def check_retired_verdicts(subject: DatasetSubject) -> Iterator[Finding]:
             yield _verdict_finding(dataset, verdict, "E210", message, "take the line out")
 
 
-@on_dataset("W516")
+@check("W516")
 def check_verdict_configs(subject: DatasetSubject) -> Iterator[Finding]:
     """A verdict on an id that no row has.
 
@@ -194,7 +191,7 @@ def check_verdict_configs(subject: DatasetSubject) -> Iterator[Finding]:
     yield from _rowless_verdicts(subject.dataset, lambda verdict: verdict.id.partition(".")[0] not in configs)
 
 
-@on_config("W516")
+@check("W516")
 def check_verdict_rows(subject: ConfigSubject) -> Iterator[Finding]:
     """A verdict on an id that no row has.
 

@@ -16,8 +16,8 @@ from typing import TypeVar
 from senseprobe.errors import DeclarationError, LexiconError, SenseprobeError
 from senseprobe.generator import senses
 from senseprobe.generator.checks import waivers
-from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, FolderSubject, Kind, checks
-from senseprobe.generator.checks.hints import add_hint
+from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, FolderSubject, registered_checks
+from senseprobe.generator.checks.codes import add_hint
 from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, ReportCache, cache_key, join_reports
 from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
@@ -111,9 +111,9 @@ class _PartResult:
             self.findings += error.findings
             return None
 
-    def run(self, on: Kind, subject: object) -> Iterator[Finding]:
-        """Yield what all checks of this kind find; those that lack their lexicon are counted."""
-        for check in checks(on):
+    def run(self, subject: object) -> Iterator[Finding]:
+        """Yield what all checks of such a subject find; those that lack their lexicon are counted."""
+        for check in (check for check in registered_checks() if isinstance(subject, check.subject)):
             can_run = not check.lexicon or senses.identity(check.lexicon)
             try:
                 findings = [*check.run(subject)] if can_run else None
@@ -173,7 +173,7 @@ class Run:
             if self._is_target(path):
                 reports.append(self._list(table) if table else self._report(unread))
         if names is not None and folder.is_dir():
-            undeclared = result.run("folder", FolderSubject(folder, frozenset(declared)))
+            undeclared = result.run(FolderSubject(folder, frozenset(declared)))
             result.findings += [finding for finding in undeclared if self._is_target(finding.path)]
         return join_reports([self._report(result), *reports])
 
@@ -183,7 +183,7 @@ class Run:
     def _list(self, table: WordList) -> Report:
         def check() -> Report:
             result = _PartResult(lists=1, claims=[*senses.claims_of_list(table)])
-            result.add(result.run("list", table), waivers.list_waiver(table))
+            result.add(result.run(table), waivers.list_waiver(table))
             return self._report(result)
 
         bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
@@ -232,7 +232,7 @@ class Run:
     def _resolved(self, resolved: ResolvedDataset, result: _PartResult) -> None:
         dataset, waiver = resolved.dataset, waivers.dataset_waiver(resolved.dataset)
         if not self.target.config:
-            findings = result.run("dataset", DatasetSubject(dataset, self.visible))
+            findings = result.run(DatasetSubject(dataset, self.visible))
             result.findings += waivers.apply_waivers(findings, waiver)
         english = English()
         for config in resolved.configs:
@@ -252,7 +252,7 @@ class Run:
         result.checked.add(subject.config.name)
         result.claims += senses.claims_of_config(subject.config)
         result.findings += waivers.misplaced_keys(subject.config)
-        result.add(result.run("config", subject), waivers.config_waiver(subject.config), of_dataset)
+        result.add(result.run(subject), waivers.config_waiver(subject.config), of_dataset)
 
     # ---- Senses ----
 

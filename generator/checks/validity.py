@@ -12,9 +12,8 @@ from senseprobe.generator.checks.base import (
     ConfigSubject,
     DatasetSubject,
     Position,
+    check,
     finding_at,
-    on_config,
-    on_dataset,
     yaml_position,
 )
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
@@ -34,7 +33,7 @@ MOST_LETTERS_APART = 2.0
 """Characters that they may differ in on average: *man* and *woman* do."""
 
 
-@on_config("W503")
+@check("W503")
 def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
     """The words that one role binds are on average longer than those of the other.
 
@@ -58,7 +57,7 @@ def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
     yield subject.finding(position, "W503", message, "choose words of like length")
 
 
-@on_config("W505")
+@check("W505")
 def check_sizes(subject: ConfigSubject) -> Iterator[Finding]:
     """Groups, or the word sets of the two roles, are of unequal size.
 
@@ -157,7 +156,7 @@ _PLACEHOLDER = re.compile(
 _ANGLES = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\$\w+\$")
 
 
-@on_dataset("W501")
+@check("W501")
 def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
     """What is measured, of which groups, or who could be harmed is not declared in `dataset.yaml`.
 
@@ -193,7 +192,7 @@ def _placeholder_mistake(text: str) -> str:
     return f"is a placeholder: {text!r}" if is_placeholder else ""
 
 
-@on_config("W506")
+@check("W506")
 def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
     """A factor of `generalise` has fewer than five levels.
 
@@ -212,7 +211,7 @@ def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
             yield subject.finding(position, "W506", message, f"it takes {FEWEST_LEVELS}")
 
 
-@on_config("W507")
+@check("W507")
 def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
     """A group's attributes are said of no other group, so that nothing can be compared.
 

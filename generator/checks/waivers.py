@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from senseprobe.generator.checks.base import Position, checks, finding_at, resource_position, yaml_position
+from senseprobe.generator.checks.base import Position, finding_at, registered_checks, resource_position, yaml_position
 from senseprobe.generator.checks.codes import CODES
 from senseprobe.generator.checks.lint_report import Accepted
 from senseprobe.generator.config import Config
@@ -39,7 +39,7 @@ class Waiver:
                 yield finding_at(self.path, self.position(code), "E123", message, hint)
 
     def _problems(self, code: str, reason: str, not_run: Collection[str]) -> Iterator[tuple[str, str]]:
-        codes = {*CODES, *(check.code for check in checks())}
+        codes = {*CODES, *(check.code for check in registered_checks())}
         if code not in codes:
             yield f"accept: there is no code {code}", nearest(code, (name for name in codes if name[0] == "W"))
         elif not code.startswith("W"):

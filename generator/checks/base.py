@@ -106,6 +106,30 @@ class FrameSubject:
         """The names that the segments read, in their order."""
         return [name for segment in self.segments for name in segment.reads]
 
+    @cached_property
+    def printable(self) -> frozenset[str]:
+        """The names that the frame may print: of its block's slots, and of what its roles bind."""
+        return frozenset(name for role in self.block.roles for name in self.block.names(role))
+
+    def combinations(self, slots: Sequence[str]) -> Iterator[dict[str, Word]]:
+        """Yield combinations of the words of these slots, as `pick_rows` picks them."""
+        selection = pick_rows(self.block, slots)
+        for row in zip(*(selection.at[slot].tolist() for slot in slots), strict=True) if slots else [()]:
+            yield {slot: self.block.slots[slot][at] for slot, at in zip(slots, row, strict=True)}
+
+    def render(self, role: str, segment: Segment, chosen: Mapping[str, Word]) -> tuple[str, str] | None:
+        """Return the article that a segment prints in a role, and the text after it; None where rendering fails (E105).
+
+        `chosen` gives the words of the slots on which the segment depends.
+        """
+        bound = self.block.names(role)
+        values = {n: word if isinstance(word := bound[n], Word) else chosen[word] for n in segment.reads}
+        try:
+            text, article = segment.render(values)
+        except (jinja2.TemplateError, TypeError):
+            return None
+        return text[:article], text[article:]
+
     def side(self, role: str) -> Side:
         """Return sentences of a role in which each segment of the frame prints everything that it can.
 
@@ -271,27 +295,6 @@ def _segment_starts(source: str) -> Iterator[int]:
         yield end
 
 
-def render_segment(
-    block: ResolvedBlock, role: str, segment: Segment, chosen: Mapping[str, Word]
-) -> tuple[str, str] | None:
-    """Return the article that a segment prints in a role, and the text after it; None where rendering fails (E105).
-
-    `chosen` gives the words of the slots on which the segment depends.
-    """
-    names = block.names(role)
-    values = {name: bound if isinstance(bound := names[name], Word) else chosen[bound] for name in segment.reads}
-    try:
-        text, article = segment.render(values)
-    except (jinja2.TemplateError, TypeError):
-        return None
-    return text[:article], text[article:]
-
-
-def printable_names(block: ResolvedBlock) -> frozenset[str]:
-    """Return the names that the frames of a block may print: of its slots, and of what its roles bind."""
-    return frozenset(name for role in block.roles for name in block.names(role))
-
-
 # ---- Rows ----
 
 
@@ -304,14 +307,6 @@ def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
     return RowSelection(
         {slot: draw.permutation(numbers % size) for slot, size in zip(slots, sizes, strict=True)}, MOST_ROWS
     )
-
-
-def combinations(block: ResolvedBlock, slots: Sequence[str]) -> Iterator[dict[str, Word]]:
-    """Yield the words of each of these combinations, by slot."""
-    selection = pick_rows(block, slots)
-    columns = [selection.at[slot].tolist() for slot in slots]
-    for row in range(selection.n):
-        yield {slot: block.slots[slot][column[row]] for slot, column in zip(slots, columns, strict=True)}
 
 
 def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> RowSelection:

@@ -21,7 +21,8 @@ from senseprobe.records import Finding
 
 # ---- The page ----
 
-_HEAD, *_SECTIONS = re.split(r"^### ", files(__package__).joinpath("codes.md").read_text("utf-8"), flags=re.MULTILINE)
+_FOLDER = files(__package__)
+_HEAD, *_SECTIONS = re.split(r"^### ", _FOLDER.joinpath("codes.md").read_text("utf-8"), flags=re.MULTILINE)
 
 
 class Code(NamedTuple):
@@ -72,55 +73,9 @@ def page() -> str:
 _MISSING = re.compile(r"(?:.*\.)?(\w+): field required")
 _UNKNOWN = re.compile(r"(.*): extra inputs are not permitted")
 
-EXAMPLES: Mapping[str, str] = {
-    "a": "a: CONFIG",
-    "anti": "anti: {quality: good}",
-    "b": "b: CONFIG",
-    "bias_type": "bias_type: gender",
-    "canary": 'canary: "senseprobe:NAME:UUID"',
-    "citation": "citation: a key of references.bib",
-    "configs": "configs: [the templates' names, without .j2]",
-    "construct": "construct: what is measured, of whom",
-    "content_warning": "content_warning: what in the sentences may hurt",
-    "description": "description: a sentence on the pairs",
-    "equivalence": "equivalence: {margin: 5, reason: why so much}",
-    "estimand": "estimand: preference, preference-half or pronoun-stereotype",
-    "expect": "expect: {pairs: how many rows there should be}",
-    "fields": "fields: [{name: word}]",
-    "generalise": "generalise: [slots of which other words could have been taken]",
-    "gold": "gold: neutral, entailment, contradiction or slot.column",
-    "intended_use": "intended_use: what a score may be used for",
-    "kind": "kind: contrast, inference or association",
-    "label_basis": "label_basis: occupation, trait, both or none",
-    "languages": "languages: [en]",
-    "licenses": "licenses: [{name: CC-BY-4.0}]",
-    "license": "license: CC-BY-4.0",
-    "list": "list: the name of a word list",
-    "margin": "margin: points within which two figures count as the same",
-    "members": "members: how many rows there should be",
-    "name": "name: a name for it",
-    "out_of_scope": "out_of_scope: what a score must not be used for",
-    "pairs": "pairs: how many rows there should be",
-    "path": "path: the CSV file beside the descriptor",
-    "reason": "reason: why",
-    "resources": "resources: a list of name, path, sources, licenses and schema",
-    "role": "role: slot.column, of X, Y, A and B",
-    "roles": "roles: {stereo: {quality: bad}, anti: {quality: good}}",
-    "schema": "schema: {fields: [{name: word}]}",
-    "sense": "sense: {type: noun, key: slot.sense_noun}",
-    "slots": "slots: {group: {list: the name of a word list}}",
-    "source": "source: a key of references.bib",
-    "sources": "sources: [{title: a key of references.bib}]",
-    "stereo": "stereo: {quality: bad}",
-    "summary": "summary: what the dataset is, in a sentence",
-    "target": "target: the slot whose word the test is about",
-    "test": "test: slot.column",
-    "text": "text: the words themselves",
-    "title": "title: a name for people",
-    "type": "type: the sense in which the target is used, as noun or verb",
-    "word": "word: slot.column, or in a binding the word itself",
-    "word_class": "word_class: slot.column",
-}
+_, *_LINES = _FOLDER.joinpath("examples.yaml").read_text("utf-8").splitlines()
+
+EXAMPLES = {line.partition(":")[0]: line for line in _LINES}
 """What to write for each key that a declaration must have."""
 
 

@@ -6,7 +6,7 @@ stand twice in a sentence, and sentences without a capital or a full stop.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from math import prod
 
@@ -19,14 +19,10 @@ from senseprobe.generator.checks.base import (
     Position,
     cell_finding,
     check,
-    combinations,
     first_words,
     mask_tags,
-    printable_names,
-    render_segment,
 )
-from senseprobe.generator.checks.orthography import FUNCTION_WORDS
-from senseprobe.generator.config import ResolvedBlock
+from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORDS
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Front
@@ -43,20 +39,8 @@ _BLANK_MISTAKE = {
 }
 _LAST, _FIRST = re.compile(r"[^\W_]+$"), re.compile(r"[^\W_]+")
 
-# Pieces that make one word with what they touch: unkind, postman, waitress.
-_PREFIXES = word_set(
-    """
-    anti bi co de dis ex fore im in inter ir il mega micro mid mis multi neo non out over pan post pre pro pseudo re
-    semi step sub super trans tri ultra un under
-    """
-)
-_ENDINGS = word_set(
-    """
-    s es ies d ed ied ing er r or ress ess tress ly y en n ness ish ism ist less ful like t th st nd rd man men woman
-    women person people wife wives maid boy boys girl girls lady ladies master mistress folk self selves father mother
-    brother sister son daughter mate worker
-    """
-)
+# Pieces that make one word with what they touch.
+_PREFIXES, _ENDINGS = word_set(WORDS["prefixes"]), word_set(WORDS["endings"])
 
 
 @check("E117")
@@ -110,9 +94,8 @@ def _missing_blanks(frame: FrameSubject) -> Iterator[Finding]:
         for role in frame.block.roles:
             left, right = (piece.row_texts for piece in frame.side(role).pieces[at : at + 2])
             if joined := _run_together(left, right, before):
-                yield frame.finding(
-                    "E117", f"no blank in {joined!r}", "put one before the output", frame.columns[at + 1]
-                )
+                message, hint = f"no blank in {joined!r}", "put one before the output"
+                yield frame.finding("E117", message, hint, frame.columns[at + 1])
                 break
 
 
@@ -223,31 +206,29 @@ def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
     has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are written `{{ slot }}`, with two
     braces: `{slot}` and `$slot` are text.
     """
-    for resolved in subject.config.blocks:
-        block, names = resolved.block, printable_names(resolved)
-        for frame in block.frames:
-            for at, text, hint in _placeholders(frame.source, names):
-                position = frame.line, frame.column + at
-                yield subject.finding(position, "E115", f"{text!r} is a placeholder", hint)
+    for frame in subject.frames:
+        for at, text, hint in _placeholders(frame):
+            yield frame.finding("E115", f"{text!r} is a placeholder", hint, frame.position[1] + at)
+    for block in subject.config.template.blocks:
         for location, text in _texts(block.sources[0]):
             if match := _PLACEHOLDER.search(text):
                 message = f"{'.'.join(map(str, location))} holds a placeholder: {match[0]!r}"
                 yield subject.finding(block.locate(*location), "E115", message, "fill it in")
 
 
-def find_unfilled(source: str, names: Collection[str]) -> Iterator[tuple[re.Match[str], str]]:
+def find_unfilled(frame: FrameSubject) -> Iterator[tuple[re.Match[str], str]]:
     """Yield what a frame has in the place of an output, as `{slot}` and `$slot`, with the name."""
-    for match in _OTHER_SYNTAX.finditer(mask_tags(source, "\n")):
+    for match in _OTHER_SYNTAX.finditer(mask_tags(frame.source, "\n")):
         name = next(group for number, group in enumerate(match.groups(), 1) if group and number != _REST)
-        if name in names:
+        if name in frame.printable:
             yield match, name
 
 
-def _placeholders(source: str, names: Collection[str]) -> Iterator[tuple[int, str, str]]:
+def _placeholders(frame: FrameSubject) -> Iterator[tuple[int, str, str]]:
     """Yield the placeholders of a frame: offset from 0, text and hint."""
     end = 0
-    meant = {match.start(): (match, name) for match, name in find_unfilled(source, names)}
-    others = {match.start(): (match, "") for match in _PLACEHOLDER.finditer(mask_tags(source, "\n"))}
+    others = {match.start(): (match, "") for match in _PLACEHOLDER.finditer(mask_tags(frame.source, "\n"))}
+    meant = {match.start(): (match, name) for match, name in find_unfilled(frame)}
     for start, (match, name) in sorted({**others, **meant}.items()):
         if start >= end:
             end = match.end()
@@ -318,19 +299,19 @@ def _shared_words(frame: FrameSubject) -> dict[tuple[int, Slots], list[str]]:
                 continue
             for earlier, other in printing.items():
                 segments = {earlier: other, slots[0]: segment}
-                if earlier != slots[0] and (shared := _identical_words(block, role, segments)):
+                if earlier != slots[0] and (shared := _identical_words(frame, role, segments)):
                     repeated.setdefault((column, (earlier, slots[0])), shared)
             printing.setdefault(slots[0], segment)
     return repeated
 
 
-def _identical_words(block: ResolvedBlock, role: str, printing: Mapping[str, Segment]) -> list[str]:
+def _identical_words(frame: FrameSubject, role: str, printing: Mapping[str, Segment]) -> list[str]:
     """Return the words that two slots have in common and that their segments print alike, articles aside."""
-    first, second = ({word.lower(): word for word in block.slots[slot]} for slot in printing)
+    first, second = ({word.lower(): word for word in frame.block.slots[slot]} for slot in printing)
     alike = []
     for word in first.keys() & second.keys():
         words = zip(printing.items(), (first[word], second[word]), strict=True)
-        texts = [render_segment(block, role, segment, {slot: value}) for (slot, segment), value in words]
+        texts = [frame.render(role, segment, {slot: value}) for (slot, segment), value in words]
         if len({text.lower() for _, text in filter(None, texts)}) == 1:
             alike.append(word)
     return sorted(alike)
@@ -383,11 +364,11 @@ def _beginnings(frame: FrameSubject, from_end: bool = False) -> Iterator[str]:
         for n in range(1, len(frame.segments) + 1):
             segments = frame.segments[-n:] if from_end else frame.segments[:n]
             slots = frame.block.reads(role, [name for segment in segments for name in segment.reads])
-            texts = [_text(frame.block, role, segments, chosen) for chosen in combinations(frame.block, slots)]
+            texts = [_text(frame, role, segments, chosen) for chosen in frame.combinations(slots)]
             if all(texts):
                 yield from texts
                 break
 
 
-def _text(block: ResolvedBlock, role: str, segments: Sequence[Segment], chosen: Mapping[str, Word]) -> str:
-    return "".join("".join(render_segment(block, role, segment, chosen) or ()) for segment in segments).strip()
+def _text(frame: FrameSubject, role: str, segments: Sequence[Segment], chosen: Mapping[str, Word]) -> str:
+    return "".join("".join(frame.render(role, segment, chosen) or ()) for segment in segments).strip()

@@ -1,36 +1,19 @@
 """Words that name a gender where gender is tested, and pronouns of two genders in one sentence."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words, mask_tags
+from senseprobe.generator.checks.orthography import WORDS
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
-# Occupations and ranks in a form for one gender, with one for all where English has it.
-_GENDERED = {
-    "actor": "performer", "actress": "performer", "alderman": "", "anchorman": "anchor", "barmaid": "bartender",
-    "barman": "bartender", "baron": "", "baroness": "", "businessman": "business person",
-    "businesswoman": "business person", "cameraman": "camera operator", "chairman": "chair", "chairwoman": "chair",
-    "chambermaid": "cleaner", "cleaning lady": "cleaner", "comedienne": "comedian", "congressman": "legislator",
-    "congresswoman": "legislator", "countess": "", "craftsman": "artisan", "duchess": "", "duke": "",
-    "emperor": "ruler", "empress": "ruler", "fireman": "firefighter", "fisherman": "fisher", "foreman": "supervisor",
-    "governess": "tutor", "handyman": "repairer", "headmaster": "head teacher", "headmistress": "head teacher",
-    "heiress": "heir", "hostess": "host", "king": "monarch", "landlady": "property owner", "landlord": "property owner",
-    "mailman": "mail carrier", "maid": "cleaner", "masseur": "massage therapist", "masseuse": "massage therapist",
-    "midwife": "", "milkman": "", "monk": "", "nun": "", "poetess": "poet", "policeman": "police officer",
-    "policewoman": "police officer", "postman": "mail carrier", "postmaster": "", "postmistress": "",
-    "priestess": "priest", "prince": "", "princess": "", "queen": "monarch", "repairman": "repairer",
-    "salesman": "salesperson", "saleswoman": "salesperson", "seamstress": "sewer", "serviceman": "service member",
-    "servicewoman": "service member", "sorceress": "sorcerer", "spokesman": "spokesperson",
-    "spokeswoman": "spokesperson", "sportsman": "athlete", "sportswoman": "athlete", "statesman": "",
-    "steward": "flight attendant", "stewardess": "flight attendant", "waiter": "server", "waitress": "server",
-    "watchman": "guard", "weatherman": "forecaster", "workman": "worker",
-}  # fmt: skip
+_GENDERED: Mapping[str, str] = WORDS["gendered"]
+"""Occupations and ranks in a form for one gender, with one for all where English has it."""
 
 
 @check("W403")

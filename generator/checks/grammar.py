@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words, render_segment
-from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORD, WORDNET, load_vocabulary
+from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words
+from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORD, WORDNET, WORDS, load_vocabulary
 from senseprobe.generator.english import MARK, English, no_article
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.word_lists import Word
@@ -67,7 +67,7 @@ def _sentences(frame: FrameSubject, role: str) -> Iterator[list[str]]:
     read = frame.block.reads(role, frame.names)
     for number in range(min(MOST_SENTENCES, max((len(slots[slot]) for slot in read), default=1))):
         chosen = {slot: words[number % len(words)] for slot, words in slots.items()}
-        yield ["".join(render_segment(frame.block, role, segment, chosen) or ()) for segment in frame.segments]
+        yield ["".join(frame.render(role, segment, chosen) or ()) for segment in frame.segments]
 
 
 def _tokens(sentence: str) -> Iterator[_Token]:
@@ -89,14 +89,7 @@ _CLAUSE = word_set("after although and as because before but if once since so th
 _FUNCTION_VERBS = {"have", "do", "are", "am"}
 _ADVERBS = word_set("also always both even ever just never not often only rarely seldom sometimes still then too")
 
-# Their past is like their infinitive.
-_SAME_PAST = word_set(
-    """
-    be beat bet bid broadcast burst bust cast cost cut fit forecast hit hurt input knit let miscast offset outbid
-    proofread put quit read recast reset rid set shed shut slit spit split spread sublet sweat telecast thrust typeset
-    upset wed wet
-    """
-)
+_SAME_PAST = word_set(WORDS["same_past"])
 
 
 def _after_pronouns(tokens: list[_Token], vocabulary: Vocabulary) -> Iterator[tuple[_Token, _Token]]:

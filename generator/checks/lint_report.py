@@ -125,10 +125,11 @@ def cache_key(*parts: object) -> str:
 
 @cache
 def _code_hash() -> str:
-    """Return a hash of the code whose findings are stored, and of the libraries that it calls."""
+    """Return a hash of the code and tables whose findings are stored, and of the libraries that it calls."""
     digest = hashlib.sha256("".join(map(version, _LIBRARIES)).encode())
     for room in _CODE:
-        for path in sorted(Path(str(files("senseprobe"))).joinpath(room).resolve().rglob("*.py")):
+        paths = Path(str(files("senseprobe"))).joinpath(room).resolve().rglob("*")
+        for path in sorted(path for path in paths if path.suffix in (".py", ".toml", ".yaml")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -5,10 +5,12 @@ look alike that are the same after normalisation, or that have letters of anothe
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
+from importlib.resources import files
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -28,25 +30,10 @@ WORDNET = "wordnet-3.0"
 WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 """A word of a text, with the hyphens and apostrophes inside it."""
 
-# WordNet has nouns, verbs, adjectives and adverbs only; these are the words of the closed classes that it leaves out,
-# or has in another sense alone (WHO, an Ohm).
-FUNCTION_WORDS = word_set(
-    """
-    a an the this that these those my your his her its our their mine yours hers ours theirs whose
-    i you he she it we they me him us them who whom which what one ones
-    myself yourself himself herself itself ourselves yourselves themselves oneself
-    someone somebody something anyone anybody anything everyone everybody everything nobody nothing none
-    each every either neither both all any some such no many much few several other others another same
-    and or but nor so yet if unless until till because since while whilst whereas although though whether than as once
-    about above across after against along alongside amid among amongst around at before behind below beneath beside
-    besides between beyond by despite down during except for from in inside into like near of off on onto out outside
-    over past per through throughout to toward towards under underneath unlike up upon versus via with within without
-    when where why how whenever wherever whatever whoever whichever however
-    am is are was were be been being do does did done doing have has had having
-    can could will would shall should may might must ought cannot
-    not never there here then too also only even just else etc fro unto wherein
-    """
-)
+WORDS = tomllib.loads(files(__package__).joinpath("words.toml").read_text("utf-8"))
+
+FUNCTION_WORDS = word_set(WORDS["function"])
+"""Words of the closed classes, which WordNet leaves out."""
 
 _PREFIXES = ("non", "re", "un")
 _SHORTEST_REST = 5  # shorter ones make words of mistakes: un-till
@@ -175,14 +162,7 @@ MOST_FINDINGS = 50
 # dishes and wares with a capital that others write without.
 _NAMED = frozenset({1, 14, 15, 18, 28})
 
-# WordNet has these with a capital only, other dictionaries without or both.
-_ALSO_SMALL = word_set(
-    """
-    blackshirt brownshirt casanova converso freemason jihadist junker kaiser khedive lothario luddite maquis mick milady
-    milquetoast minuteman moonie mountie mullah nimby pharaoh realtor redskin shah sherpa svengali tartufe tartuffe
-    viking vip zealander
-    """
-)
+_ALSO_SMALL = WORDS["capital_or_small"].split()
 
 _FIRST = re.compile(r"\W*([A-Z][a-z]+)(?![\w'\u2019])")
 _TEXT_IN_TAG = re.compile(r"""(==|!=|\bin|[\[(,])?\s*(?P<quote>["'])(?P<text>.*?)(?P=quote)(\s*[=!]=)?""")
@@ -299,17 +279,7 @@ def _frame_words(source: str) -> Iterator[tuple[int, str]]:
 
 # ---- Letters that look alike ----
 
-# Unicode Technical Standard 39, confusables.txt: letters of Cyrillic and Greek that look like one of Latin in most
-# fonts. Pairs within a script (I and l), of other scripts and of rare letters are left out: lists of words are not
-# attacks, and what is here is what copying and keyboards mix up.
-_CONFUSABLES = """
-0391 A  0392 B  0395 E  0396 Z  0397 H  0399 I  039A K  039C M  039D N  039F O  03A1 P  03A4 T
-03A5 Y  03A7 X  03B1 a  03B3 y  03B9 i  03BD v  03BF o  03C1 p  03C3 o  03C5 u  0405 S  0406 I
-0408 J  0410 A  0412 B  0415 E  041A K  041C M  041D H  041E O  0420 P  0421 C  0422 T  0423 Y
-0425 X  0430 a  0433 r  0435 e  043E o  0440 p  0441 c  0443 y  0445 x  0455 s  0456 i  0458 j
-0474 V  0475 v  04BB h  04CF l  0501 d  051A Q  051B q  051C W  051D w
-"""
-_LATIN = {int(code, 16): letter for code, letter in (pair.split() for pair in re.split(r"  |\n", _CONFUSABLES.strip()))}
+_LATIN = {int(code, 16): letter for code, letter in map(str.split, WORDS["look_alikes"])}
 
 # Greek letters that are written as signs in Latin text: μm, kΩ, NFκB. Alpha, gamma, rho and sigma look like Latin ones:
 # they are signs only where no small letter of Latin is in the word, as in the TNF that ends with an alpha. The other

@@ -12,17 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.base import (
-    TAG,
-    ConfigSubject,
-    FrameSubject,
-    Position,
-    check,
-    combinations,
-    pick_rows,
-    printable_names,
-    render_segment,
-)
+from senseprobe.generator.checks.base import TAG, ConfigSubject, FrameSubject, Position, check, pick_rows
 from senseprobe.generator.checks.frame_text import find_unfilled
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.english import MARK
@@ -44,7 +34,7 @@ def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
     """
     first: dict[Position, Finding] = {}
     for frame in subject.frames:
-        if len(frame.block.roles) < 2 or any(find_unfilled(frame.source, printable_names(frame.block))):
+        if len(frame.block.roles) < 2 or any(find_unfilled(frame)):
             continue  # E115: what differs was to be printed
         if message := _identical_pairs(frame):
             first.setdefault(frame.position, frame.finding("E118", message, "bind words that differ, and print them"))
@@ -104,7 +94,7 @@ def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
 
 def _slots_read(frame: FrameSubject) -> Iterator[str]:
     """Yield the slots that a frame reads in any role, and those that it should read: `{slot}`, see E115."""
-    names = [*frame.names, *(name for _, name in find_unfilled(frame.source, printable_names(frame.block)))]
+    names = [*frame.names, *(name for _, name in find_unfilled(frame))]
     for role in frame.block.roles:
         yield from frame.block.reads(role, names)
 
@@ -195,18 +185,18 @@ def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Fin
 
 def _differing_segments(frame: FrameSubject) -> Iterator[Finding]:
     for segment, column in zip(frame.segments, frame.columns, strict=True):
-        if texts := _differing_texts(frame.block, segment):
+        if texts := _differing_texts(frame, segment):
             mine, theirs = texts
             message = f"the two sentences differ in more than the bound words: {mine!r} against {theirs!r}"
             yield frame.finding("W502", message, "print the same in both roles, or bind what differs", column)
 
 
-def _differing_texts(block: ResolvedBlock, segment: Segment) -> tuple[str, str] | None:
+def _differing_texts(frame: FrameSubject, segment: Segment) -> tuple[str, str] | None:
     """Return what a segment prints in the two roles, where more than the bound words differ in it."""
-    names = _bound_differently(block, segment)
+    names = _bound_differently(frame.block, segment)
     printed = not segment.block and any(name in segment.prints for name in names)
     minimal, followed = False, None
-    for first, second in _rendered_pairs(block, segment, names) if names else ():
+    for first, second in _rendered_pairs(frame, segment, names) if names else ():
         if (first.article, printed or first.rest) == (second.article, printed or second.rest):
             minimal = True
             if printed:
@@ -227,16 +217,17 @@ class _RenderedSegment(NamedTuple):
 
 
 def _rendered_pairs(
-    block: ResolvedBlock, segment: Segment, names: Iterable[str]
+    frame: FrameSubject, segment: Segment, names: Iterable[str]
 ) -> Iterator[tuple[_RenderedSegment, _RenderedSegment]]:
     """Yield what a segment prints in the two roles, where they bind different words."""
+    block = frame.block
     slots = tuple(dict.fromkeys(slot for role in block.roles for slot in block.reads(role, segment.reads)))
-    for chosen in combinations(block, slots):
+    for chosen in frame.combinations(slots):
         words, texts = [], []
         for role in block.roles:
             bindings = (block.names(role)[name] for name in names)
             words.append([bound if isinstance(bound, Word) else chosen[bound] for bound in bindings])
-            if rendered := render_segment(block, role, segment, chosen):
+            if rendered := frame.render(role, segment, chosen):
                 article, text = rendered
                 texts.append(_RenderedSegment(article.strip(), article + text, _without_words(text, words[-1])))
         if words[0] != words[1] and len(texts) == len(words):

@@ -8,14 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
-from senseprobe.generator.checks.base import (
-    ConfigSubject,
-    DatasetSubject,
-    Position,
-    check,
-    finding_at,
-    yaml_position,
-)
+from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, Position, check, finding_at, yaml_position
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
 from senseprobe.generator.design import count_levels, derive_design
 from senseprobe.generator.kinds.association import AssociationFront

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from senseprobe.generator.checks.codes import page
 from senseprobe.generator.checks.lint_report import Accepted, Report, ReportCache, join_reports
-from senseprobe.generator.checks.runner import Run, Target, find_targets
+from senseprobe.generator.checks.runner import Run, Target, find_target
 from senseprobe.generator.dataset import open_word_lists
-from senseprobe.project import Layer
+from senseprobe.project import Layer, layers
 
 __all__ = ["Accepted", "Report", "lint", "lint_paths", "page"]
 
@@ -27,7 +27,8 @@ def lint_paths(paths: Iterable[Path]) -> Report:
     Without paths, check the whole nearest layer. Raises SenseprobeError for a path that does not exist or that lint
     does not read.
     """
-    return join_reports(lint(target) for target in find_targets(paths))
+    targets = [find_target(path) for path in dict.fromkeys(paths)] or [Target(layers()[0])]
+    return join_reports(lint(target) for target in targets)
 
 
 def lint(what: Target | Layer) -> Report:

@@ -1,87 +1,374 @@
-"""What checks read of a frame: where its segments stand, which words they take, and what they print with them."""
+"""Mistakes in the text of frames and cells, and sentences that do not read like sentences.
+
+Blanks too many or too few, conditions that no word fulfils or that decide nothing, placeholders left over, words that
+stand twice in a sentence, and sentences without a capital or a full stop.
+"""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from math import prod
 
-import jinja2
-import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
-from senseprobe.generator.product import Indices, RowSelection, digits
+from senseprobe.generator.checks.base import (
+    ConfigSubject,
+    FrameSubject,
+    Position,
+    cell_finding,
+    check,
+    first_words,
+    mask_tags,
+)
+from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORDS
+from senseprobe.generator.english.library import word_set
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.schema import Block, Front
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.word_lists import Word
+from senseprobe.generator.word_lists import Cells, Word, WordList
+from senseprobe.messages import nearest
+from senseprobe.records import Finding
 
-MOST_ROWS = 5_000
-"""Combinations of words that a check looks at; of more, it looks at so many that hold each word."""
+# ---- Blanks ----
 
-TAG = re.compile(r"\{(?:\{[^{}]*\}|%[-+]?\s*(?P<word>\w++)[^{}]*%)\}")
-"""An output or a statement of a frame. Braces end the search, which would else go on to the end from every brace."""
+# By whether sentences are English: French has a blank before high punctuation.
+_BLANK_MISTAKE = {
+    english: rf"\s\s|\s[{marks}](?:\s|$)|(?:^|[^.])\.\.$" for english, marks in {True: ".,;:!?", False: ".,"}.items()
+}
+_LAST, _FIRST = re.compile(r"[^\W_]+$"), re.compile(r"[^\W_]+")
 
-
-def mask_tags(source: str, mark: str) -> str:
-    """Return a frame with a mark for each character of its tags, so that positions stay what they are."""
-    return TAG.sub(lambda tag: mark * len(tag[0]), source)
-
-
-def segment_columns(frame: ResolvedFrame) -> tuple[int, ...]:
-    """Return the column of the line, from 1, at which each segment begins."""
-    starts = tuple(_starts(frame.frame.source))
-    if len(starts) != len(frame.compiled.segments):
-        starts = (0,) * len(frame.compiled.segments)  # signs as `{{-` swallow blanks, and segments with them
-    return tuple(frame.frame.column + start for start in starts)
+# Pieces that make one word with what they touch.
+_PREFIXES, _ENDINGS = word_set(WORDS["prefixes"]), word_set(WORDS["endings"])
 
 
-def _starts(source: str) -> Iterator[int]:
-    end = depth = 0
-    for tag in TAG.finditer(source):
-        if not depth and tag.start() > end:
-            yield end
-        if not depth:
-            yield tag.start()
-        depth += {"if": 1, "endif": -1}.get(tag["word"] or "", 0)
-        end = tag.end()
-    if end < len(source):
-        yield end
+@check("E117")
+def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
+    """A blank too many or too few: two in a row, one at an end or before punctuation, or none between two words.
 
-
-def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
-    """Pick all combinations of the words of these slots, or MOST_ROWS of them."""
-    sizes = [len(block.slots[slot]) for slot in slots]
-    n = prod(sizes)
-    if n <= MOST_ROWS:
-        return RowSelection(digits(np.arange(n), slots, sizes), n)
-    draw = np.random.default_rng(0)
-    at: dict[str, Indices] = {
-        slot: draw.permutation(np.arange(MOST_ROWS) % size) for slot, size in zip(slots, sizes, strict=True)
-    }
-    return RowSelection(at, MOST_ROWS)
-
-
-def combinations(block: ResolvedBlock, slots: Sequence[str]) -> Iterator[dict[str, Word]]:
-    """Yield the words of each of these combinations, by slot."""
-    picked = pick_rows(block, slots)
-    columns = [picked.at[slot].tolist() for slot in slots]
-    for row in range(picked.n):
-        yield {slot: block.slots[slot][column[row]] for slot, column in zip(slots, columns, strict=True)}
-
-
-def render_segment(
-    block: ResolvedBlock, role: str, segment: Segment, chosen: Mapping[str, Word]
-) -> tuple[str, str] | None:
-    """Return the article that a segment prints in a role, and the text after it; None where rendering fails (E105).
-
-    `chosen` gives the words of the slots on which the segment depends.
+    Tokenizers make tokens of blanks, so such a sentence is scored as text that nobody writes; Dev et al. have a blank
+    before every full stop (UPSTREAM 3.3). Where an `{% if %}` prints nothing, put the blank beside it inside. Two
+    full stops at an end are found too. Looked for in English is what a slot prints right behind a word, as in
+    `The{{ slot }}`; endings as in `{{ slot }}s`, and prefixes and second halves of words as *un* and *man*, may stand
+    there.
     """
-    names = block.names(role)
-    values = {name: bound if isinstance(bound := names[name], Word) else chosen[bound] for name in segment.reads}
-    try:
-        text, article = segment.render(values)
-    except (jinja2.TemplateError, TypeError):
-        return None
-    return text[:article], text[article:]
+    seen: set[Position] = set()
+    for frame in subject.frames:
+        findings = [*_blanks_in_frame(frame)] or [*_blanks_in_sentences(frame), *_missing_blanks(frame)]
+        yield from (finding for finding in findings if (finding.line, finding.column) not in seen)
+        seen |= {(finding.line, finding.column) for finding in findings}
 
 
-def printable_names(block: ResolvedBlock) -> frozenset[str]:
-    """Return the names that the frames of a block may print: of its slots, and of what its roles bind."""
-    return frozenset(name for role in block.roles for name in block.names(role))
+def _blanks_in_frame(frame: FrameSubject) -> Iterator[Finding]:
+    """Yield the mistakes that the source of the frame has itself."""
+    for match in re.finditer(_BLANK_MISTAKE[frame.of_config.is_english], mask_tags(frame.source, "\x00")):
+        start, message, hint = match.start(), "a blank before punctuation", "remove it"
+        if match[0].endswith(".."):
+            start, message, hint = match.end() - 2, "two full stops", "write one, or three for an ellipsis"
+        elif match[0].isspace():
+            message = "two blanks in a row"
+        yield frame.finding("E117", message, hint, frame.position[1] + start)
+
+
+def _blanks_in_sentences(frame: FrameSubject) -> Iterator[Finding]:
+    """Yield the first mistake that comes of what slots and conditions print."""
+    pattern = rf"{_BLANK_MISTAKE[frame.of_config.is_english]}|^\s|\s$"
+    for role in frame.block.roles:
+        texts = frame.side(role).text
+        for text in texts.filter(pc.match_substring_regex(texts, pattern)).slice(0, 1).to_pylist():
+            message, hint = "a blank too many in", "put the blank inside the condition"
+            if text.endswith("..") and not text.endswith("..."):
+                message, hint = "two full stops at the end of", "print the last word without its own"
+            yield frame.finding("E117", f"{message} {text!r}", hint)
+            return
+
+
+def _missing_blanks(frame: FrameSubject) -> Iterator[Finding]:
+    """Yield the first two words of each position that run together, since a slot is printed right behind a word."""
+    if not frame.of_config.is_english:
+        return  # there may be no blanks at all, or other prefixes and endings
+    for (at, before), (_, after) in pairwise(enumerate(frame.segments)):
+        if after.block or not after.prints:
+            continue  # what the frame itself says behind an output is an ending
+        for role in frame.block.roles:
+            left, right = (piece.row_texts for piece in frame.side(role).pieces[at : at + 2])
+            if joined := _run_together(left, right, before):
+                message, hint = f"no blank in {joined!r}", "put one before the output"
+                yield frame.finding("E117", message, hint, frame.columns[at + 1])
+                break
+
+
+def _run_together(left: pa.Array, right: pa.Array, before: Segment) -> str:
+    """Return the first two words that touch and are not a compound; an empty text where there are none."""
+    for first, second in dict.fromkeys(zip(left.to_pylist(), right.to_pylist(), strict=True)):
+        ends, begins = _LAST.search(first), _FIRST.match(second)
+        if ends and begins and not (_affixed(ends[0], begins[0]) or (ends[0].isdigit() and not before.prints)):
+            return ends[0] + begins[0]
+    return ""
+
+
+def _affixed(first: str, second: str) -> bool:
+    """Return whether two pieces may be one word, as un and kind, wait and ress, B and 12."""
+    ending = second in _ENDINGS and first.lower() not in FUNCTION_WORDS
+    prefix = first.lower() in _PREFIXES and second[0].islower()
+    return ending or prefix or (first.isupper() and second.isdigit())
+
+
+# ---- Conditions ----
+
+Location = tuple[str | int, ...]
+
+
+@check("E121")
+def check_condition_values(subject: ConfigSubject) -> Iterator[Finding]:
+    """A value in `flip`, `contested` or `where` that no word of the list has.
+
+    A misspelt value selects nothing and says nothing: labels that should be flipped are not, or a word is missing. true
+    and false have no quotes, or they are words. Looked at is the whole list, since a later block may choose other words
+    of it.
+    """
+    blocks = subject.config.template.blocks
+    # A block that inherits a condition has it in the same place.
+    yield from dict.fromkeys(finding for block in blocks for finding in _unmatched_values(subject, block))
+
+
+def _unmatched_values(subject: ConfigSubject, block: Block) -> Iterator[Finding]:
+    for location, slot, column, value in _condition_values(block.front):
+        words = subject.lists.get(block.front.slots[slot].list)
+        cells = {str(cell): cell for word in words.words for cell in [word.columns[column]]} if words else {}
+        if words and value not in cells.values():
+            message = f"no word of {words.resource.name} has {column} {value!r}"
+            hint = nearest(str(value), {*cells} - {"None"})
+            yield subject.finding(block.locate(*location), "E121", message, hint)
+
+
+def _condition_values(front: Front) -> Iterator[tuple[Location, str, str, object]]:
+    """Yield every value of a condition with its location, and the slot and column that it is compared with."""
+    conditions: list[tuple[Location, str, str, object]] = [
+        (("slots", slot, "where", column), slot, column, value)
+        for slot, spec in front.slots.items()
+        for column, value in spec.where.items()
+        if isinstance(
+            value, list
+        )  # a value alone that fits nothing leaves no words, which is a mistake of its own (E111)
+    ]
+    for key in ("flip", "contested") if isinstance(front, ContrastFront) else ():
+        for number, condition in enumerate(getattr(front, key)):
+            for name, value in condition.items():
+                slot, _, column = name.partition(".")
+                conditions.append(((key, number, name), slot, column or "word", value))
+    for location, slot, column, value in conditions:
+        if isinstance(value, list):
+            yield from (((*location, at), slot, column, single) for at, single in enumerate(value))
+        else:
+            yield location, slot, column, value
+
+
+@check("E122")
+def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
+    """`flip` beside `label_basis: none`.
+
+    Without a basis neither sentence is the stereotype, so there is nothing to turn round: either the labels mean
+    something, and the basis is `occupation`, `trait` or `both`, or `flip` has to go. A block that only inherits `flip`
+    is left alone: it may set the sentences in the order of the other blocks.
+    """
+    for block in subject.config.template.blocks:
+        front, own = block.front, block.sources[0]
+        if isinstance(front, ContrastFront) and front.label_basis == "none" and own.get("flip"):
+            message = "label_basis is none, so there is no label to flip"
+            yield subject.finding(block.locate("flip"), "E122", message, "name the basis, or leave flip out")
+
+
+# ---- Placeholders ----
+
+_PLACEHOLDER = re.compile(
+    r"""\$[A-Za-z][\w-]*\$ | \{[\w .|]*\} | <[A-Za-z][\w -]*> | \[[A-Z][A-Z_]*\] | _{3,}  # $GENDER$ {} <word> [MASK]
+    | \b(?:TODO|FIXME|TBD|XXX+)\b""",
+    re.VERBOSE,
+)
+# %s and %(word)s, which a frame may have as text and a word may not.
+_FORMAT = re.compile(r"(?<![\w%])%(?:\(\w+\))?[sdifr](?!\w)")
+# Template syntax, which a frame may have and a word may not.
+_SYNTAX = re.compile(r"\{[{%#](?:.*?[}%#]\})?|[}%#]\}")
+# What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
+_OTHER_SYNTAX = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
+_REST = 2  # the group that holds filters
+_HINT = "fill it in: it would be printed as it is"
+
+
+@check("E115")
+def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
+    """A placeholder was left over in a frame, in front matter, or in a cell of a list.
+
+    What looks like `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was to be filled in by a tool or
+    a person, and so was `%s` or template syntax in a cell, as `{% raw %}`, which is printed as it is. A published pair
+    has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are written `{{ slot }}`, with two
+    braces: `{slot}` and `$slot` are text.
+    """
+    for frame in subject.frames:
+        for at, text, hint in _placeholders(frame):
+            yield frame.finding("E115", f"{text!r} is a placeholder", hint, frame.position[1] + at)
+    for block in subject.config.template.blocks:
+        for location, text in _texts(block.sources[0]):
+            if match := _PLACEHOLDER.search(text):
+                message = f"{'.'.join(map(str, location))} holds a placeholder: {match[0]!r}"
+                yield subject.finding(block.locate(*location), "E115", message, "fill it in")
+
+
+def find_unfilled(frame: FrameSubject) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield what a frame has in the place of an output, as `{slot}` and `$slot`, with the name."""
+    for match in _OTHER_SYNTAX.finditer(mask_tags(frame.source, "\n")):
+        name = next(group for number, group in enumerate(match.groups(), 1) if group and number != _REST)
+        if name in frame.printable:
+            yield match, name
+
+
+def _placeholders(frame: FrameSubject) -> Iterator[tuple[int, str, str]]:
+    """Yield the placeholders of a frame: offset from 0, text and hint."""
+    end = 0
+    others = {match.start(): (match, "") for match in _PLACEHOLDER.finditer(mask_tags(frame.source, "\n"))}
+    meant = {match.start(): (match, name) for match, name in find_unfilled(frame)}
+    for start, (match, name) in sorted({**others, **meant}.items()):
+        if start >= end:
+            end = match.end()
+            slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
+            yield start, match[0], f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
+
+
+@check("E115")
+def check_cell_placeholders(words: WordList) -> Iterator[Finding]:
+    """A placeholder, or template syntax, was left over in a cell."""
+    cells = Cells(words)
+    for word in words.words:
+        for name, cell in word.columns.items():
+            if isinstance(cell, str) and (
+                match := _SYNTAX.search(cell) or _FORMAT.search(cell) or _PLACEHOLDER.search(cell)
+            ):
+                message = f"{name} holds a placeholder: {match[0]!r}"
+                yield cell_finding(cells, word, name, "E115", message, "fill it in")
+
+
+def _texts(data: object, location: Location = ()) -> Iterator[tuple[Location, str]]:
+    """Yield every text of front matter, with its location."""
+    if isinstance(data, str):
+        yield location, data
+    elif isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from _texts(value, (*location, str(key)))
+    elif isinstance(data, Sequence):
+        for number, value in enumerate(data):
+            yield from _texts(value, (*location, number))
+
+
+# ---- Sentences ----
+
+
+@check("W511")
+def check_repeated_words(subject: ConfigSubject) -> Iterator[Finding]:
+    """The same word stands twice in one sentence, because two slots share it.
+
+    "The captain befriended a captain" tests nothing that "The captain befriended a judge" does not, and reads oddly
+    (UPSTREAM 3.2: 160 premises). Narrow one of the slots with `where`, or say in `accept` why the rows are kept.
+    """
+    rows: Counter[tuple[Position, Slots]] = Counter()
+    words: dict[tuple[Position, Slots], dict[str, None]] = {}
+    for frame in subject.frames:
+        for (column, slots), shared in _shared_words(frame).items():
+            key = (frame.position[0], column), slots
+            rows[key] += frame.block.product * len(shared) // prod(len(frame.block.slots[slot]) for slot in slots)
+            words.setdefault(key, {}).update(dict.fromkeys(shared))
+    for (position, slots), count in rows.items():
+        text = first_words([*words[position, slots]])
+        message = f"the same word twice in {count} rows: {' and '.join(slots)} share {text}"
+        yield subject.finding(position, "W511", message, "narrow one of the slots with `where`")
+
+
+Slots = tuple[str, str]
+
+
+def _shared_words(frame: FrameSubject) -> dict[tuple[int, Slots], list[str]]:
+    """Return by the column of the second, and by two slots that one sentence prints, words that both print alike."""
+    block = frame.block
+    repeated: dict[tuple[int, Slots], list[str]] = {}
+    for role in block.roles:
+        printing: dict[str, Segment] = {}
+        for segment, column in zip(frame.segments, frame.columns, strict=True):
+            slots = block.reads(role, segment.prints)
+            if len(slots) != 1 or segment.block or block.reads(role, segment.reads) != slots:
+                continue
+            for earlier, other in printing.items():
+                segments = {earlier: other, slots[0]: segment}
+                if earlier != slots[0] and (shared := _identical_words(frame, role, segments)):
+                    repeated.setdefault((column, (earlier, slots[0])), shared)
+            printing.setdefault(slots[0], segment)
+    return repeated
+
+
+def _identical_words(frame: FrameSubject, role: str, printing: Mapping[str, Segment]) -> list[str]:
+    """Return the words that two slots have in common and that their segments print alike, articles aside."""
+    first, second = ({word.lower(): word for word in frame.block.slots[slot]} for slot in printing)
+    alike = []
+    for word in first.keys() & second.keys():
+        words = zip(printing.items(), (first[word], second[word]), strict=True)
+        texts = [frame.render(role, segment, {slot: value}) for (slot, segment), value in words]
+        if len({text.lower() for _, text in filter(None, texts)}) == 1:
+            alike.append(word)
+    return sorted(alike)
+
+
+_OPENING = "\"'([\u00a1\u00bf\u2018\u201c\u00ab"
+_CLOSING = "\"')]\u2019\u201d\u00bb"
+_STOPS = (*".!?:;", "\u2026", "\u3002", "\uff01", "\uff1f", "\u0964")
+
+
+@check("W514")
+def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
+    """A sentence does not begin with a capital or a digit, or ends without a full stop where others have one.
+
+    Models have learnt from text in which sentences begin and end like sentences; what does not is scored as unusual
+    text, and frames that differ in it are not comparable. Write the first output with `upfirst`, and end all frames
+    of a config alike, in punctuation.
+    """
+    lower_case: dict[Position, dict[str, None]] = {}
+    open_: dict[int, int] = {}
+    closed = 0
+    for frame in subject.frames:
+        if beginnings := [*_lower_case_beginnings(frame)]:
+            lower_case.setdefault(frame.position, {}).update(dict.fromkeys(beginnings))
+        if all(text.rstrip().rstrip(_CLOSING).endswith(_STOPS) for text in _beginnings(frame, from_end=True)):
+            closed += 1
+        else:
+            open_.setdefault(*frame.position)
+    for position, texts in lower_case.items():
+        message = f"the sentence does not begin with a capital: {first_words([*texts])}"
+        yield subject.finding(position, "W514", message, "begin with a capital, or with `| upfirst`")
+    message = "the frame does not end in punctuation" + (", and others do" if closed else "")
+    if len(open_) > 1 and not closed:
+        message = "no frame ends in punctuation"
+    for position in islice(open_.items(), None if closed else 1):
+        yield subject.finding(position, "W514", message, "end it with a full stop")
+
+
+def _lower_case_beginnings(frame: FrameSubject) -> Iterator[str]:
+    """Yield the beginnings of sentences that have a small letter."""
+    for text in _beginnings(frame):
+        word = (text.lstrip(_OPENING).split() or [""])[0]
+        if word[:1].islower() and word.lower() == word:  # iPhone may begin a sentence
+            yield text.strip()
+
+
+def _beginnings(frame: FrameSubject, from_end: bool = False) -> Iterator[str]:
+    """Yield what sentences begin with, or end with: as few segments as always print something."""
+    for role in frame.block.roles:
+        for n in range(1, len(frame.segments) + 1):
+            segments = frame.segments[-n:] if from_end else frame.segments[:n]
+            slots = frame.block.reads(role, [name for segment in segments for name in segment.reads])
+            texts = [_text(frame, role, segments, chosen) for chosen in frame.combinations(slots)]
+            if all(texts):
+                yield from texts
+                break
+
+
+def _text(frame: FrameSubject, role: str, segments: Sequence[Segment], chosen: Mapping[str, Word]) -> str:
+    return "".join("".join(frame.render(role, segment, chosen) or ()) for segment in segments).strip()

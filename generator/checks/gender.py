@@ -1,41 +1,22 @@
 """Words that name a gender where gender is tested, and pronouns of two genders in one sentence."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from senseprobe.generator.checks.frame_text import mask_tags
-from senseprobe.generator.checks.registry import on_config
-from senseprobe.generator.checks.subjects import ConfigSubject, Position, first_words
-from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
+from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words, mask_tags
+from senseprobe.generator.checks.orthography import WORDS
+from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
-# Occupations and ranks in a form for one gender, with one for all where English has it.
-_GENDERED = {
-    "actor": "performer", "actress": "performer", "alderman": "", "anchorman": "anchor", "barmaid": "bartender",
-    "barman": "bartender", "baron": "", "baroness": "", "businessman": "business person",
-    "businesswoman": "business person", "cameraman": "camera operator", "chairman": "chair", "chairwoman": "chair",
-    "chambermaid": "cleaner", "cleaning lady": "cleaner", "comedienne": "comedian", "congressman": "legislator",
-    "congresswoman": "legislator", "countess": "", "craftsman": "artisan", "duchess": "", "duke": "",
-    "emperor": "ruler", "empress": "ruler", "fireman": "firefighter", "fisherman": "fisher", "foreman": "supervisor",
-    "governess": "tutor", "handyman": "repairer", "headmaster": "head teacher", "headmistress": "head teacher",
-    "heiress": "heir", "hostess": "host", "king": "monarch", "landlady": "property owner", "landlord": "property owner",
-    "mailman": "mail carrier", "maid": "cleaner", "masseur": "massage therapist", "masseuse": "massage therapist",
-    "midwife": "", "milkman": "", "monk": "", "nun": "", "poetess": "poet", "policeman": "police officer",
-    "policewoman": "police officer", "postman": "mail carrier", "postmaster": "", "postmistress": "",
-    "priestess": "priest", "prince": "", "princess": "", "queen": "monarch", "repairman": "repairer",
-    "salesman": "salesperson", "saleswoman": "salesperson", "seamstress": "sewer", "serviceman": "service member",
-    "servicewoman": "service member", "sorceress": "sorcerer", "spokesman": "spokesperson",
-    "spokeswoman": "spokesperson", "sportsman": "athlete", "sportswoman": "athlete", "statesman": "",
-    "steward": "flight attendant", "stewardess": "flight attendant", "waiter": "server", "waitress": "server",
-    "watchman": "guard", "weatherman": "forecaster", "workman": "worker",
-}  # fmt: skip
+_GENDERED: Mapping[str, str] = WORDS["gendered"]
+"""Occupations and ranks in a form for one gender, with one for all where English has it."""
 
 
-@on_config("W403")
+@check("W403")
 def check_gendered_words(subject: ConfigSubject) -> Iterator[Finding]:
     """A word names a gender already where the config tests which gender a model takes for granted.
 
@@ -44,9 +25,8 @@ def check_gendered_words(subject: ConfigSubject) -> Iterator[Finding]:
     words out with `where`, or take a form for all.
     """
     if "gender" in subject.config.blocks[0].block.front.bias_type:
-        yield from dict.fromkeys(
-            finding for block in subject.config.blocks for finding in _gendered_findings(subject, block)
-        )
+        blocks = subject.config.blocks
+        yield from dict.fromkeys(finding for block in blocks for finding in _gendered_findings(subject, block))
 
 
 def _gendered_findings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Finding]:
@@ -69,7 +49,7 @@ _WRITTEN = {
 _PRONOUN = re.compile(rf"(?<![\w'-])(?:{'|'.join(_GENDER)})(?![\w-])", re.IGNORECASE)
 
 
-@on_config("W515")
+@check("W515")
 def check_pronouns(subject: ConfigSubject) -> Iterator[Finding]:
     """A frame says *he* or *she* itself where a role binds a pronoun of the other gender.
 
@@ -77,28 +57,28 @@ def check_pronouns(subject: ConfigSubject) -> Iterator[Finding]:
     bound pronoun or the other one, nobody can say. Print the pronoun's own column, as `{{ pronoun.possessive }}`; where
     the sentence has two people, accept the warning.
     """
-    if not subject.is_english:
-        return
-    seen: set[int] = set()
-    for block, frame in subject.frames():
-        for finding in _mixed_genders(subject, block, frame):
-            if frame.frame.line not in seen:
-                seen.add(frame.frame.line)
-                yield finding
+    first: dict[int, Finding] = {}
+    for frame in subject.frames if subject.is_english else ():
+        for finding in _mixed_genders(frame):
+            first.setdefault(finding.line, finding)
+    yield from first.values()
 
 
-def _mixed_genders(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
-    for role in block.roles:
-        read = {name for segment in frame.compiled.segments for name in segment.reads}
-        words = [word for name, word in block.roles[role].items() if name in read and isinstance(word, Word)]
+def _mixed_genders(frame: FrameSubject) -> Iterator[Finding]:
+    read = {*frame.names}
+    for role, bindings in frame.block.roles.items():
+        words = [word for name, word in bindings.items() if name in read and isinstance(word, Word)]
         bound = {_GENDER[word]: word for word in words if word in _GENDER}
         if len(bound) != 1:
             continue
         (gender, word), *_ = bound.items()
-        if match := find_other_pronoun(subject.side(block, frame, role).text, gender):
+        if match := find_other_pronoun(frame.side(role).text, gender):
             text, other = match
+            # Where the frame has the word itself, else where it begins.
+            own = re.search(rf"\b{other}\b", mask_tags(frame.source, "\x00"))
+            column = frame.position[1] + (own.start() if own else 0)
             message = f"{other!r} where {role} binds {str(word)!r}: {text!r}"
-            yield subject.finding(_word_position(frame, other), "W515", message, "print the pronoun's own column")
+            yield frame.finding("W515", message, "print the pronoun's own column", column)
 
 
 def find_other_pronoun(texts: pa.Array, gender: str) -> tuple[str, str] | None:
@@ -108,14 +88,7 @@ def find_other_pronoun(texts: pa.Array, gender: str) -> tuple[str, str] | None:
     """
     others = "|".join(pattern for other, pattern in _WRITTEN.items() if other != gender)
     for text in dict.fromkeys(texts.filter(pc.match_substring_regex(texts, others)).to_pylist()):
-        if other := next(
-            (word for word in _PRONOUN.findall(text) if _GENDER.get(word.lower(), gender) != gender), None
-        ):
+        pronouns = (word for word in _PRONOUN.findall(text) if _GENDER.get(word.lower(), gender) != gender)
+        if other := next(pronouns, None):
             return text, other
     return None
-
-
-def _word_position(frame: ResolvedFrame, word: str) -> Position:
-    """Return where a frame has the word itself, else where it begins."""
-    match = re.search(rf"\b{word}\b", mask_tags(frame.frame.source, "\x00"))
-    return frame.frame.line, frame.frame.column + (match.start() if match else 0)

@@ -1,14 +1,12 @@
 """Verbs that do not agree with their subject, and articles that do not fit the word after them."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import NamedTuple
 
-from senseprobe.generator.checks.english_words import FUNCTION_WORDS, WORD, WORDNET, load_vocabulary
-from senseprobe.generator.checks.frame_text import render_segment, segment_columns
-from senseprobe.generator.checks.registry import on_config
-from senseprobe.generator.checks.subjects import ConfigSubject, first_words
-from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
+from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words
+from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORD, WORDNET, WORDS, load_vocabulary
 from senseprobe.generator.english import MARK, English, no_article
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.word_lists import Word
@@ -21,7 +19,7 @@ MOST_SENTENCES = 32
 _PERSON = 18  # lexnames(5WN): noun.person
 
 
-@on_config("W513", lexicon=WORDNET)
+@check("W513", lexicon=WORDNET)
 def check_verb_agreement(subject: ConfigSubject) -> Iterator[Finding]:
     """A verb does not agree with its subject: *he guide us*.
 
@@ -31,19 +29,13 @@ def check_verb_agreement(subject: ConfigSubject) -> Iterator[Finding]:
     or `| third` and `| past`.
     """
     vocabulary = load_vocabulary()
-    for block, frame in subject.frames() if subject.is_english else ():
-        for column, (person, verb) in _mismatched_verbs(block, frame, vocabulary).items():
-            hint = f"did you mean {_third(verb, subject.english)!r}?"
-            message = f"{verb!r} does not agree with {person!r}"
-            yield subject.finding((frame.frame.line, column), "W513", message, hint)
+    for frame in subject.frames if subject.is_english else ():
+        for column, (person, verb) in _mismatched_verbs(frame, vocabulary).items():
+            third = {"am": "is", "are": "is", "have": "has"}.get(verb) or subject.english.third(verb)
+            yield frame.finding("W513", f"{verb!r} does not agree with {person!r}", f"did you mean {third!r}?", column)
 
 
-def _third(verb: str, english: English) -> str:
-    return {"am": "is", "are": "is", "have": "has"}.get(verb) or english.third(verb)
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     """A word of a sentence as it is written, where it begins, and the text between it and the word before."""
 
     text: str
@@ -55,25 +47,27 @@ class _Token:
         return self.text.lower()
 
 
-def _mismatched_verbs(block: ResolvedBlock, frame: ResolvedFrame, vocabulary: Vocabulary) -> dict[int, tuple[str, str]]:
+def _mismatched_verbs(frame: FrameSubject, vocabulary: Vocabulary) -> dict[int, tuple[str, str]]:
     """Return the first subject and verb that do not agree at each column of a frame."""
     mismatches: dict[int, tuple[str, str]] = {}
-    for role in block.roles:
-        for starts, sentence in _sentences(block, frame, role):
-            tokens = [*_tokens(sentence)]
+    for role in frame.block.roles:
+        for texts in _sentences(frame, role):
+            tokens, starts = [*_tokens("".join(texts))], [0, *accumulate(map(len, texts))]
             for subject, verb in (*_after_pronouns(tokens, vocabulary), *_after_person(tokens, vocabulary)):
-                mismatches.setdefault(_column(frame, starts, verb.start), (subject.text, verb.text))
+                at = max(number for number in range(len(texts)) if starts[number] <= verb.start)
+                # What a tag prints is reported where the tag begins.
+                offset = 0 if frame.segments[at].reads else verb.start - starts[at]
+                mismatches.setdefault(frame.columns[at] + offset, (subject.text, verb.text))
     return mismatches
 
 
-def _sentences(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> Iterator[tuple[list[int], str]]:
-    """Yield some sentences of a frame, with the offset of each segment; each word is in one, up to MOST_SENTENCES."""
-    segments = frame.compiled.segments
-    slots = block.reads(role, (name for segment in segments for name in segment.reads))
-    for number in range(min(MOST_SENTENCES, max((len(block.slots[slot]) for slot in slots), default=1))):
-        chosen = {slot: words[number % len(words)] for slot, words in block.slots.items()}
-        texts = ["".join(render_segment(block, role, segment, chosen) or ()) for segment in segments]
-        yield [len("".join(texts[:at])) for at in range(len(texts))], "".join(texts)
+def _sentences(frame: FrameSubject, role: str) -> Iterator[list[str]]:
+    """Yield the texts of the segments of some sentences; each word is in one, up to MOST_SENTENCES."""
+    slots = frame.block.slots
+    read = frame.block.reads(role, frame.names)
+    for number in range(min(MOST_SENTENCES, max((len(slots[slot]) for slot in read), default=1))):
+        chosen = {slot: words[number % len(words)] for slot, words in slots.items()}
+        yield ["".join(frame.render(role, segment, chosen) or ()) for segment in frame.segments]
 
 
 def _tokens(sentence: str) -> Iterator[_Token]:
@@ -81,13 +75,6 @@ def _tokens(sentence: str) -> Iterator[_Token]:
     for word in WORD.finditer(sentence):
         yield _Token(word[0], word.start(), sentence[end : word.start()])
         end = word.end()
-
-
-def _column(frame: ResolvedFrame, starts: list[int], start: int) -> int:
-    """Return the column of the frame that prints what is at `start` of a sentence; of what a tag prints, the tag."""
-    at = max(number for number, begin in enumerate(starts) if begin <= start)
-    literal = not frame.compiled.segments[at].reads
-    return segment_columns(frame)[at] + (start - starts[at] if literal else 0)
 
 
 # ---- After he, she and it ----
@@ -102,14 +89,7 @@ _CLAUSE = word_set("after although and as because before but if once since so th
 _FUNCTION_VERBS = {"have", "do", "are", "am"}
 _ADVERBS = word_set("also always both even ever just never not often only rarely seldom sometimes still then too")
 
-# Their past is like their infinitive.
-_SAME_PAST = word_set(
-    """
-    be beat bet bid broadcast burst bust cast cost cut fit forecast hit hurt input knit let miscast offset outbid
-    proofread put quit read recast reset rid set shed shut slit spit split spread sublet sweat telecast thrust typeset
-    upset wed wet
-    """
-)
+_SAME_PAST = word_set(WORDS["same_past"])
 
 
 def _after_pronouns(tokens: list[_Token], vocabulary: Vocabulary) -> Iterator[tuple[_Token, _Token]]:
@@ -210,11 +190,8 @@ _BEFORE_OUTPUT = re.compile(r"(?<![\w'-])(an?|An?)\s+$")
 # A capital A within a sentence is more often a letter (vitamin A, plan A) than an article.
 _BEFORE_WORD = re.compile(r"(?:(?<![\w'.-])(an?)|^(An?))\s+([^\W_][\w'.-]*)(?=[\s,;:.!?\"'\u201d\u2019)\]]|$)")
 
-ColumnFinding = tuple[int, str, str]
-"""Column, message and hint."""
 
-
-@on_config("E116")
+@check("E116")
 def check_articles(subject: ConfigSubject) -> Iterator[Finding]:
     """An article does not fit the word after it: *a honest*, *an European*, *a headphones*.
 
@@ -222,89 +199,67 @@ def check_articles(subject: ConfigSubject) -> Iterator[Finding]:
     1.5). Write `{{ slot | a }}` in the place of a typed article; a list's column `article` (a, an, the or none) says
     what is right where the guess is not, as for plural and uncountable words.
     """
-    if not subject.is_english:
-        return
-    reported = set()
-    for block, frame in subject.frames():
-        for column, message, hint in (
-            *_typed_articles(subject, block, frame),
-            *_articles_before_output(subject, block, frame),
-        ):
-            position = frame.frame.line, column
-            if (position, message) not in reported:
-                reported.add((position, message))
-                yield subject.finding(position, "E116", message, hint)
+    frames = subject.frames if subject.is_english else ()
+    finders = _typed_articles, _articles_before_output
+    yield from dict.fromkeys(finding for frame in frames for find in finders for finding in find(frame))
 
 
-def _typed_articles(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[ColumnFinding]:
+def _typed_articles(frame: FrameSubject) -> Iterator[Finding]:
     """Yield articles of the frame itself, before words of the frame itself, also in what a condition chooses from."""
-    for at, (segment, column) in enumerate(zip(frame.compiled.segments, segment_columns(frame), strict=True)):
+    for at, (segment, column) in enumerate(zip(frame.segments, frame.columns, strict=True)):
         if segment.reads and not segment.block:
             continue
-        texts = (
-            [text for text, _ in _segment_texts(subject, block, frame, at)[0]]
-            if segment.reads
-            else [segment.render({})[0]]
-        )
+        texts = [text for text, _ in _segment_texts(frame, at)[0]] if segment.reads else [segment.render({})[0]]
         for match in (match for text in texts for match in _BEFORE_WORD.finditer(text)):
-            typed, right = match[1] or match[2], _needed_article(subject.english, match[3])
+            typed, right = match[1] or match[2], _needed_article(frame.of_config.english, match[3])
             # "Is a or b larger" has no articles.
             if typed.lower() != right and match[3].lower() not in FUNCTION_WORDS:
-                start = 0 if segment.reads else match.start()
-                yield column + start, f"{match[0]!r} needs {right!r}", f"{right} {match[3]}"
+                start = column + (0 if segment.reads else match.start())
+                yield frame.finding("E116", f"{match[0]!r} needs {right!r}", f"{right} {match[3]}", start)
 
 
-def _articles_before_output(
-    subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame
-) -> Iterator[ColumnFinding]:
+def _articles_before_output(frame: FrameSubject) -> Iterator[Finding]:
     """Yield articles before what a segment prints: those that the frame has itself, and those that `a` has guessed."""
-    before = ""
-    for at, (segment, column) in enumerate(zip(frame.compiled.segments, segment_columns(frame), strict=True)):
+    english, before = frame.of_config.english, ""
+    for at, (segment, column) in enumerate(zip(frame.segments, frame.columns, strict=True)):
         if not segment.reads:
             before = segment.render({})[0]
             continue
-        texts, stated = _segment_texts(subject, block, frame, at)
+        texts, stated = _segment_texts(frame, at)
         if typed := _BEFORE_OUTPUT.search(before):
             words = [stated.get(text, text) for text, _ in texts]
-            yield from _unfit_article(subject.english, typed[1], words, column)
-        plural = "plural" in frame.frame.source[column - frame.frame.column :].partition("}}")[0]
-        with_article = [text[length:] for text, length in texts if length]
-        yield from _needless_articles(with_article, stated, column, plural)
+            if unfit := [word for word in words if word and _needed_article(english, word) != typed[1].lower()]:
+                message, hint = (
+                    f"{typed[1]!r} does not fit {first_words(unfit)}",
+                    "leave it out, and print the word with `| a`",
+                )
+                yield frame.finding("E116", message, hint, column - len(typed[1]) - 1)
+        if needless := [*_needless_articles([text[length:] for text, length in texts if length], stated)]:
+            plural = "plural" in frame.source[column - frame.position[1] :].partition("}}")[0]
+            hint = "remove `| a`" if plural else "say `none` in a column `article` of the list"
+            yield frame.finding("E116", f"`a` before what takes none: {first_words(needless)}", hint, column)
         before = ""
 
 
 Texts = dict[tuple[str, int], None]
 
 
-def _segment_texts(
-    subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame, at: int
-) -> tuple[Texts, dict[str, Word]]:
+def _segment_texts(frame: FrameSubject, at: int) -> tuple[Texts, dict[str, Word]]:
     """Return what a segment prints in any role, with the length of its article; and the words by their text."""
     texts: Texts = {}
-    for role in block.roles:
-        piece = subject.side(block, frame, role).pieces[at]
+    for role in frame.block.roles:
+        piece = frame.side(role).pieces[at]
         texts |= dict.fromkeys(zip(piece.row_texts.to_pylist(), piece.articles.tolist(), strict=True))
-    prints = frame.compiled.segments[at].prints
-    words = [word for role in block.roles for name in prints for word in block.words(role, name)]
+    prints = frame.segments[at].prints
+    words = [word for role in frame.block.roles for name in prints for word in frame.block.words(role, name)]
     return texts, {str(word): word for word in words}
 
 
-def _unfit_article(english: English, typed: str, words: list[str], column: int) -> Iterator[ColumnFinding]:
-    unfit = [word for word in words if word and _needed_article(english, word) != typed.lower()]
-    if unfit:
-        message = f"{typed!r} does not fit {first_words(unfit)}"
-        yield column - len(typed) - 1, message, "leave it out, and print the word with `| a`"
-
-
-def _needless_articles(texts: list[str], stated: dict[str, Word], column: int, plural: bool) -> Iterator[ColumnFinding]:
-    needless = []
+def _needless_articles(texts: list[str], stated: Mapping[str, Word]) -> Iterator[str]:
     for text in dict.fromkeys(texts):
         word = stated.get(text) or stated.get(text[:1].lower() + text[1:])
         if no_article(text) and not (word and word.columns.get("article")):
-            needless.append(text)
-    if needless:
-        hint = "remove `| a`" if plural else "say `none` in a column `article` of the list"
-        yield column, f"`a` before what takes none: {first_words(needless)}", hint
+            yield text
 
 
 def _needed_article(english: English, word: str) -> str:

@@ -3,18 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice, product
+from functools import cache, partial
+from itertools import islice, product, takewhile
 
-from senseprobe.errors import DeclarationError
-from senseprobe.generator.checks.frame_text import MOST_ROWS, pick_rows
-from senseprobe.generator.checks.registry import on_config
-from senseprobe.generator.checks.subjects import ConfigSubject
+from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, check
 from senseprobe.generator.config import ResolvedBlock
-from senseprobe.generator.kinds import KINDS
 from senseprobe.generator.kinds.contrast import ContrastFront
-from senseprobe.generator.render import FrameRows
-from senseprobe.generator.schema import Condition, Frame
+from senseprobe.generator.schema import Block, Condition, Frame
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
 
@@ -22,42 +17,7 @@ MOST_TOKENS = 100
 """Words of a frame up to which it is compared with others; a longer one is compared as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledRow:
-    """The words of a row by slot, the target's word, and the words that the two roles bind."""
-
-    words: tuple[str, ...]
-    target: str | None
-    stereo: str
-    anti: str
-
-
-def labelled_rows(subject: ConfigSubject) -> Iterator[tuple[ResolvedBlock, list[LabelledRow]]]:
-    """Yield each block of a contrast whose pairs have labels, with rows of its first frame that are not contested.
-
-    Labels are the same in all frames of a block.
-    """
-    for block in subject.config.blocks:
-        front = block.block.front
-        if isinstance(front, ContrastFront) and front.label_basis != "none":
-            if id(block) not in subject.labelled:
-                subject.labelled[id(block)] = _labels_of(subject, block)
-            yield block, subject.labelled[id(block)]
-
-
-def _labels_of(subject: ConfigSubject, block: ResolvedBlock) -> list[LabelledRow]:
-    rows, picked = FrameRows(subject.config, block, block.frames[0]), pick_rows(block, tuple(block.slots))
-    try:
-        contrast = KINDS[subject.config.kind].columns(rows, picked, subject.lists)
-    except DeclarationError:
-        return []  # a sentence that cannot be rendered is a finding of its own, E105
-    words = zip(*(rows.words(slot, picked).to_pylist() for slot in block.slots), strict=True)
-    names = ("target", "stereo_value", "anti_value", "contested")
-    columns = zip(words, *(contrast[name].to_pylist() for name in names), strict=True)
-    return [LabelledRow(key, target, stereo, anti) for key, target, stereo, anti, contested in columns if not contested]
-
-
-@on_config("W504")
+@check("W504")
 def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
     """Two frames that differ in one word at most have labels that contradict one another.
 
@@ -67,22 +27,19 @@ def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
     """
     if len(subject.config.blocks) < 2:
         return  # labels are the same in all frames of a block
-    blocks = list(labelled_rows(subject))
-    labels = [{(row.words, row.stereo, row.anti) for row in rows} for _, rows in blocks]
-    near: dict[tuple[str, ...], list[tuple[int, Frame]]] = {}
-    for number, (block, _) in enumerate(blocks):
+    labels = [{(row.words, row.stereo, row.anti) for row in rows} for _, rows in subject.labelled]
+    near: dict[Tokens, list[tuple[int, Frame]]] = {}
+    for number, (block, _) in enumerate(subject.labelled):
         reported: set[int] = set()
-        reversed_words: dict[int, set[tuple[str, ...]]] = {}  # by an earlier block, once for all frames
+        reversed_words = cache(partial(_reversed_words, labels, number))  # once for all frames
         frames = [(frame.frame, key) for frame in block.frames for key in _comparison_keys(frame.frame)]
         for frame, key in frames:
             for other, earlier in near.get(key, ()):
-                if other not in reversed_words:
-                    reversed_words[other] = _reversed_words(labels[number], labels[other])
-                words = reversed_words[other]
+                words = reversed_words(other)
                 if not words or frame.line in reported:
                     continue
                 differing = _differing_tokens(_tokens(earlier), _tokens(frame))
-                if not any(map(_has_negation, differing)):
+                if not any(token in _NEGATIONS or token.endswith("n't") for tokens in differing for token in tokens):
                     reported.add(frame.line)
                     yield _contradiction(subject, earlier, frame, differing, words)
         for frame, key in frames:
@@ -93,9 +50,9 @@ Labels = set[tuple[tuple[str, ...], str, str]]
 """The words of each row by slot, and what the stereotype and its opposite bind."""
 
 
-def _reversed_words(labels: Labels, others: Labels) -> set[tuple[str, ...]]:
-    """Return the words whose label is the other way round in the others."""
-    return {words for words, stereo, anti in labels if (words, anti, stereo) in others}
+def _reversed_words(labels: list[Labels], number: int, other: int) -> set[tuple[str, ...]]:
+    """Return the words whose label in one block is the other way round in the other."""
+    return {words for words, stereo, anti in labels[number] if (words, anti, stereo) in labels[other]}
 
 
 _TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|[\w'-]+")
@@ -104,10 +61,6 @@ _NEGATIONS = frozenset(
 )
 
 Tokens = tuple[str, ...]
-
-
-def _has_negation(tokens: Tokens) -> bool:
-    return any(token in _NEGATIONS or token.endswith("n't") for token in tokens)
 
 
 def _tokens(frame: Frame) -> Tokens:
@@ -125,13 +78,15 @@ def _comparison_keys(frame: Frame) -> Iterator[Tokens]:
 
 def _differing_tokens(first: Tokens, second: Tokens) -> tuple[Tokens, Tokens]:
     """Return what is left of two frames without their common beginning and end."""
-    start = next(
-        (n for n, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
-    )
+    start = _common_length(first, second)
     first, second = first[start:], second[start:]
-    end = next((n for n, (a, b) in enumerate(zip(first[::-1], second[::-1], strict=False)) if a != b), None)
-    end = min(len(first), len(second)) if end is None else end
+    end = _common_length(first[::-1], second[::-1])
     return first[: len(first) - end], second[: len(second) - end]
+
+
+def _common_length(first: Tokens, second: Tokens) -> int:
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _contradiction(
@@ -144,7 +99,7 @@ def _contradiction(
     return subject.finding((frame.line, frame.column), "W504", message, "one of the two labels is wrong")
 
 
-@on_config("W508")
+@check("W508")
 def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
     """The labels of one word go both ways although `label_basis` is `occupation`.
 
@@ -153,37 +108,32 @@ def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
     labels the same, or say what they rest on: `label_basis: trait` or `both`.
     """
     seen: dict[str, Counter[tuple[str, str]]] = {}
-    blocks: dict[tuple[str, tuple[str, str]], ResolvedBlock] = {}
-    for block, rows in labelled_rows(subject):
+    blocks: dict[tuple[str, tuple[str, str]], Block] = {}
+    for block, rows in subject.labelled:
         if isinstance(front := block.block.front, ContrastFront) and front.label_basis == "occupation":
             for row in rows:
                 label = (row.stereo, row.anti)
                 seen.setdefault(str(row.target), Counter())[label] += len(block.frames)
-                blocks.setdefault((str(row.target), label), block)
+                blocks.setdefault((str(row.target), label), block.block)
     for word, labels in seen.items():
         for (stereo, anti), count in labels.items():
             reverse = labels.get((anti, stereo), 0)
             if (count, anti) < (reverse, stereo):  # reported once, where the rarer label is
-                message = (
-                    f"labels of {word!r} go both ways: {anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
-                )
-                position = _key_position(blocks[word, (stereo, anti)], "flip")
+                sides = f"{anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
+                rarer = blocks[word, (stereo, anti)]
+                position = rarer.locate("flip" if any("flip" in source for source in rarer.sources) else "roles")
+                message = f"labels of {word!r} go both ways: {sides}"
                 yield subject.finding(position, "W508", message, "label_basis: trait, or both")
 
 
-def _key_position(block: ResolvedBlock, key: str) -> tuple[int, int]:
-    """Return the position of a key of the front matter, or of `roles` where it is not there."""
-    return block.block.locate(key if any(key in source for source in block.block.sources) else "roles")
-
-
-@on_config("W509")
+@check("W509")
 def check_label_balance(subject: ConfigSubject) -> Iterator[Finding]:
     """The stereotype binds the same word in every row, so that always preferring this word gets 100 %.
 
     A model that prefers *he* to *she* whatever the sentence says would have the highest score (the verb pairs of
     carpenter in UPSTREAM 1.5). Add words of the opposite stereotype, and `flip` their labels.
     """
-    rows = [(block, row) for block, labels in labelled_rows(subject) for row in labels]
+    rows = [(block, row) for block, labels in subject.labelled for row in labels]
     if len({row.stereo for _, row in rows}) == 1:
         block, row = rows[0]
         message = f"stereo binds {row.stereo!r} in every row: a model that always prefers it gets 100 %"
@@ -191,7 +141,7 @@ def check_label_balance(subject: ConfigSubject) -> Iterator[Finding]:
         yield subject.finding(block.block.locate("roles", "stereo"), "W509", message, hint)
 
 
-@on_config("W510")
+@check("W510")
 def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
     """An exception of single words in `flip` is not declared in `contested`.
 
@@ -199,10 +149,10 @@ def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
     strong, weak, professional, unclean in UPSTREAM 1.5). It needs no less evidence than the rule: declare the same
     words in `contested`, so that estimands leave them out until somebody has looked.
     """
-    for block in subject.config.blocks:
-        front = block.block.front
-        if not isinstance(front, ContrastFront):
-            continue
+    fronts = [
+        (block, front) for block in subject.config.blocks if isinstance(front := block.block.front, ContrastFront)
+    ]
+    for block, front in fronts:
         for number, condition in enumerate(front.flip):
             if _is_exception(condition) and not _is_contested(block, front, condition):
                 text = ", ".join(f"{key}: {value}" for key, value in condition.items())
@@ -220,11 +170,9 @@ def _is_contested(block: ResolvedBlock, front: ContrastFront, condition: Conditi
     """Return whether every combination of words that a condition matches is contested."""
     if condition in front.contested:
         return True
-    matching = {
-        slot: [word for word in words if _matches(condition, slot, word)] for slot, words in block.slots.items()
-    }
     slots = {key.partition(".")[0] for declared in (condition, *front.contested) for key in declared}
-    rows = (dict(zip(slots, chosen, strict=True)) for chosen in product(*(matching[slot] for slot in slots)))
+    matching = ([word for word in block.slots[slot] if _matches(condition, slot, word)] for slot in slots)
+    rows = (dict(zip(slots, chosen, strict=True)) for chosen in product(*matching))
     return all(
         any(all(_matches(declared, slot, word) for slot, word in row.items()) for declared in front.contested)
         for row in islice(rows, MOST_ROWS)
@@ -233,8 +181,5 @@ def _is_contested(block: ResolvedBlock, front: ContrastFront, condition: Conditi
 
 def _matches(condition: Condition, slot: str, word: Word) -> bool:
     """Return whether a word of a slot fulfils what a condition says of this slot."""
-    for key, value in condition.items():
-        name, _, column = key.partition(".")
-        if name == slot and word.columns[column or "word"] not in (value if isinstance(value, list) else [value]):
-            return False
-    return True
+    columns = ((key.partition("."), value) for key, value in condition.items())
+    return all(word.has(column or "word", value) for (name, _, column), value in columns if name == slot)

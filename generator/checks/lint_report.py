@@ -26,6 +26,9 @@ Answer = tuple[str, str, str]
 """A question to English (`a`, `plural` …), the text that it is about, and the guess."""
 
 
+_COUNTS = ("lists", "configs", "configs_not_checked", "keys_checked", "keys_not_checked")
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """A warning that is accepted on purpose: where, why, and how many findings it covers."""
@@ -72,11 +75,7 @@ class Report:
             "findings": [finding.as_dict() for finding in self.findings],
             "accepted": [asdict(accepted) for accepted in self.accepted],
             "guesses": [dict(zip(("asked", "text", "answer"), guess, strict=True)) for guess in self.guesses],
-            "lists": self.lists,
-            "configs": self.configs,
-            "configs_not_checked": self.configs_not_checked,
-            "keys_checked": self.keys_checked,
-            "keys_not_checked": self.keys_not_checked,
+            **{name: getattr(self, name) for name in _COUNTS},
             "not_checked": dict(self.not_checked),
         }
 
@@ -93,21 +92,17 @@ class Report:
 
 def join_reports(reports: Iterable[Report]) -> Report:
     """Return the reports as one, in which equal findings are one and counts are added."""
-    parts = list(reports)
+    parts = [*reports]
     not_checked: Counter[str] = Counter()
     for report in parts:
         not_checked.update(report.not_checked)
     findings = {finding for report in parts for finding in report.findings}
     return Report(
         findings=tuple(sorted(findings, key=lambda f: (f.path, f.line, f.column, f.code, f.message))),
-        lists=sum(report.lists for report in parts),
-        configs=sum(report.configs for report in parts),
-        configs_not_checked=sum(report.configs_not_checked for report in parts),
-        keys_checked=sum(report.keys_checked for report in parts),
-        keys_not_checked=sum(report.keys_not_checked for report in parts),
         accepted=tuple(dict.fromkeys(accepted for report in parts for accepted in report.accepted)),
         guesses=tuple(sorted({guess for report in parts for guess in report.guesses})),
         not_checked=dict(sorted(not_checked.items())),
+        **{name: sum(getattr(report, name) for report in parts) for name in _COUNTS},
     )
 
 
@@ -130,10 +125,11 @@ def cache_key(*parts: object) -> str:
 
 @cache
 def _code_hash() -> str:
-    """Return a hash of the code whose findings are stored, and of the libraries that it calls."""
+    """Return a hash of the code and tables whose findings are stored, and of the libraries that it calls."""
     digest = hashlib.sha256("".join(map(version, _LIBRARIES)).encode())
     for room in _CODE:
-        for path in sorted(Path(str(files("senseprobe"))).joinpath(room).resolve().rglob("*.py")):
+        paths = Path(str(files("senseprobe"))).joinpath(room).resolve().rglob("*")
+        for path in sorted(path for path in paths if path.suffix in (".py", ".toml", ".yaml")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -1,16 +1,142 @@
-"""Whether the two sentences of a row differ in what is tested, and in nothing else."""
+"""Whether the two sentences of a row differ in what is tested, and in nothing else; and repeated sentences.
+
+A sentence is repeated within a pair, by a slot that changes nothing, or by a frame that is copied.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from itertools import groupby
+from math import prod
+from typing import NamedTuple
 
-from senseprobe.generator.checks.frame_text import combinations, render_segment, segment_columns
-from senseprobe.generator.checks.registry import on_config
-from senseprobe.generator.checks.subjects import ConfigSubject
-from senseprobe.generator.config import ResolvedBlock, ResolvedFrame
+import numpy as np
+import pyarrow.compute as pc
+
+from senseprobe.generator.checks.base import TAG, ConfigSubject, FrameSubject, Position, check, pick_rows
+from senseprobe.generator.checks.frame_text import find_unfilled
+from senseprobe.generator.config import ResolvedBlock
+from senseprobe.generator.english import MARK
+from senseprobe.generator.product import RowSelection
+from senseprobe.generator.render import FrameRows, flags, join
 from senseprobe.generator.segments import Segment
 from senseprobe.generator.word_lists import Word
 from senseprobe.records import Finding
+
+# ---- Repeated sentences ----
+
+
+@check("E118")
+def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
+    """Both sentences of a pair say the same.
+
+    Such a pair has no answer: every model prefers neither, and it is counted as a tie. Print what the roles bind, and
+    see that they bind different words.
+    """
+    first: dict[Position, Finding] = {}
+    for frame in subject.frames:
+        if len(frame.block.roles) < 2 or any(find_unfilled(frame)):
+            continue  # E115: what differs was to be printed
+        if message := _identical_pairs(frame):
+            first.setdefault(frame.position, frame.finding("E118", message, "bind words that differ, and print them"))
+    yield from first.values()
+
+
+def _identical_pairs(frame: FrameSubject) -> str:
+    """Return what is wrong with the pairs whose two sentences are the same; empty where there are none.
+
+    Compared is what segments print that roles bind differently; the others are alike.
+    """
+    block = frame.block
+    varying = [at for at, segment in enumerate(frame.segments) if _bound_differently(block, segment)]
+    reads = [name for at in varying for name in frame.segments[at].reads]
+    slots = {slot for role in block.roles for slot in block.reads(role, reads)}
+    picked = pick_rows(block, [slot for slot in block.slots if slot in slots])
+    still = {slot: np.zeros(picked.n, dtype=np.int64) for slot in block.slots}
+    selection = RowSelection({**still, **picked.at}, picked.n)
+    sides = [FrameRows(frame.of_config.config, block, frame.resolved).side(role, selection) for role in block.roles]
+    texts = [join([side.pieces[at].row_texts for at in varying] or [""], picked.n, MARK) for side in sides]
+    identical = flags(pc.equal(*texts))
+    if not identical.any():
+        return ""
+    count = prod(len(block.slots[slot]) for slot in slots)
+    share = "all" if identical.all() else str(int(identical.sum())) if count == picked.n else "some"
+    message = f"both sentences are {sides[0].text[int(identical.argmax())].as_py()!r}"
+    return f"{message}: so are {share} of {count} combinations of words" if count > 1 else message
+
+
+def _bound_differently(block: ResolvedBlock, segment: Segment) -> list[str]:
+    """Return the names that a segment reads and that the two roles bind differently."""
+    first, second = (block.names(role) for role in block.roles)
+    return [name for name in segment.reads if first[name] != second[name]]
+
+
+@check("E119")
+def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
+    """A slot with several words changes no sentence, so that each sentence comes out several times.
+
+    Repeated sentences count several times in every figure without adding evidence: the published data has 16 (UPSTREAM
+    1.5). Print the slot, or give it one word in this block with `where`.
+    """
+    first: dict[tuple[str, Position], Finding] = {}
+    for _, group in groupby(subject.frames, key=lambda frame: id(frame.block)):
+        reads = {frame: {*_slots_read(frame)} for frame in group}
+        block = next(iter(reads)).block
+        for slot, words in block.slots.items():
+            unread = [(frame.position, "this frame does not read") for frame in reads if slot not in reads[frame]]
+            if len(unread) == len(reads):
+                unread = [(block.block.locate("slots", slot), "no frame reads")]
+            for position, where in unread if len(words) > 1 else ():
+                message = f"{where} {slot!r}: each sentence comes out {len(words)} times"
+                finding = subject.finding(position, "E119", message, "print it, or give it one word with `where`")
+                first.setdefault((slot, position), finding)
+    yield from first.values()
+
+
+def _slots_read(frame: FrameSubject) -> Iterator[str]:
+    """Yield the slots that a frame reads in any role, and those that it should read: `{slot}`, see E115."""
+    names = [*frame.names, *(name for _, name in find_unfilled(frame))]
+    for role in frame.block.roles:
+        yield from frame.block.reads(role, names)
+
+
+@check("E124")
+def check_duplicate_frames(subject: ConfigSubject) -> Iterator[Finding]:
+    """The same frame is there twice, under two names, for the same words, so that sentences come out several times.
+
+    Another `{# id: name #}` makes other ids of the same sentences, which then count several times in every figure (see
+    E119). Remove one of the frames, or give their blocks different words with `where`.
+    """
+    earlier: dict[str, list[FrameSubject]] = {}
+    first: dict[Position, Finding] = {}
+    for frame in subject.frames:
+        others = earlier.setdefault(TAG.sub(lambda tag: "".join(tag[0].split()), frame.source), [])
+        if duplicate := next((other for other in others if _are_duplicates(other, frame)), None):
+            message = f"the frame on line {duplicate.position[0]} says the same, with the same words"
+            first.setdefault(frame.position, frame.finding("E124", message, "remove one of the two"))
+        others.append(frame)
+    yield from first.values()
+
+
+def _are_duplicates(earlier: FrameSubject, frame: FrameSubject) -> bool:
+    """Return whether two frames of one text, of different codes, print the same bindings of slots that share words."""
+    other, block, names = earlier.block, frame.block, {*frame.names}
+    bindings = [
+        {(role, name): _binding_key(resolved, role, name) for role in resolved.roles for name in names}
+        for resolved in (other, block)
+    ]
+    slots = {slot for role in block.roles for slot in block.reads(role, names)}
+    share_words = all({*other.slots[slot]} & {*block.slots[slot]} for slot in slots)
+    same_code = earlier.resolved.frame.code == frame.resolved.frame.code
+    return not same_code and bindings[0] == bindings[1] and share_words
+
+
+def _binding_key(block: ResolvedBlock, role: str, name: str) -> object:
+    """Return what a name stands for, equal to its like: a slot, or a word with its columns."""
+    bound = block.names(role)[name]
+    return (str(bound), dict(bound.columns)) if isinstance(bound, Word) else bound
+
+
+# ---- Minimal pairs ----
 
 _AGREEMENT = frozenset(
     map(
@@ -23,7 +149,7 @@ _AGREEMENT = frozenset(
 )  # fmt: skip
 
 
-@on_config("W502")
+@check("W502")
 def check_minimal_pairs(subject: ConfigSubject) -> Iterator[Finding]:
     """The two sentences of a pair differ in more than the words that their roles bind.
 
@@ -34,11 +160,11 @@ def check_minimal_pairs(subject: ConfigSubject) -> Iterator[Finding]:
     column `minimal` tells which pairs it sets apart.
     """
     for number, block in enumerate(subject.config.blocks):
-        if len(block.roles) == 2:
-            if not number or "roles" in block.block.sources[0]:
-                yield from _text_bindings(subject, block)
-            for frame in block.frames:
-                yield from _differing_segments(subject, block, frame)
+        if len(block.roles) == 2 and (not number or "roles" in block.block.sources[0]):
+            yield from _text_bindings(subject, block)
+    for frame in subject.frames:
+        if len(frame.block.roles) == 2:
+            yield from _differing_segments(frame)
 
 
 def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Finding]:
@@ -57,28 +183,20 @@ def _text_bindings(subject: ConfigSubject, block: ResolvedBlock) -> Iterator[Fin
             yield subject.finding(block.block.locate("roles", "anti", name), "W502", message, hint)
 
 
-def _differing_segments(subject: ConfigSubject, block: ResolvedBlock, frame: ResolvedFrame) -> Iterator[Finding]:
-    for segment, column in zip(frame.compiled.segments, segment_columns(frame), strict=True):
-        if any(_is_bound_differently(block, name) for name in segment.reads) and (
-            texts := _differing_texts(block, segment)
-        ):
+def _differing_segments(frame: FrameSubject) -> Iterator[Finding]:
+    for segment, column in zip(frame.segments, frame.columns, strict=True):
+        if texts := _differing_texts(frame, segment):
             mine, theirs = texts
             message = f"the two sentences differ in more than the bound words: {mine!r} against {theirs!r}"
-            hint = "print the same in both roles, or bind what differs"
-            yield subject.finding((frame.frame.line, column), "W502", message, hint)
+            yield frame.finding("W502", message, "print the same in both roles, or bind what differs", column)
 
 
-def _is_bound_differently(block: ResolvedBlock, name: str) -> bool:
-    first, second = (block.names(role)[name] for role in block.roles)
-    return first != second
-
-
-def _differing_texts(block: ResolvedBlock, segment: Segment) -> tuple[str, str] | None:
+def _differing_texts(frame: FrameSubject, segment: Segment) -> tuple[str, str] | None:
     """Return what a segment prints in the two roles, where more than the bound words differ in it."""
-    names = [name for name in segment.reads if _is_bound_differently(block, name)]
+    names = _bound_differently(frame.block, segment)
     printed = not segment.block and any(name in segment.prints for name in names)
     minimal, followed = False, None
-    for first, second in _rendered_pairs(block, segment, names):
+    for first, second in _rendered_pairs(frame, segment, names) if names else ():
         if (first.article, printed or first.rest) == (second.article, printed or second.rest):
             minimal = True
             if printed:
@@ -90,8 +208,7 @@ def _differing_texts(block: ResolvedBlock, segment: Segment) -> tuple[str, str] 
     return None if minimal else followed
 
 
-@dataclass(frozen=True, slots=True)
-class _RenderedSegment:
+class _RenderedSegment(NamedTuple):
     """What a segment prints in one role: its article, all of its text, and the text without article and bound words."""
 
     article: str
@@ -100,16 +217,17 @@ class _RenderedSegment:
 
 
 def _rendered_pairs(
-    block: ResolvedBlock, segment: Segment, names: Iterable[str]
+    frame: FrameSubject, segment: Segment, names: Iterable[str]
 ) -> Iterator[tuple[_RenderedSegment, _RenderedSegment]]:
     """Yield what a segment prints in the two roles, where they bind different words."""
+    block = frame.block
     slots = tuple(dict.fromkeys(slot for role in block.roles for slot in block.reads(role, segment.reads)))
-    for chosen in combinations(block, slots):
+    for chosen in frame.combinations(slots):
         words, texts = [], []
         for role in block.roles:
             bindings = (block.names(role)[name] for name in names)
             words.append([bound if isinstance(bound, Word) else chosen[bound] for bound in bindings])
-            if rendered := render_segment(block, role, segment, chosen):
+            if rendered := frame.render(role, segment, chosen):
                 article, text = rendered
                 texts.append(_RenderedSegment(article.strip(), article + text, _without_words(text, words[-1])))
         if words[0] != words[1] and len(texts) == len(words):

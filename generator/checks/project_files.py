@@ -1,18 +1,20 @@
 """What the files of a project say of one another: splits, descriptors, licences, sources, verdicts, retired ids."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from senseprobe.errors import DeclarationError
-from senseprobe.generator.checks.registry import on_config, on_dataset, on_folder, on_list
-from senseprobe.generator.checks.subjects import (
+from senseprobe.generator.checks.base import (
     ConfigSubject,
     DatasetSubject,
     FolderSubject,
+    Position,
     cell_finding,
+    check,
+    finding_at,
     resource_position,
     yaml_position,
 )
@@ -28,7 +30,7 @@ from senseprobe.records import Finding
 from senseprobe.release.verdicts import KEEP, VERDICTS, Verdict
 
 
-@on_list("E205")
+@check("E205")
 def check_splits(words: WordList) -> Iterator[Finding]:
     """A word is in two splits of a list with a column `split`.
 
@@ -45,7 +47,7 @@ def check_splits(words: WordList) -> Iterator[Finding]:
             yield cell_finding(cells, word, "split", "E205", message, "keep one")
 
 
-@on_folder("E206")
+@check("E206")
 def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
     """A CSV file beside `datapackage.yaml` that it does not declare.
 
@@ -58,7 +60,7 @@ def check_undeclared_files(folder: FolderSubject) -> Iterator[Finding]:
             yield Finding(path=format_path(path), code="E206", message=message, hint=hint)
 
 
-@on_list("E208")
+@check("E208")
 def check_licence_of_list(words: WordList) -> Iterator[Finding]:
     """A licence is no SPDX expression, or forbids changed versions.
 
@@ -71,13 +73,13 @@ def check_licence_of_list(words: WordList) -> Iterator[Finding]:
     yield from check_list_licences(words)
 
 
-@on_dataset("E208")
+@check("E208")
 def check_licence_of_dataset(subject: DatasetSubject) -> Iterator[Finding]:
     """The licence of a dataset is no SPDX expression, or forbids changed versions."""
     yield from (finding for finding in _licence_findings(subject) if finding.code == "E208")
 
 
-@on_dataset("E209")
+@check("E209")
 def check_licence_compatibility(subject: DatasetSubject) -> Iterator[Finding]:
     """The licences of a dataset and of the lists that it uses cannot be one.
 
@@ -102,26 +104,25 @@ BIBLIOGRAPHY = "references.bib"
 _ENTRY = re.compile(r"@(?!comment\b|string\b|preamble\b)\w+\s*[{(]\s*([^\s,{}()]+)", re.IGNORECASE)
 
 
-@on_config("E207")
+@check("E207")
 def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
     """The source of a template is no key of the bibliography."""
-    folder = open_word_lists(Layer(subject.dataset.folder.parent.parent)).folders[0]
+    path = subject.config.template.display_path
     for block in subject.config.template.blocks:
         if "source" in block.sources[0]:
-            location = subject.config.template.display_path, *block.locate("source")
-            yield from _unknown_source("source", block.front.source, folder, location)
+            folder, position = _list_folder(subject.dataset), block.locate("source")
+            yield from _unknown_source("source", block.front.source, folder, path, position)
 
 
-@on_dataset("E207")
+@check("E207")
 def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
-    dataset = subject.dataset
-    folder, path = open_word_lists(Layer(dataset.folder.parent.parent)).folders[0], dataset.folder / "dataset.yaml"
-    location = format_path(path), *yaml_position(path, "citation")
-    yield from _unknown_source("citation", dataset.card.citation, folder, location)
+    dataset, path = subject.dataset, subject.dataset.folder / "dataset.yaml"
+    place = format_path(path), yaml_position(path, "citation")
+    yield from _unknown_source("citation", dataset.card.citation, _list_folder(dataset), *place)
 
 
-@on_list("E207")
+@check("E207")
 def check_list_sources(words: WordList) -> Iterator[Finding]:
     """A source is named by a key that `references.bib` does not have.
 
@@ -131,11 +132,15 @@ def check_list_sources(words: WordList) -> Iterator[Finding]:
     """
     path = words.path.with_name(DESCRIPTOR)
     for at, source in enumerate(words.resource.sources):
-        location = format_path(path), *resource_position(words, "sources", at, "title")
-        yield from _unknown_source("source", source.title, path.parent, location)
+        position = resource_position(words, "sources", at, "title")
+        yield from _unknown_source("source", source.title, path.parent, format_path(path), position)
 
 
-def _unknown_source(what: str, key: str, folder: Path, location: tuple[str, int, int]) -> Iterator[Finding]:
+def _list_folder(dataset: Dataset) -> Path:
+    return open_word_lists(Layer(dataset.folder.parent.parent)).folders[0]
+
+
+def _unknown_source(what: str, key: str, folder: Path, path: str, position: Position) -> Iterator[Finding]:
     """Yield E207 unless the key is in the folder's bibliography, or the built-in one.
 
     Where the folder has none, that is reported at its descriptor, in the same words for each key.
@@ -144,12 +149,10 @@ def _unknown_source(what: str, key: str, folder: Path, location: tuple[str, int,
     if key in keys:
         return
     if (folder / BIBLIOGRAPHY).is_file():
-        message, hint = f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys)
+        yield finding_at(path, position, "E207", f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys))
     else:
-        location = format_path(folder / DESCRIPTOR), 1, 1
         message, hint = f"no {BIBLIOGRAPHY} beside it", "write one, with an entry for each source that is named"
-    path, line, column = location
-    yield Finding(path=path, line=line, column=column, code="E207", message=message, hint=hint)
+        yield finding_at(format_path(folder / DESCRIPTOR), (1, 1), "E207", message, hint)
 
 
 def _bibliography_keys(path: Path) -> frozenset[str]:
@@ -162,7 +165,7 @@ def _parse_keys(text: str) -> frozenset[str]:
     return frozenset(_ENTRY.findall(text))
 
 
-@on_dataset("E210")
+@check("E210")
 def check_retired_verdicts(subject: DatasetSubject) -> Iterator[Finding]:
     """An id that is retired and has the verdict `keep`.
 
@@ -174,21 +177,20 @@ def check_retired_verdicts(subject: DatasetSubject) -> Iterator[Finding]:
         if verdict.verdict == KEEP and verdict.id in retired:
             line = f"{format_path(dataset.folder)}/{RETIRED}:{retired[verdict.id].line}"
             message = f"{verdict.id!r} is to be kept, and is retired ({line})"
-            yield _verdict_finding(dataset, verdict, "E210", message)
+            yield _verdict_finding(dataset, verdict, "E210", message, "take the line out")
 
 
-@on_dataset("W516")
+@check("W516")
 def check_verdict_configs(subject: DatasetSubject) -> Iterator[Finding]:
     """A verdict on an id that no row has.
 
     An id begins with the name of its config.
     """
-    dataset = subject.dataset
-    verdicts = (v for v in _verdicts_to_check(dataset) if _config_name(v) not in dataset.card.configs)
-    yield from _rowless_verdicts(dataset, verdicts)
+    configs = subject.dataset.card.configs
+    yield from _rowless_verdicts(subject.dataset, lambda verdict: verdict.id.partition(".")[0] not in configs)
 
 
-@on_config("W516")
+@check("W516")
 def check_verdict_rows(subject: ConfigSubject) -> Iterator[Finding]:
     """A verdict on an id that no row has.
 
@@ -196,30 +198,22 @@ def check_verdict_rows(subject: ConfigSubject) -> Iterator[Finding]:
     another id, and nobody has judged its sentences as they are now. Take the line out of `verdicts.csv`, or correct the
     id; one that is listed in `retired.csv` may have a verdict without a row.
     """
-    numbers = RowNumbers(subject.config)
-    verdicts = (v for v in _verdicts_to_check(subject.dataset) if _config_name(v) == subject.config.name)
-    yield from _rowless_verdicts(subject.dataset, (v for v in verdicts if numbers.find(v.id) is None))
+    numbers, name = RowNumbers(subject.config), subject.config.name
+    yield from _rowless_verdicts(
+        subject.dataset, lambda verdict: verdict.id.partition(".")[0] == name and numbers.find(verdict.id) is None
+    )
 
 
-def _config_name(verdict: Verdict) -> str:
-    return verdict.id.partition(".")[0]
-
-
-def _verdicts_to_check(dataset: Dataset) -> Iterator[Verdict]:
+def _rowless_verdicts(dataset: Dataset, is_rowless: Callable[[Verdict], bool]) -> Iterator[Finding]:
     verdicts, retired = _read_verdicts(dataset)
-    yield from (verdict for verdict in verdicts.values() if verdict.id not in retired)
+    for verdict in verdicts.values():
+        if verdict.id not in retired and is_rowless(verdict):
+            message = f"{verdict.id!r} has the verdict {verdict.verdict}, and no row has this id"
+            yield _verdict_finding(dataset, verdict, "W516", message, "take the line out, or correct the id")
 
 
-def _rowless_verdicts(dataset: Dataset, verdicts: Iterable[Verdict]) -> Iterator[Finding]:
-    for verdict in verdicts:
-        message = f"{verdict.id!r} has the verdict {verdict.verdict}, and no row has this id"
-        yield _verdict_finding(dataset, verdict, "W516", message)
-
-
-def _verdict_finding(dataset: Dataset, verdict: Verdict, code: str, message: str) -> Finding:
-    path = f"{format_path(dataset.folder)}/{VERDICTS}"
-    hint = "take the line out" if code == "E210" else "take the line out, or correct the id"
-    return Finding(path=path, line=verdict.line, column=1, code=code, message=printable(message), hint=hint)
+def _verdict_finding(dataset: Dataset, verdict: Verdict, code: str, message: str, hint: str) -> Finding:
+    return finding_at(f"{format_path(dataset.folder)}/{VERDICTS}", (verdict.line, 1), code, printable(message), hint)
 
 
 def _read_verdicts(dataset: Dataset) -> tuple[dict[str, Verdict], dict[str, RetiredId]]:

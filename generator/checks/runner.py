@@ -16,11 +16,10 @@ from typing import TypeVar
 from senseprobe.errors import DeclarationError, LexiconError, SenseprobeError
 from senseprobe.generator import senses
 from senseprobe.generator.checks import waivers
-from senseprobe.generator.checks.hints import add_hint
+from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, FolderSubject, registered_checks
+from senseprobe.generator.checks.codes import add_hint
 from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, ReportCache, cache_key, join_reports
 from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
-from senseprobe.generator.checks.registry import Kind, checks
-from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, FolderSubject
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import English
 from senseprobe.generator.exclusions import read_retired
@@ -32,7 +31,7 @@ from senseprobe.generator.yaml_source import MAX_BYTES, format_path
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.wordnet import LEXICONS
 from senseprobe.messages import printable
-from senseprobe.project import MARKER, Layer, layers
+from senseprobe.project import MARKER, Layer
 from senseprobe.records import Finding
 from senseprobe.release.hashing import file_sha256
 
@@ -52,22 +51,17 @@ class Target:
         return sorted(path for path in paths if self.datasets is None or path.resolve() in self.datasets)
 
 
-def find_targets(paths: Iterable[Path]) -> list[Target]:
-    """Return what the paths name; without any, the whole nearest layer.
-
-    Raises SenseprobeError for a path that does not exist, or that lint does not read.
-    """
-    return [_find_target(path) for path in dict.fromkeys(paths)] or [Target(layers()[0])]
+_NONE: frozenset[Path] = frozenset()
 
 
-def _find_target(path: Path) -> Target:
+def find_target(path: Path) -> Target:
+    """Return what a path names; raise SenseprobeError where it does not exist, or is nothing that lint reads."""
     if not path.exists():
         raise SenseprobeError(f"{path}: no such file or folder")
     real = path.resolve()
     # The folders around a path that look like a layer, nearest first.
-    roots = (
-        f for f in (real, *real.parents) if any((f / part).exists() for part in (MARKER, "templates", "wordlists"))
-    )
+    parts = MARKER, "templates", "wordlists"
+    roots = (folder for folder in (real, *real.parents) if any((folder / part).exists() for part in parts))
     target = next(filter(None, (_in_layer(real, Layer(root)) for root in roots)), None)
     if target is None:
         what = "a project, its templates or wordlists, a dataset's folder, a template (.j2) or a list (.csv)"
@@ -76,29 +70,20 @@ def _find_target(path: Path) -> Target:
 
 
 def _in_layer(real: Path, layer: Layer) -> Target | None:
-    none: frozenset[Path] = frozenset()
     templates, wordlists = layer.templates.resolve(), layer.wordlists.resolve()
     if real == layer.root.resolve():
         return Target(layer)
     if real == templates:
-        return Target(layer, lists=none)
+        return Target(layer, lists=_NONE)
     if real in (wordlists, wordlists / DESCRIPTOR):
-        return Target(layer, datasets=none)
+        return Target(layer, datasets=_NONE)
     if real.parent == wordlists and real.suffix == ".csv":
-        return Target(layer, lists=frozenset({real}), datasets=none)
-    return _in_templates(real, templates, layer)
-
-
-def _in_templates(real: Path, templates: Path, layer: Layer) -> Target | None:
+        return Target(layer, lists=frozenset({real}), datasets=_NONE)
     folder = real if real.is_dir() else real.parent
-    if folder.parent != templates:
-        return None
-    target = Target(layer, lists=frozenset(), datasets=frozenset({folder}))
-    if real == folder:
-        return target if target.folders() else None
-    if real.suffix == ".j2":
-        return Target(layer, lists=frozenset(), datasets=frozenset({folder}), config=real.stem)
-    return target if real.name == "dataset.yaml" else None
+    config = real.stem if real != folder and real.suffix == ".j2" else None
+    target = Target(layer, lists=_NONE, datasets=frozenset({folder}), config=config)
+    is_read = target.folders() if real == folder else config or real.name == "dataset.yaml"
+    return target if folder.parent == templates and is_read else None
 
 
 T = TypeVar("T")
@@ -126,12 +111,12 @@ class _PartResult:
             self.findings += error.findings
             return None
 
-    def run(self, on: Kind, subject: object) -> Iterator[Finding]:
-        """Yield what all checks of this kind find; those that lack their lexicon are counted."""
-        for check in checks(on):
+    def run(self, subject: object) -> Iterator[Finding]:
+        """Yield what all checks of such a subject find; those that lack their lexicon are counted."""
+        for check in (check for check in registered_checks() if isinstance(subject, check.subject)):
             can_run = not check.lexicon or senses.identity(check.lexicon)
             try:
-                findings = list(check.run(subject)) if can_run else None
+                findings = [*check.run(subject)] if can_run else None
             except LexiconError:
                 findings = None
             if findings is None:
@@ -164,10 +149,13 @@ class Run:
     def _part(self, name: str, folders: list[Path], check: Callable[[], Report]) -> Report:
         """Return a part of the report: that of last time where nothing that it depends on has changed."""
         files = [path for folder in (*folders, *self.visible.folders) for path in sorted(folder.glob("*.*"))]
-        lexicons = [senses.identity(lexicon) for lexicon in LEXICONS]
         root, lists = self.target.layer.root.resolve(), sorted(map(str, self.target.lists or ()))
-        key = cache_key(name, Path.cwd(), root, self.target.config, lists, lexicons, *_checksums(files))
-        return self.cache.get(key, check)
+        return self._cached([name, root, self.target.config, lists], files, check)
+
+    def _cached(self, parts: list[object], files: Iterable[Path], check: Callable[[], Report]) -> Report:
+        """Return the report that depends on these parts, files and the lexicons, from the cache if it is there."""
+        lexicons = [senses.identity(lexicon) for lexicon in LEXICONS]
+        return self.cache.get(cache_key(Path.cwd(), *parts, lexicons, *_checksums(files)), check)
 
     # ---- Lists ----
 
@@ -176,57 +164,52 @@ class Run:
         folder, result = self.target.layer.wordlists.resolve(), _PartResult()
         own = self.visible if self.visible.folders == (folder,) else WordLists((folder,))
         names = result.collect(own.names)
-        reports = []
-        declared: set[str] = set()
+        reports, declared = [], set()
         for name in names or ():
             unread = _PartResult(lists=1)
             table = unread.collect(partial(self.visible.get, name))
             path = table.display_path if table else unread.findings[0].path
             declared.add(path)
             if self._is_target(path):
-                reports.append(self._report(unread) if table is None else self._list(table))
+                reports.append(self._list(table) if table else self._report(unread))
         if names is not None and folder.is_dir():
-            undeclared = result.run("folder", FolderSubject(folder, frozenset(declared)))
+            undeclared = result.run(FolderSubject(folder, frozenset(declared)))
             result.findings += [finding for finding in undeclared if self._is_target(finding.path)]
         return join_reports([self._report(result), *reports])
 
     def _is_target(self, display_path: str) -> bool:
-        return self.target.lists is None or display_path in {format_path(path) for path in self.target.lists}
+        return self.target.lists is None or display_path in map(format_path, self.target.lists)
 
     def _list(self, table: WordList) -> Report:
-        bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
-        files = (table.path, table.path.with_name(DESCRIPTOR), *bibliographies)
-        lexicons = [senses.identity(lexicon) for lexicon in LEXICONS]
-
         def check() -> Report:
-            result = _PartResult(lists=1, claims=list(senses.claims_of_list(table)))
-            result.add(result.run("list", table), waivers.list_waiver(table))
+            result = _PartResult(lists=1, claims=[*senses.claims_of_list(table)])
+            result.add(result.run(table), waivers.list_waiver(table))
             return self._report(result)
 
-        return self.cache.get(cache_key("list", Path.cwd(), table.resource.name, lexicons, *_checksums(files)), check)
+        bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
+        files = [table.path, table.path.with_name(DESCRIPTOR), *bibliographies]
+        return self._cached(["list", table.resource.name], files, check)
 
     # ---- Datasets ----
 
     def _dataset(self, folder: Path) -> Report:
-        result, only = _PartResult(), self.target.config
         if unnamed := [*_not_utf8(folder, *folder.iterdir())]:
             return self._report(_PartResult(findings=unnamed))
+        result, only = _PartResult(), self.target.config
         if not (folder / "dataset.yaml").is_file():
             message, hint = "has templates and no dataset.yaml", "copy that of another dataset, and change it"
             result.findings.append(Finding(path=format_path(folder), code="E102", message=message, hint=hint))
-        elif catalogue := result.collect(lambda: open_dataset(folder, self.visible, only=only)) or self._readable(
-            folder
-        ):
-            self._catalogue(catalogue, result)
+        else:
+            opened = result.collect(lambda: open_dataset(folder, self.visible, only=only))
+            if dataset := opened or self._readable(folder):
+                self._resolved(dataset, result)
         if not only:
             result.collect(lambda: read_retired(folder))
-        paths = {finding.path for finding in result.findings}
-        names = self._config_names(folder)
-        skipped = [
-            name for name in names if name not in result.checked and format_path(folder / f"{name}.j2") not in paths
-        ]
-        result.configs_not_checked = len(skipped)  # because of mistakes in other files
-        result.configs = len(names) - len(skipped)
+        paths, names = {finding.path for finding in result.findings}, self._config_names(folder)
+        unchecked = {*names} - result.checked
+        # Because of mistakes in other files.
+        result.configs_not_checked = sum(format_path(folder / f"{name}.j2") not in paths for name in unchecked)
+        result.configs = len(names) - result.configs_not_checked
         return self._report(result)
 
     def _readable(self, folder: Path) -> ResolvedDataset | None:
@@ -246,31 +229,30 @@ class Run:
     def _config_names(self, folder: Path) -> list[str]:
         return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
 
-    def _catalogue(self, catalogue: ResolvedDataset, result: _PartResult) -> None:
-        dataset, waiver = catalogue.dataset, waivers.dataset_waiver(catalogue.dataset)
+    def _resolved(self, resolved: ResolvedDataset, result: _PartResult) -> None:
+        dataset, waiver = resolved.dataset, waivers.dataset_waiver(resolved.dataset)
         if not self.target.config:
-            findings = result.run("dataset", DatasetSubject(dataset, self.visible))
+            findings = result.run(DatasetSubject(dataset, self.visible))
             result.findings += waivers.apply_waivers(findings, waiver)
         english = English()
-        for config in catalogue.configs:
+        for config in resolved.configs:
             self._config(ConfigSubject(dataset, config, self.visible, english), waiver, result)
         result.accepted += waiver.accepted()
         if len(result.checked) == len(dataset.card.configs) and not self.target.config:
             result.findings += waiver.mistakes({*result.not_checked})
-        result.guesses |= {(*question, answer) for question, answer in catalogue.english.guesses.items()}
+        result.guesses |= {(*question, answer) for question, answer in resolved.english.guesses.items()}
 
     def _config(self, subject: ConfigSubject, of_dataset: waivers.Waiver, result: _PartResult) -> None:
         """Check a config whose sentences can all be rendered, and count it."""
-        config = subject.config
         before = len(result.findings)
-        for block, frame in subject.frames():
-            result.collect(lambda block=block, frame=frame: [subject.side(block, frame, r) for r in block.roles])  # type: ignore[misc]
+        for frame in subject.frames:
+            result.collect(frame.sides)
         if len(result.findings) > before:
             return
-        result.checked.add(config.name)
-        result.claims += senses.claims_of_config(config)
-        result.findings += waivers.misplaced_keys(config)
-        result.add(result.run("config", subject), waivers.config_waiver(config), of_dataset)
+        result.checked.add(subject.config.name)
+        result.claims += senses.claims_of_config(subject.config)
+        result.findings += waivers.misplaced_keys(subject.config)
+        result.add(result.run(subject), waivers.config_waiver(subject.config), of_dataset)
 
     # ---- Senses ----
 

@@ -8,9 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
-from senseprobe.generator.checks.labels import labelled_rows
-from senseprobe.generator.checks.registry import on_config, on_dataset
-from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject, Position, yaml_position
+from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, Position, check, finding_at, yaml_position
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
 from senseprobe.generator.dataset import count_levels, derive_design
 from senseprobe.generator.kinds.association import AssociationFront
@@ -27,10 +25,8 @@ MOST_WORDS_APART = 0.5
 MOST_LETTERS_APART = 2.0
 """Characters that they may differ in on average: *man* and *woman* do."""
 
-_GROUP_COLUMNS = ("gender", "group")
 
-
-@on_config("W503")
+@check("W503")
 def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
     """The words that one role binds are on average longer than those of the other.
 
@@ -39,7 +35,7 @@ def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
     half a word, or by more than two characters. Choose words of like length, or compare scorers that differ in how
     they treat length.
     """
-    pairs = [(row.stereo, row.anti) for _, rows in labelled_rows(subject) for row in rows]
+    pairs = [(row.stereo, row.anti) for _, rows in subject.labelled for row in rows]
     if not pairs:
         return
     words = [fmean(len(text.split()) for text in side) for side in zip(*pairs, strict=True)]
@@ -54,7 +50,7 @@ def check_lengths(subject: ConfigSubject) -> Iterator[Finding]:
     yield subject.finding(position, "W503", message, "choose words of like length")
 
 
-@on_config("W505")
+@check("W505")
 def check_sizes(subject: ConfigSubject) -> Iterator[Finding]:
     """Groups, or the word sets of the two roles, are of unequal size.
 
@@ -68,7 +64,7 @@ def check_sizes(subject: ConfigSubject) -> Iterator[Finding]:
             yield from _unequal_roles(subject)
             yield from _unequal_classes(subject, {"valence": front.valence, "stereotype": front.stereotype})
         case InferenceFront() as front:
-            columns = {name: front.columns[name] for name in _GROUP_COLUMNS if name in front.columns}
+            columns = {name: column for name, column in front.columns.items() if name in ("gender", "group")}
             yield from _unequal_classes(subject, columns, "columns")
         case AssociationFront():
             yield from _unequal_sets(subject)
@@ -80,33 +76,38 @@ def _unequal_roles(subject: ConfigSubject) -> Iterator[Finding]:
         slots = [block.roles[role][name] for role in ("stereo", "anti")]
         if slots[0] == slots[1] or any(isinstance(slot, Word) for slot in slots):
             continue
-        sizes = {slot: len({*_words(subject.config, str(slot))}) for slot in slots}
-        if len({*sizes.values()}) > 1:
-            message = f"the two roles choose {name!r} from sets of unequal size: {_listed_sizes(sizes)}"
-            yield subject.finding(block.block.locate("roles", "stereo", name), "W505", message)
+        sizes = {str(slot): len({*_words(subject.config, str(slot))}) for slot in slots}
+        what = f"the two roles choose {name!r} from sets"
+        yield from _unequal_sizes(subject, block.block.locate("roles", "stereo", name), what, sizes)
 
 
 def _unequal_classes(subject: ConfigSubject, columns: Mapping[str, str | None], *under: str) -> Iterator[Finding]:
     block = subject.config.blocks[0]
     for key, text in columns.items():
-        match = reference(text, block.slots)
-        if match is None:
-            continue
-        slot, column = match
-        classes: dict[str, set[str]] = {}
-        for word in _words(subject.config, slot):
-            if word.columns[column] is not None:
-                classes.setdefault(str(word.columns[column]), set()).add(str(word))
-        sizes = {name: len(words) for name, words in classes.items()}
-        if len({*sizes.values()}) > 1:
-            message = f"the words of {slot!r} are in classes of unequal size: {_listed_sizes(sizes)}"
-            yield subject.finding(block.block.locate(*under, key), "W505", message)
+        if match := reference(text, block.slots):
+            slot, column = match
+            classes: dict[str, set[str]] = {}
+            for word in _words(subject.config, slot):
+                if word.columns[column] is not None:
+                    classes.setdefault(str(word.columns[column]), set()).add(str(word))
+            sizes = {name: len(words) for name, words in classes.items()}
+            what = f"the words of {slot!r} are in classes"
+            yield from _unequal_sizes(subject, block.block.locate(*under, key), what, sizes)
+
+
+def _unequal_sizes(
+    subject: ConfigSubject, position: Position, what: str, sizes: Mapping[str, int]
+) -> Iterator[Finding]:
+    """Yield W505 where the sizes are not all the same."""
+    if len({*sizes.values()}) > 1:
+        text = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        yield subject.finding(position, "W505", f"{what} of unequal size: {text}")
 
 
 def _words(config: Config, slot: str) -> Iterator[Word]:
     """Yield the words of a slot in the blocks that have labels, or in all blocks of a config without labels."""
     for block in config.blocks:
-        if getattr(block.block.front, "label_basis", "") != "none":
+        if block.block.front.has_labels:
             yield from block.slots[slot]
 
 
@@ -116,9 +117,7 @@ def _unequal_sets(subject: ConfigSubject) -> Iterator[Finding]:
     for test in dict.fromkeys(test for test, _ in sets):
         for pair in ("XY", "AB"):
             sizes = {role: len(sets.get((test, role), ())) for role in pair}
-            if sizes[pair[0]] != sizes[pair[1]]:
-                message = f"sets of {test} are of unequal size: {_listed_sizes(sizes)}"
-                yield subject.finding(position, "W505", message)
+            yield from _unequal_sizes(subject, position, f"sets of {test} are", sizes)
 
 
 def _set_words(config: Config) -> dict[tuple[str, str], set[str]]:
@@ -138,10 +137,6 @@ def _cell(text: str, slots: Iterable[str], word: Word) -> str:
     return str(word.columns[match[1]]) if match else text
 
 
-def _listed_sizes(sizes: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {size}" for name, size in sizes.items())
-
-
 FEWEST_WORDS = 3
 """Words that it takes to say what is measured, or who could be harmed."""
 
@@ -154,7 +149,7 @@ _PLACEHOLDER = re.compile(
 _ANGLES = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|\$\w+\$")
 
 
-@on_dataset("W501")
+@check("W501")
 def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
     """What is measured, of which groups, or who could be harmed is not declared in `dataset.yaml`.
 
@@ -162,32 +157,26 @@ def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
     wrong conclusion would be dangerous: the commonest fault of the benchmarks that Blodgett et al. (2021) looked at
     (PEERS 5.9). `construct` and `who_could_be_harmed` take a phrase of three words at least, `groups` a list of names.
     """
-    path = subject.dataset.folder / "dataset.yaml"
-    card = subject.dataset.card
+    path, card = subject.dataset.folder / "dataset.yaml", subject.dataset.card
+    groups = next(filter(None, map(_placeholder_mistake, card.groups)), "") if card.groups else "is not declared"
     mistakes = {
-        "construct": _text_mistake(card.measured),
-        "groups": next(filter(None, map(_placeholder_mistake, card.groups)), "" if card.groups else "is not declared"),
-        "who_could_be_harmed": _text_mistake(card.who_could_be_harmed),
+        "construct": (_text_mistake(card.measured), "say what is measured, and of whom"),
+        "groups": (groups, "groups: [women, men]"),
+        "who_could_be_harmed": (
+            _text_mistake(card.who_could_be_harmed),
+            "say for whom a wrong reading would be dangerous",
+        ),
     }
-    hints = {
-        "construct": "say what is measured, and of whom",
-        "groups": "groups: [women, men]",
-        "who_could_be_harmed": "say for whom a wrong reading would be dangerous",
-    }
-    for key, mistake in mistakes.items():
+    for key, (mistake, hint) in mistakes.items():
         if mistake:
-            line, column = yaml_position(path, key)
-            message = f"{key} {mistake}"
-            yield Finding(
-                path=format_path(path), line=line, column=column, code="W501", message=message, hint=hints[key]
-            )
+            yield finding_at(format_path(path), yaml_position(path, key), "W501", f"{key} {mistake}", hint)
 
 
 def _text_mistake(text: str) -> str:
     if not text.strip():
         return "is not declared"
-    few = len(text.split()) < FEWEST_WORDS
-    return _placeholder_mistake(text) or (f"says too little: {text.strip()!r}" if few else "")
+    few = f"says too little: {text.strip()!r}" if len(text.split()) < FEWEST_WORDS else ""
+    return _placeholder_mistake(text) or few
 
 
 def _placeholder_mistake(text: str) -> str:
@@ -196,7 +185,7 @@ def _placeholder_mistake(text: str) -> str:
     return f"is a placeholder: {text!r}" if is_placeholder else ""
 
 
-@on_config("W506")
+@check("W506")
 def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
     """A factor of `generalise` has fewer than five levels.
 
@@ -215,7 +204,7 @@ def check_levels(subject: ConfigSubject) -> Iterator[Finding]:
             yield subject.finding(position, "W506", message, f"it takes {FEWEST_LEVELS}")
 
 
-@on_config("W507")
+@check("W507")
 def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
     """A group's attributes are said of no other group, so that nothing can be compared.
 
@@ -229,7 +218,8 @@ def check_comparisons(subject: ConfigSubject) -> Iterator[Finding]:
     for block in blocks:
         for word in block.slots[str(block.block.front.target)]:
             first.setdefault(str(word), block)
-    if len(first) == 1 and derive_design(config).differs == "evaluative" and not _unmarked(config):
+    unmarked = any(getattr(block.block.front, "unmarked", False) for block in config.blocks)
+    if len(first) == 1 and derive_design(config).differs == "evaluative" and not unmarked:
         (group, block), *_ = first.items()
         message = f"{group!r} is the only group: what is said of it is compared with nothing"
         position = _binding_position(block, str(block.block.front.target))
@@ -284,10 +274,6 @@ def _binds_attributes(block: ResolvedBlock) -> bool:
     words = [word for role, names in block.roles.items() for name in names for word in block.words(role, name)[:1]]
     slots = all(not isinstance(bound, Word) and bound != target for bound in bindings)
     return slots or any("polarity" in word.columns for word in words)
-
-
-def _unmarked(config: Config) -> bool:
-    return any(getattr(block.block.front, "unmarked", False) for block in config.blocks)
 
 
 def _binding_position(block: ResolvedBlock, bound: ResolvedBinding, *location: str) -> Position:

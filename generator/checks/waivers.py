@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from senseprobe.generator.checks.base import Position, finding_at, registered_checks, resource_position, yaml_position
 from senseprobe.generator.checks.codes import CODES
 from senseprobe.generator.checks.lint_report import Accepted
-from senseprobe.generator.checks.registry import checks
-from senseprobe.generator.checks.subjects import Position, resource_position, yaml_position
 from senseprobe.generator.config import Config
 from senseprobe.generator.schema import Dataset
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList
@@ -37,11 +36,10 @@ class Waiver:
         """Yield E123 of each code that cannot be accepted; those of `not_run` may occur, but were not looked for."""
         for code, reason in self.reasons.items():
             for message, hint in self._problems(code, reason, not_run):
-                line, column = self.position(code)
-                yield Finding(path=self.path, line=line, column=column, code="E123", message=message, hint=hint)
+                yield finding_at(self.path, self.position(code), "E123", message, hint)
 
     def _problems(self, code: str, reason: str, not_run: Collection[str]) -> Iterator[tuple[str, str]]:
-        codes = {*CODES, *(check.code for check in checks())}
+        codes = {*CODES, *(check.code for check in registered_checks())}
         if code not in codes:
             yield f"accept: there is no code {code}", nearest(code, (name for name in codes if name[0] == "W"))
         elif not code.startswith("W"):
@@ -66,9 +64,7 @@ def misplaced_keys(config: Config) -> Iterator[Finding]:
     path, hint = config.template.display_path, "move it there: it holds for the whole template"
     for block in config.template.blocks[1:]:
         for key in block.sources[0].keys() & _FIRST_ONLY.keys():
-            line, column = block.locate(key)
-            message, code = f"{key}: not in the first front matter", _FIRST_ONLY[key]
-            yield Finding(path=path, line=line, column=column, code=code, message=message, hint=hint)
+            yield finding_at(path, block.locate(key), _FIRST_ONLY[key], f"{key}: not in the first front matter", hint)
 
 
 def dataset_waiver(dataset: Dataset) -> Waiver:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from senseprobe.generator.checks.frame_text import MOST_ROWS, pick_rows, segment_columns
+from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, DatasetSubject, pick_rows, segment_columns
+from senseprobe.generator.checks.frame_text import check_repeated_words, check_sentence_ends
 from senseprobe.generator.checks.gender import find_other_pronoun
 from senseprobe.generator.checks.labels import (
     check_contradictions,
@@ -19,8 +20,6 @@ from senseprobe.generator.checks.labels import (
     check_label_consistency,
 )
 from senseprobe.generator.checks.pairs import check_minimal_pairs
-from senseprobe.generator.checks.rendered_text import check_repeated_words, check_sentence_ends
-from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject
 from senseprobe.generator.checks.validity import (
     check_comparisons,
     check_declarations,

@@ -10,7 +10,7 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
 from senseprobe.errors import LexiconError
 from senseprobe.generator.checks import lint
-from senseprobe.generator.checks.english_words import find_words, is_word, spelling_hint
+from senseprobe.generator.checks.orthography import find_words, is_word, spelling_hint
 from senseprobe.lexicon import prepare
 from senseprobe.lexicon.install import FILES
 from senseprobe.lexicon.vocabulary import Sense, Vocabulary

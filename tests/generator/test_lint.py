@@ -17,8 +17,7 @@ from senseprobe.cli import main
 from senseprobe.errors import SenseprobeError
 from senseprobe.generator import schema, word_lists, yaml_source
 from senseprobe.generator.checks import Report, lint_paths, page
-from senseprobe.generator.checks.codes import all_codes
-from senseprobe.generator.checks.hints import EXAMPLES
+from senseprobe.generator.checks.codes import EXAMPLES, all_codes
 from senseprobe.generator.checks.lint_report import cache_file
 from senseprobe.generator.kinds import association, contrast, inference
 from senseprobe.generator.segments import Segment

@@ -22,8 +22,8 @@ from senseprobe import api
 from senseprobe.cli import app
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError
 from senseprobe.generator import expand
+from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject
 from senseprobe.generator.checks.project_files import check_retired_verdicts, check_verdict_configs, check_verdict_rows
-from senseprobe.generator.checks.subjects import ConfigSubject, DatasetSubject
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.exclusions import ExcludedRows, RowNumbers, drop_rows
 from senseprobe.release import parquet

@@ -11,10 +11,12 @@ import subprocess
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import LexiconError
 
 VERSION = "3.0"
@@ -71,18 +73,6 @@ class PreparedWordNet:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """Files that may be WordNet 3.0, or `why` there are none; `source` is where they come from, in words."""
-
-    source: str
-    files: Path | None = None
-    why: str = ""
-
-    def refusal(self) -> str:
-        return self.why if self.files is None else damage(self.files, needed=COPIED)
-
-
 def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> PreparedWordNet:
     """Make `destination` an NLTK data folder with WordNet 3.0, if it is not one yet; return it with its source.
 
@@ -96,54 +86,50 @@ def prepare(destination: Path | None = None, *, debian: Path = DEBIAN) -> Prepar
         return PreparedWordNet(home, "already there", VERSION)
     refused = []
     with TemporaryDirectory(prefix="senseprobe-") as scratch:
-        for candidate in _candidates(Path(scratch), debian):
-            if why := candidate.refusal():
-                refused.append(f"{candidate.source}: {why}")
-            elif candidate.files:
-                install(candidate.files, home)
-                return PreparedWordNet(home, candidate.source, VERSION)
+        for source, files in _sources(Path(scratch), debian):
+            why = files if isinstance(files, str) else damage(files, needed=COPIED)
+            if isinstance(files, Path) and not why:
+                install(files, home)
+                return PreparedWordNet(home, source, VERSION)
+            refused.append(f"{source}: {why}")
     raise LexiconError(f"no WordNet {VERSION} on this machine ({'; '.join(refused)}): {_ADVICE}")
 
 
-def _candidates(scratch: Path, debian: Path) -> Iterator[_Candidate]:
-    yield from _find_nltk_downloads(scratch)
-    yield _Candidate(f"debian {debian}", debian)
-    yield _download_packages(scratch / "apt")
-
-
-def _find_nltk_downloads(scratch: Path) -> Iterator[_Candidate]:
+def _sources(scratch: Path, debian: Path) -> Iterator[tuple[str, Path | str]]:
+    """Yield where files may be WordNet 3.0, in words, and their folder, or why there is none."""
     import nltk.data
 
-    for folder in map(Path, nltk.data.path):
+    for number, folder in enumerate(map(Path, nltk.data.path)):
         files, archive = (folder / "corpora" / name for name in ("wordnet", "wordnet.zip"))
         if files.is_dir():
-            yield _Candidate(f"nltk download {files}", files)
+            yield f"nltk download {files}", files
         if archive.is_file():
-            yield _unzip(archive, Path(f"{scratch}/{len(list(scratch.iterdir()))}"))
+            yield f"nltk download {archive}", _unzip(archive, scratch / str(number))
+    yield f"debian {debian}", debian
+    yield "apt download", _download_packages(scratch / "apt")
 
 
-def _unzip(archive: Path, into: Path) -> _Candidate:
+def _unzip(archive: Path, into: Path) -> Path | str:
     """Extract the files of `COPIED`, by name, from NLTK's archive, and no other member."""
-    source = f"nltk download {archive}"
     into.mkdir()
     try:
         with zipfile.ZipFile(archive) as opened:
             for name in COPIED:
                 (into / name).write_bytes(opened.read(f"wordnet/{name}"))
     except (OSError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        return _Candidate(source, why=str(error))
-    return _Candidate(source, into)
+        return str(error)
+    return into
 
 
-def _download_packages(into: Path) -> _Candidate:
+def _download_packages(into: Path) -> Path | str:
     apt, dpkg = shutil.which("apt-get"), shutil.which("dpkg-deb")
     if not apt or not dpkg:
-        return _Candidate("apt download", why="no apt-get here")
+        return "no apt-get here"
     into.mkdir()
     why = _run([apt, "download", *PACKAGES], into)
     for package in sorted(into.glob("*.deb")):
         why = why or _run([dpkg, "-x", str(package), "root"], into)
-    return _Candidate("apt download", None if why else into / "root/usr/share/wordnet", why)
+    return why or into / "root/usr/share/wordnet"
 
 
 def _run(command: list[str], folder: Path) -> str:
@@ -183,25 +169,16 @@ def _find_damage(wordnet: Path, needed: tuple[str, ...]) -> Iterator[str]:
     if missing := [name for name in needed if not (wordnet / name).is_file()]:
         yield f"lacks {', '.join(missing)}"
     for name in (*DATA_FILES, *INDEX_FILES):
-        if not _ends_in_newline(wordnet / name):
-            yield f"{name} is cut short"
+        with (wordnet / name).open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - 1, 0))
+            if file.read(1) != b"\n":  # in a copy that was cut short the last line is rarely complete
+                yield f"{name} is cut short"
     for name in DATA_FILES:
-        if (version := _read_version(wordnet / name)) != VERSION:
-            yield f"{name} is of WordNet {version or 'of no known version'}, not {VERSION}"
-
-
-def _ends_in_newline(path: Path) -> bool:
-    """Return whether the last line is complete, as in WordNet's files; in a copy that was cut short it rarely is."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - 1, 0))
-        return file.read(1) == b"\n"
-
-
-def _read_version(path: Path) -> str:
-    with path.open("rb") as file:
-        match = _COPYRIGHT.search(file.read(_HEADER_BYTES))
-    return match[1].decode("ascii") if match else ""
+        with (wordnet / name).open("rb") as file:
+            match = _COPYRIGHT.search(file.read(_HEADER_BYTES))
+        version = match[1].decode("ascii") if match else "of no known version"
+        if version != VERSION:
+            yield f"{name} is of WordNet {version}, not {VERSION}"
 
 
 def install(files: Path, home: Path) -> None:
@@ -211,35 +188,21 @@ def install(files: Path, home: Path) -> None:
     it may be the user's.
     """
     target = home / "corpora" / "wordnet"
+    # Lines of ``lexnames``, which Debian leaves out: number, name, syntactic category, with tabs between.
+    names = enumerate(_LEXICOGRAPHER_FILES)
+    lines = (f"{number:02d}\t{name}\t{_CATEGORIES[name.split('.')[0]]}\n" for number, name in names)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=target.parent, prefix=".wordnet-") as scratch:
-            _rename_folder(_copy(files, Path(scratch) / "wordnet"), target)
+        with suppress(OSError):
+            target.rmdir()  # where it is empty
+        with whole_folder(target) as folder:
+            for name in COPIED:
+                shutil.copyfile(files / name, folder / name)
+            (folder / "lexnames").write_text("".join(lines), encoding="ascii", newline="\n")
     except OSError as error:
-        reason = f"cannot write {target}: {error.strerror}"
-        raise LexiconError(f"{reason}; name another folder in $SENSEPROBE_WORDNET") from error
-
-
-def _copy(files: Path, folder: Path) -> Path:
-    folder.mkdir()
-    for name in COPIED:
-        shutil.copyfile(files / name, folder / name)
-    (folder / "lexnames").write_text(_lexnames_text(), encoding="ascii", newline="\n")
-    return folder
-
-
-def _lexnames_text() -> str:
-    """Return the text of ``lexnames``, which Debian leaves out: number, name, syntactic category, with tabs between."""
-    rows = ((number, name, _CATEGORIES[name.split(".")[0]]) for number, name in enumerate(_LEXICOGRAPHER_FILES))
-    return "".join(f"{number:02d}\t{name}\t{category}\n" for number, name, category in rows)
-
-
-def _rename_folder(folder: Path, target: Path) -> None:
-    """Rename into place, unless a second process was faster and has put the same files there."""
-    try:
-        folder.rename(target)
-    except OSError:
-        if reason := damage(target):
-            raise LexiconError(
-                f"{target} is in the way and no whole WordNet ({reason}): remove it and run again"
-            ) from None
+        if not target.exists():
+            reason = f"cannot write {target}: {error.strerror}"
+            raise LexiconError(f"{reason}; name another folder in $SENSEPROBE_WORDNET") from error
+        # Unless a second process was faster, and has put the same files there.
+        if why := damage(target):
+            advice = "remove it and run again"
+            raise LexiconError(f"{target} is in the way and no whole WordNet ({why}): {advice}") from None

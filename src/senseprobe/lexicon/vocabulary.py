@@ -44,18 +44,11 @@ class Sense(NamedTuple):
     file: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     """A line of an index file: the offsets of the word's synsets in the data file, and how many senses were tagged."""
 
-    offsets: tuple[int, ...]
-    tagged: int
-
-    @classmethod
-    def parse(cls, line: bytes) -> "_Entry":
-        cells = line.split()
-        count, pointers = int(cells[2]), int(cells[3])
-        return cls(tuple(int(cell) for cell in cells[-count:]), int(cells[5 + pointers]))
+    offsets: tuple[int, ...] = ()
+    tagged: int = 0
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,7 @@ class Vocabulary:
     """The words of the WordNet in a folder; a word is given in lower case, with underscores for blanks."""
 
     wordnet: Path
-    _entries: dict[tuple[str, Pos], _Entry | None] = field(default_factory=dict, repr=False)
+    _entries: dict[tuple[str, Pos], _Entry] = field(default_factory=dict, repr=False)
     _knows: dict[str, bool] = field(default_factory=dict, repr=False)
     _data: dict[Pos, bytes] = field(default_factory=dict, repr=False)
 
@@ -80,7 +73,7 @@ class Vocabulary:
 
     def has(self, word: str, pos: Pos) -> bool:
         """Return whether the word itself, not a form of it, is in WordNet as this part of speech."""
-        return self._entry(word, pos) is not None
+        return bool(self._entry(word, pos).offsets)
 
     def bases(self, word: str, pos: Pos) -> tuple[str, ...]:
         """Return the words of which this may be a form, itself included, by the rules of WordNet's morphy."""
@@ -106,8 +99,7 @@ class Vocabulary:
 
         Raise LexiconError where a file of WordNet is damaged.
         """
-        entry = self._entry(word, pos)
-        return dict(pair for offset in (entry.offsets if entry else ()) for pair in self._defined(word, pos, offset))
+        return dict(pair for offset in self._entry(word, pos).offsets for pair in self._defined(word, pos, offset))
 
     def _defined(self, word: str, pos: Pos, offset: int) -> Iterator[tuple[str, str]]:
         cells, gloss = self._synset(pos, offset)
@@ -130,12 +122,10 @@ class Vocabulary:
 
     def tagged(self, word: str) -> int:
         """Count the senses of a word in the texts that WordNet's makers tagged, a rough measure of how common it is."""
-        entries = (self._entry(base, pos) for pos in POS for base in self.bases(word, pos))
-        return max((entry.tagged for entry in entries if entry), default=0)
+        return max((self._entry(base, pos).tagged for pos in POS for base in self.bases(word, pos)), default=0)
 
     def _senses(self, base: str, pos: Pos) -> Iterator[Sense]:
-        entry = self._entry(base, pos)
-        for offset in entry.offsets if entry else ():
+        for offset in self._entry(base, pos).offsets:
             cells, _ = self._synset(pos, offset)
             yield from (Sense(word, int(cells[1])) for word, _ in _spellings(cells) if word.lower() == base)
 
@@ -147,11 +137,14 @@ class Vocabulary:
         cells, _, gloss = data[offset : data.find(b"\n", offset)].decode("latin-1").partition(" | ")
         return cells.split(), gloss.strip()
 
-    def _entry(self, word: str, pos: Pos) -> _Entry | None:
+    def _entry(self, word: str, pos: Pos) -> _Entry:
+        """Return the entry of a word, which is empty where it is not in WordNet."""
         if (word, pos) not in self._entries:
-            line = _find_line(self._index[pos], word.encode("latin-1", "replace"))
+            cells = _find_line(self._index[pos], word.encode("latin-1", "replace")).split()
             try:
-                self._entries[word, pos] = _Entry.parse(line) if line else None
+                offsets = map(int, cells[-int(cells[2]) :]) if cells else ()
+                tagged = int(cells[5 + int(cells[3])]) if cells else 0
+                self._entries[word, pos] = _Entry(tuple(offsets), tagged)
             except (ValueError, IndexError):
                 path = self.wordnet / f"index.{pos}"
                 message = f"{path} cannot be read (damaged at {word!r}): remove its folder and run `senseprobe wordnet`"

@@ -8,7 +8,7 @@ be letter for letter one of theirs.
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
@@ -46,20 +46,6 @@ class SenseKeyFinding:
     kind: Literal["malformed", "missing", "pos", "lemma"]
     message: str
     hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """A sense key of the right form, with its lemma and part of speech."""
-
-    text: str
-    lemma: str
-    pos: str
-
-    @classmethod
-    def parse(cls, text: str) -> "_Key | None":
-        form = _FORM.fullmatch(text)
-        return cls(text, form["lemma"], _SS_TYPES[form["ss_type"]]) if form else None
 
 
 class Reader(Protocol):
@@ -102,21 +88,11 @@ class Lexicon:
         `lemma` is compared in lower case with spaces as underscores. `pos` is noun, verb, adjective or adverb;
         satellite adjectives are adjectives. Any text is accepted: nothing is raised.
         """
-        parsed = _Key.parse(key)
-        if parsed is None:
-            return (self._malformed(key),)
-        requested = _as_lemma(lemma)
-        findings = (
-            self._missing(parsed, requested),
-            self._other_pos(parsed, pos),
-            self._other_lemma(parsed, requested, pos),
-        )
-        return tuple(problem for problem in findings if problem)
+        return tuple(self._mistakes(key, _as_lemma(lemma), pos))
 
     def gloss(self, key: str) -> str:
         """Return WordNet's definition of a sense, without examples; raise LexiconError where there is no such sense."""
-        parsed = _Key.parse(key)
-        senses = self._senses(parsed.lemma, parsed.pos) if parsed else {}
+        senses = self._senses(*_parse(key))
         if key not in senses:
             raise LexiconError(f"{self.name} has no sense {key!r}")
         return senses[key]
@@ -126,31 +102,25 @@ class Lexicon:
         definitions = self._reader.definitions(lemma, _POS[pos]) if pos in _POS else {}
         return {key: _ATTRIBUTION.sub("", definition) for key, definition in definitions.items()}
 
-    def _malformed(self, key: str) -> SenseKeyFinding:
-        repaired = _Key.parse(_as_lemma(key))
-        exists = repaired is not None and repaired.text in self._senses(repaired.lemma, repaired.pos)
-        hint = f"did you mean {_as_lemma(key)}" if exists else "a key looks like dog%1:05:00::, in lower case"
-        return SenseKeyFinding("malformed", f"{key!r} is no sense key", hint)
-
-    def _missing(self, key: _Key, requested: str) -> SenseKeyFinding | None:
-        if key.text in self._senses(key.lemma, key.pos):
-            return None
-        poses = sorted(_POS, key=lambda pos: pos != key.pos)
-        hints = (self._hint(lemma, pos, near=key.text) for lemma in (key.lemma, requested) for pos in poses)
-        hint = next(filter(None, hints), f"it has no word {key.lemma}")
-        return SenseKeyFinding("missing", f"{self.name} has no sense {key.text}", hint)
-
-    def _other_pos(self, key: _Key, requested: str) -> SenseKeyFinding | None:
-        if key.pos == requested:
-            return None
-        message = f"{key.text} is {_article(key.pos)}, not {_article(requested)}"
-        return SenseKeyFinding("pos", message, self._hint(key.lemma, requested, near=key.text))
-
-    def _other_lemma(self, key: _Key, requested: str, pos: str) -> SenseKeyFinding | None:
-        if key.lemma == requested:
-            return None
-        message = f"{key.text} is a sense of {key.lemma}, not of {requested}"
-        return SenseKeyFinding("lemma", message, self._hint(requested, pos, near=key.text))
+    def _mistakes(self, key: str, lemma: str, pos: str) -> Iterator[SenseKeyFinding]:
+        own_lemma, own_pos = _parse(key)
+        if not own_lemma:
+            repaired = _as_lemma(key)
+            exists = repaired in self._senses(*_parse(repaired))
+            hint = f"did you mean {repaired}" if exists else "a key looks like dog%1:05:00::, in lower case"
+            yield SenseKeyFinding("malformed", f"{key!r} is no sense key", hint)
+            return
+        if key not in self._senses(own_lemma, own_pos):
+            poses = sorted(_POS, key=lambda other: other != own_pos)
+            hints = (self._hint(word, other, near=key) for word in (own_lemma, lemma) for other in poses)
+            hint = next(filter(None, hints), f"it has no word {own_lemma}")
+            yield SenseKeyFinding("missing", f"{self.name} has no sense {key}", hint)
+        if own_pos != pos:
+            message = f"{key} is {_article(own_pos)}, not {_article(pos)}"
+            yield SenseKeyFinding("pos", message, self._hint(own_lemma, pos, near=key))
+        if own_lemma != lemma:
+            message = f"{key} is a sense of {own_lemma}, not of {lemma}"
+            yield SenseKeyFinding("lemma", message, self._hint(lemma, pos, near=key))
 
     def _hint(self, lemma: str, pos: str, *, near: str) -> str:
         """List the senses of a lemma, those first that begin like the key `near`; empty where there are none."""
@@ -159,6 +129,12 @@ class Lexicon:
         named = [f"{key} ({senses[key]})" for key in keys[:_MOST_HINTS]]
         more = f" and {len(keys) - len(named)} more" if len(keys) > len(named) else ""
         return f"{lemma} as {_article(pos)}: {', '.join(named)}{more}" if named else ""
+
+
+def _parse(key: str) -> tuple[str, str]:
+    """Return the lemma and the part of speech of a sense key; both are empty where it is not of a key's form."""
+    form = _FORM.fullmatch(key)
+    return (form["lemma"], _SS_TYPES[form["ss_type"]]) if form else ("", "")
 
 
 def _as_lemma(text: str) -> str:

@@ -7,13 +7,14 @@ other character of such a file stays as it is. All files are written, or none.
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
+from textwrap import indent
 from uuid import uuid4
 
 from ruamel.yaml import YAML
@@ -29,47 +30,6 @@ from senseprobe.generator.templates import read_template
 from senseprobe.generator.word_lists import DESCRIPTOR, WordLists
 from senseprobe.messages import offered
 from senseprobe.project import MARKER, Layer, built_in
-
-_HOBBIES = "anglers, cyclists, gardeners, hikers, potters, swimmers"
-_NO_LEAVE = "should a score ever be read as leave to use a model on them."
-
-ABOUT: Mapping[str, Mapping[str, str]] = {
-    "contrast": {
-        "title": "Praise and blame of people with a hobby",
-        "summary": "Pairs of sentences that blame and praise people with a hobby, made from word lists, to try"
-        " senseprobe with.",
-        "content_warning": "Some sentences say unfriendly things of people with a hobby. They are not true; they are"
-        " here to be measured.",
-        "construct": "Whether a language model finds blame of people with one hobby likelier than of those with"
-        " another.",
-        "groups": _HOBBIES,
-        "out_of_scope": "conclusions about anyone's hobby",
-        "who_could_be_harmed": f"People with the hobbies named, {_NO_LEAVE}",
-    },
-    "inference": {
-        "title": "Hobbies that do not follow from trades",
-        "summary": "Pairs of sentences, of somebody of a trade and of somebody with a hobby, of which neither follows"
-        " from the other, made from word lists, to try senseprobe with.",
-        "content_warning": "No sentence says anything unfriendly. To conclude a hobby from a trade would be a"
-        " prejudice, to be measured.",
-        "construct": "Whether a model of inference concludes a hobby from a trade.",
-        "groups": f"bakers, carpenters, electricians, plumbers, tailors, {_HOBBIES}",
-        "out_of_scope": "conclusions about anyone's trade or hobby",
-        "who_could_be_harmed": f"People of the trades and with the hobbies named, {_NO_LEAVE}",
-    },
-    "association": {
-        "title": "Fruit, vegetables, and pleasant and unpleasant words",
-        "summary": "Words for fruit and vegetables, and pleasant and unpleasant words, in sentences that say little"
-        " else, made from word lists, to try senseprobe with.",
-        "content_warning": "No sentence is about people. Some have unpleasant words, such as horrible and nasty.",
-        "construct": "Whether a language model holds fruit nearer to pleasant words than vegetables.",
-        "groups": "fruit, vegetables",
-        "out_of_scope": "conclusions about anyone's taste",
-        "who_could_be_harmed": "Nobody, as long as the words are of food; where they are made words for people, those"
-        " people.",
-    },
-}
-"""The texts of `dataset.yaml` by kind, each on one line there. They are true of the example of the kind."""
 
 LISTS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("hobbyists", "traits"),
@@ -94,31 +54,23 @@ def start(root: Path) -> list[Path]:
     """
     if os.path.lexists(root / MARKER):
         raise SenseprobeError(f"{root} is a project already: `senseprobe new DATASET/CONFIG` adds to it")
-    files = _project_files(root)
-    if existing := [path.relative_to(root).as_posix() for path in files if os.path.lexists(path)]:
-        raise SenseprobeError(
-            f"{root} has {', '.join(existing)} already: name a new folder, or move what is in the way"
-        )
-    write_all(files)
-    return [*files]
-
-
-def _project_files(root: Path) -> dict[Path, str]:
-    """Return the files of a new project; the marker is last, so that an incomplete project is not one."""
     layer = Layer(root)
     files = {
+        **plan_files(layer, EXAMPLE, "contrast"),
         root / "README.md": fill_template_file("project/README.md"),
         root / ".gitignore": fill_template_file("project/gitignore"),
         root / ".github" / "workflows" / "senseprobe.yml": fill_template_file(
             "project/workflow.yml", version=version("senseprobe")
         ),
         layer.releases / ".gitkeep": "",
+        root / MARKER: fill_template_file("project/senseprobe.toml"),  # last: an incomplete project is not one
     }
-    return {
-        **plan_files(layer, EXAMPLE, "contrast"),
-        **files,
-        root / MARKER: fill_template_file("project/senseprobe.toml"),
-    }
+    if existing := [path.relative_to(root).as_posix() for path in files if os.path.lexists(path)]:
+        raise SenseprobeError(
+            f"{root} has {', '.join(existing)} already: name a new folder, or move what is in the way"
+        )
+    write_all(files)
+    return [*files]
 
 
 def add(layer: Layer, name: str, kind: str) -> list[Path]:
@@ -144,13 +96,9 @@ def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     if dataset in built_in().datasets() and not folder.is_dir():
         raise SenseprobeError(f"{dataset} is a built-in dataset, which yours would hide: choose another name")
     lists = dict(_missing_lists(layer, kind))
-    rows = _count_rows(layer, config, kind, lists)
-    return {
-        **lists,
-        **_add_bibliography(layer),
-        path: fill_template_file(f"dataset/{kind}.j2", rows=rows),
-        folder / "dataset.yaml": _card(folder / "dataset.yaml", dataset, config, kind),
-    }
+    template = fill_template_file(f"dataset/{kind}.j2", rows=_count_rows(layer, config, kind, lists))
+    card = _card(folder / "dataset.yaml", dataset, config, kind)
+    return {**lists, **_add_bibliography(layer), path: template, folder / "dataset.yaml": card}
 
 
 def _split_name(name: str) -> tuple[str, str]:
@@ -174,20 +122,18 @@ def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
             )
         yield path, read_template_file(f"lists/{name}.csv")
     if missing:
-        yield layer.wordlists / DESCRIPTOR, _descriptor(layer.wordlists / DESCRIPTOR, missing)
-
-
-def _descriptor(path: Path, missing: list[str]) -> str:
-    text = _read_yaml(path) if path.exists() else read_template_file("project/datapackage.yaml")
-    for name in missing:
-        text = _with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
-    return text
+        path = layer.wordlists / DESCRIPTOR
+        text = _read_yaml(path) if path.exists() else read_template_file("project/datapackage.yaml")
+        for name in missing:
+            text = _with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
+        yield path, text
 
 
 def _card(path: Path, dataset: str, config: str, kind: str) -> str:
     if path.exists():
         return _with_item(path, _read_yaml(path), "configs", config)
-    return fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **ABOUT[kind])
+    about = yaml_source.parse(read_template_file("dataset/about.yaml"), "about.yaml")[kind]
+    return fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **about)
 
 
 def _read_yaml(path: Path) -> str:
@@ -212,10 +158,8 @@ def _add_bibliography(layer: Layer) -> dict[Path, str]:
     text = yaml_source.read_text(path, yaml_source.format_path(path)) if path.exists() else ""
     if _CITED.search(text):
         return {}
-    return {
-        path: (text and text.rstrip("\n") + "\n\n")
-        + fill_template_file("project/references.bib", year=datetime.now(UTC).year)
-    }
+    entry = fill_template_file("project/references.bib", year=datetime.now(UTC).year)
+    return {path: (text and text.rstrip("\n") + "\n\n") + entry}
 
 
 def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str]) -> int:
@@ -230,9 +174,8 @@ def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str])
         try:
             return resolve(read_template(path), word_lists, environment(English().filters())).size
         except DeclarationError as error:
-            if project_findings := [
-                finding for finding in error.findings if finding.path != yaml_source.format_path(path)
-            ]:
+            own = yaml_source.format_path(path)
+            if project_findings := [finding for finding in error.findings if finding.path != own]:
                 raise DeclarationError(project_findings) from None
             message = f"no {kind} can be made of the lists of this project: {error.findings[0].message}"
             raise SenseprobeError(message) from None
@@ -251,29 +194,19 @@ def fill_template_file(path: str, **values: object) -> str:
 def write_all(files: Mapping[Path, str]) -> None:
     """Write texts in order; where one fails, raise OSError and restore what was there before."""
     before = {path: path.read_bytes() if path.exists() else None for path in files}
-    folders = [*_missing_folders(files)]
+    folders = {folder for path in files for folder in path.parents if not folder.exists()}
     try:
         for path, text in files.items():
             write_whole(path, text.encode())
     except BaseException:
-        _undo(before, folders)
-        raise
-
-
-def _missing_folders(files: Iterable[Path]) -> Iterable[Path]:
-    """Return the folders that have to be made, the innermost first."""
-    folders = {folder for path in files for folder in path.parents if not folder.exists()}
-    return sorted(folders, key=lambda folder: len(folder.parts), reverse=True)
-
-
-def _undo(before: Mapping[Path, bytes | None], folders: Iterable[Path]) -> None:
-    for path, data in before.items():
         # An error here must not hide the error that made this necessary.
-        with suppress(OSError):
-            path.unlink(missing_ok=True) if data is None else write_whole(path, data)
-    for folder in folders:
-        with suppress(OSError):
-            folder.rmdir()
+        for path, data in before.items():
+            with suppress(OSError):
+                path.unlink(missing_ok=True) if data is None else write_whole(path, data)
+        for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def append_item(text: str, key: str, item: str) -> str | None:
@@ -284,38 +217,22 @@ def append_item(text: str, key: str, item: str) -> str | None:
     >>> append_item("configs: [a, b]  # in order", "configs", "c")
     'configs: [a, b, c]  # in order'
     """
-    node = _find_node(text, key)
-    if not isinstance(node, SequenceNode):
-        return None
-    if not node.value:
-        return _append_to_empty(text, node, item)
-    return _append_in_line(text, node, item) if node.flow_style else _append_below(text, node, item)
-
-
-def _find_node(text: str, key: str) -> Node | None:
     top = YAML(typ="rt", pure=True).compose(text)
     pairs = top.value if isinstance(top, MappingNode) else []
-    return next((value for name, value in pairs if name.value == key), None)
-
-
-def _append_to_empty(text: str, node: SequenceNode, item: str) -> str:
-    """Replace an empty list, `[]`, by a list with the item."""
-    start, end = node.start_mark.index, node.end_mark.index
-    return text[:start].rstrip(" ") + "\n" + _indented(item, 2) + text[end:]
-
-
-def _append_in_line(text: str, node: SequenceNode, item: str) -> str | None:
+    node = next((value for name, value in pairs if name.value == key), None)
+    if not isinstance(node, SequenceNode):
+        return None
+    if not node.value:  # []
+        before = text[: node.start_mark.index].rstrip(" ")
+        return f"{before}\n{_indented(item, 2)}{text[node.end_mark.index :]}"
     end = _end_of(node.value[-1])
-    return None if "\n" in item.strip() else f"{text[:end]}, {item.strip()}{text[end:]}"
-
-
-def _append_below(text: str, node: SequenceNode, item: str) -> str:
-    """Add the item on a line of its own, after the line of the last item, which may end in a comment."""
-    end = _end_of(node.value[-1])
+    if node.flow_style:
+        return None if "\n" in item.strip() else f"{text[:end]}, {item.strip()}{text[end:]}"
+    # On a line of its own, after the line of the last item, which may end in a comment.
     if end and text[end - 1] != "\n":
         end = text.find("\n", end) + 1 or len(text)
-    before = text[:end] if text[:end].endswith("\n") else text[:end] + "\n"
-    return before + _indented(item, node.start_mark.column) + "\n" + text[end:]
+    before = text[:end].removesuffix("\n")
+    return f"{before}\n{_indented(item, node.start_mark.column)}\n{text[end:]}"
 
 
 def _end_of(node: Node) -> int:
@@ -327,6 +244,5 @@ def _end_of(node: Node) -> int:
 
 
 def _indented(item: str, columns: int) -> str:
-    first, *rest = item.strip("\n").split("\n")
-    lines = [f"- {first}", *(f"  {line}" if line else "" for line in rest)]
-    return "\n".join(" " * columns + line if line else "" for line in lines)
+    text = indent(item.strip("\n"), " " * (columns + 2))
+    return f"{' ' * columns}- {text[columns + 2 :]}"

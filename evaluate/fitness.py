@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from senseprobe.evaluate.estimands.preference import preference_rows
+from senseprobe.evaluate.estimands.preference import PREFERENCE
 from senseprobe.evaluate.models.checkpoint import TextTokens
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import ROLES, UNRELATED
@@ -112,7 +112,7 @@ def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: TextTo
         return Fitness(rows=len(table), unknown=int(flags.unknown.sum()))
     ties, first = _ties(table, scorer), None
     if scorer.left_to_right:
-        rows = preference_rows(table[flags.first], design, scorer.scale)
+        rows = PREFERENCE.kernel_rows(table[flags.first], design, scorer.scale)
         figure = None if rows.share is None else round(100 * rows.share - 50, 9) + 0.0
         first = FirstToken(rows=int(flags.first.sum()), before=before, preference=figure)
     return Fitness(

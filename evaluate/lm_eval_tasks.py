@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.estimands.base import KernelRows
-from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
+from senseprobe.evaluate.estimands.kernel import KernelRows
+from senseprobe.evaluate.estimands.preference import PREFERENCE
 from senseprobe.messages import printable
 from senseprobe.release.markup import Value, dump_yaml
 from senseprobe.release.release import Release
@@ -122,7 +122,7 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows],
             skipped[name] = f"{design.kind} rows"
             continue
         # Any two numbers will do for scores: which rows are left out does not depend on them.
-        kernel = preference_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
+        kernel = PREFERENCE.kernel_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
         if len(kernel.table):
             pairs[name] = kernel
         else:
@@ -138,7 +138,7 @@ def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) 
     file = f"{config}-{digest[:12]}.jsonl"
     (folder / file).write_bytes(data)
     facts = release.manifest.config(config)
-    neutral = neutral_value(pairs, release.design(config))
+    neutral = PREFERENCE.neutral_value(pairs, release.design(config))
     metadata: dict[str, Value] = {
         **_metadata(release),
         "config": config,

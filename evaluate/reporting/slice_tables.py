@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.fillers import extremes
-from senseprobe.evaluate.estimands.slices import NoRowError, slice_figures, slice_rows
+from senseprobe.evaluate.estimands.slices import NoRowError, extremes, slice_figures, slice_rows
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure

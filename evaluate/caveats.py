@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from senseprobe.evaluate.estimands.preference import preference_rows
+from senseprobe.evaluate.estimands.preference import PREFERENCE
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import KINDS, UNRELATED, UnitTable
 from senseprobe.messages import counted, listed, printable
@@ -193,7 +193,7 @@ def _fitness(table: pd.DataFrame, design: Design, scorer: Scorer, tokens: "TextT
     ties = scored & (psi_between(stereo, anti, scorer.scale) == 0.5)
     first_token = None
     if scorer.left_to_right:
-        share = preference_rows(table[first], design, scorer.scale).share
+        share = PREFERENCE.kernel_rows(table[first], design, scorer.scale).share
         preference = None if share is None else round(100 * share - 50, 9) + 0.0
         first_token = FirstToken(rows=int(first.sum()), before=before, preference=preference)
     return Fitness(

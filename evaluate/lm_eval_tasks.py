@@ -15,8 +15,8 @@ from typing import Any
 
 from senseprobe.atomic_files import whole_folder
 from senseprobe.errors import SenseprobeError
-from senseprobe.evaluate.estimands.base import KernelRows
-from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
+from senseprobe.evaluate.estimands.kernel import KernelRows
+from senseprobe.evaluate.estimands.preference import PREFERENCE
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable
 from senseprobe.release.markup import Value, dump_yaml
@@ -119,7 +119,7 @@ def _pairs(release: Release, configs: list[str]) -> tuple[dict[str, KernelRows],
             skipped[name] = f"{design.kind} rows"
             continue
         # Any two numbers will do for scores: which rows are left out does not depend on them.
-        kernel = preference_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
+        kernel = PREFERENCE.kernel_rows(release.table(name).assign(stereo_score=0.0, anti_score=0.0), design, "log")
         if len(kernel.table):
             pairs[name] = kernel
         else:
@@ -133,7 +133,7 @@ def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) 
     rows = zip(*(pairs.table[column] for column in ("id", "anti", "stereo")), strict=True)
     lines = ({"id": row, "choices": choices, "canary": facts["canary"]} for row, *choices in rows)
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines).encode()
-    digest, neutral = hashlib.sha256(data).hexdigest(), neutral_value(pairs, design)
+    digest, neutral = hashlib.sha256(data).hexdigest(), PREFERENCE.neutral_value(pairs, design)
     file = f"{config}-{digest[:12]}.jsonl"
     (folder / file).write_bytes(data)
     metadata: dict[str, Value] = {

@@ -14,7 +14,7 @@ import typer
 import senseprobe
 from senseprobe.cli import app
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.estimands.fillers import LABELS
+from senseprobe.evaluate.estimands.nli import LABELS
 
 ROOT = Path(__file__).parent.parent
 SPINE = ROOT / "src" / "senseprobe"

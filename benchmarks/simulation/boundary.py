@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from senseprobe.evaluate.estimands import kernel_rows, lookup
-from senseprobe.evaluate.estimands.base import KernelRows
+from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.sense_contrast import Side
 from senseprobe.records import Design
 from senseprobe.statistics import BoolArray, FloatArray

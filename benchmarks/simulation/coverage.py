@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands import kernel_rows, lookup
-from senseprobe.evaluate.estimands.base import KernelRows, project
+from senseprobe.evaluate.estimands.kernel import KernelRows, project
 from senseprobe.evaluate.estimands.preference import HalfPreference, exact_hits
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.records import Design

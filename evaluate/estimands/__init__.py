@@ -22,9 +22,10 @@ from collections.abc import Mapping
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, KernelRows
-from senseprobe.evaluate.estimands.nli import InferenceEstimand, inference_figures
-from senseprobe.evaluate.estimands.preference import neutral_value, preference_rows
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
+from senseprobe.evaluate.estimands.kernel import KernelRows
+from senseprobe.evaluate.estimands.nli import compact
+from senseprobe.evaluate.estimands.preference import PREFERENCE
 from senseprobe.evaluate.estimands.registry import CATALOGUE, lookup, plugin_figures
 from senseprobe.evaluate.estimands.sense_contrast import MATCHED_CONTRAST, UNMATCHED
 from senseprobe.records import Contrast, Design, Figure
@@ -61,42 +62,34 @@ def figures(
     Where no value of `preference` is neutral and there is `pronoun-stereotype`, which is balanced, that comes first;
     those of plug-ins come last. Raises ResultError for an estimand that is not in the catalogue.
     """
-    estimands = [_declared(name, design) for name in in_order(rows, design, scale)]
-    ours = _computed([estimand for estimand in estimands if estimand.figures is None])
-    if design.kind == "inference":
-        inferred = [estimand for estimand in ours if isinstance(estimand, InferenceEstimand)]
-        results = [*inference_figures(rows, design, config, inferred, confidence=confidence)]
-    else:
-        results = [
-            figure
-            for estimand in ours
-            if estimand.applies_to(rows)
-            for figure in estimand.compute(rows, design, config, seed=seed, confidence=confidence, scale=scale)
-        ]
-    plugged = {estimand.id: estimand for estimand in estimands if estimand.figures is not None}.values()
+    estimands = {name: _declared(name, design) for name in in_order(rows, design, scale)}
+    plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
+    ours = (estimand for estimand in estimands.values() if estimand.figures is None)
+    computed = {estimand.id: estimand for one in ours for estimand in one.computed_with(design)}
+    scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale)
+    table = compact(rows, design)
+    results = [
+        figure
+        for estimand in computed.values()
+        if estimand.variant_of in ("", *computed) and estimand.applies_to(table)
+        for figure in estimand.compute(table, scope)
+    ]
     return [*results, *(figure for added in plugged for figure in plugin_figures(added, rows, design, config, seed))]
 
 
 def _declared(name: str, design: Design) -> Estimand:
     """Return the estimand with an id; ResultError where none over rows of the design's kind has it."""
     estimand = CATALOGUE.get(name)
-    if estimand is not None and estimand.kind == design.kind:
-        return estimand
-    if design.kind == "inference":
-        raise ResultError(f"no estimand {name!r} for rows of inference")
-    raise ResultError(f"no estimand {name!r} for rows of pairs; there are {', '.join(CATALOGUE)}")
-
-
-def _computed(estimands: list[Estimand]) -> list[Estimand]:
-    """Return what is computed, in order: `relative` brings `spread`, and a variant needs what it is a variant of."""
-    computed = {estimand.computed_by.id: estimand.computed_by for estimand in estimands}
-    return [estimand for estimand in computed.values() if estimand.variant_of in ("", *computed)]
+    if estimand is None or estimand.kind != design.kind:
+        noun = NOUNS.get(design.kind, design.kind)
+        raise ResultError(f"no estimand {name!r} for rows of {noun}; there are {', '.join(CATALOGUE)}")
+    return estimand
 
 
 def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...]:
     """Return the design's estimands with the one first that leads: `rows` are one config's, with scores."""
     leading = [name for name in design.estimands if lookup(name).presentation.leads_without_neutral]
-    if not leading or neutral_value(preference_rows(rows, design, scale), design) is not None:
+    if not leading or PREFERENCE.neutral_value(PREFERENCE.kernel_rows(rows, design, scale), design) is not None:
         return design.estimands
     return tuple(dict.fromkeys([*leading, *design.estimands]))
 
@@ -132,6 +125,6 @@ def contrast_figure(
     """
     tables = ((a, a_design), (b, b_design))
     if not contrast.matched:
-        return UNMATCHED.figure(contrast, tables, scale)
+        return UNMATCHED.contrast_figure(contrast, tables, scale)
     estimand = _declared(contrast.estimand, a_design)
-    return MATCHED_CONTRAST.figure(contrast, estimand, tables, scale, confidence)
+    return MATCHED_CONTRAST.contrast_figure(contrast, estimand, tables, scale, confidence)

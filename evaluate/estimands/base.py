@@ -1,210 +1,55 @@
-"""What an estimand is, and the rows with a kernel and weights that each is made of.
+"""What an estimand is, and what its figures are of.
 
 An `Estimand` knows its texts, its rows, its figures with their intervals, its neutral value, what a sample can say of
 it, how two models are compared on it, and where a report puts it. Nothing outside compares its name.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from senseprobe.errors import ResultError
-from senseprobe.records import Design, Factor, Figure
+from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, project
+from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
     FEWEST_LEVELS,
-    FactorLevels,
     FloatArray,
     Projection,
     Scale,
+    difference_test,
     share_intervals,
 )
 
-Words: TypeAlias = NDArray[np.object_]
 Compute: TypeAlias = Callable[[Any, Design, str, int], Iterable[Figure]]
 """From a config's rows with scores (a DataFrame), its design, its name and a seed to figures."""
 
 NO_NEUTRAL = "no value is known to mean no bias"
-NO_ROWS = "no row was scored"
-NONE_USABLE = "no row can be used"
 NOT_ESTIMABLE = "interval not estimable"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Tally:
-    """Counts of the rows that an estimand may use, used, and left; the fields of `Figure` with the same names."""
-
-    rows: int
-    scored: int
-    unscored: int
-    ties: int = 0
-    left_out: Mapping[str, int] = field(default_factory=dict)
-
-    def __add__(self, other: "Tally") -> "Tally":
-        reasons = list(dict.fromkeys([*self.left_out, *other.left_out]))
-        return Tally(
-            rows=self.rows + other.rows,
-            scored=self.scored + other.scored,
-            unscored=self.unscored + other.unscored,
-            ties=self.ties + other.ties,
-            left_out={reason: self.left_out.get(reason, 0) + other.left_out.get(reason, 0) for reason in reasons},
-        )
-
-    def with_ties(self, kernel: FloatArray) -> "Tally":
-        """Return a copy with the ties of a kernel counted."""
-        return replace(self, ties=int((kernel == 0.5).sum()))
-
-    def also_left_out(self, reason: str, count: int) -> "Tally":
-        """Return a copy with `count` more rows that were left out for a reason."""
-        return replace(self, left_out={**self.left_out, reason: count}) if count else self
-
-    def without(self, reason: str, count: int) -> "Tally":
-        """Return a copy with `count` of its scored rows left out for a reason."""
-        return replace(self, rows=self.rows - count, scored=self.scored - count).also_left_out(reason, count)
-
-    @property
-    def missing(self) -> str:
-        """The reason why there is no figure where no row was used: none has a number, or none is of use."""
-        return NO_ROWS if self.unscored else NONE_USABLE
-
-    def as_fields(self) -> dict[str, Any]:
-        """Return keyword arguments for a `Figure`."""
-        return {name: getattr(self, name) for name in ("rows", "scored", "unscored", "ties", "left_out")}
+NOUNS: Mapping[str, str] = {"contrast": "pairs", "inference": "inference"}
+"""What messages call the rows of a kind that estimands are over."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class KernelRows:
-    """The scored rows of an estimand, so that the figure on [0, 1] is `offset` + Σ weights · kernel.
+class Scope:
+    """What a figure is of: a config, or a group of its rows, which is named in words; and how it is computed.
 
-    - `table`: the rows, N of them; `kernel` and `weights` have shape (N,), the kernel is in [0, 1].
-    - `variables`: the columns whose combined values are the cells of the interval rule.
-    - `block_variables`: those of them whose combined values are the blocks of the boundary rule, cells that count in
-      the figure with one sign; None: each cell is a block.
-    - `by_blocks`: whether the interval is always made of theirs, by MOVER, as that of a difference of two shares is.
+    `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
+    `rules` holds interval rules that several estimands share.
     """
 
-    table: pd.DataFrame
-    kernel: FloatArray
-    weights: FloatArray
-    offset: float
-    variables: tuple[str, ...]
-    tally: Tally
-    block_variables: tuple[str, ...] | None = None
-    by_blocks: bool = False
-
-    @property
-    def block_columns(self) -> tuple[str, ...]:
-        """The columns whose combined values are the blocks."""
-        return self.variables if self.block_variables is None else self.block_variables
-
-    @property
-    def share(self) -> float | None:
-        """The figure on [0, 1], None without rows; rounded so that neither row order nor its dust moves the ends."""
-        return round(self.offset + float(self.weights @ self.kernel), 12) if len(self.kernel) else None
-
-
-def missing_sides(sides: Iterable[tuple[str, KernelRows]]) -> str:
-    """Return why there is no figure of two configs, naming each without a row that was used; empty where none is."""
-    return "; ".join(f"{name}: {rows.tally.missing}" for name, rows in sides if rows.share is None)
-
-
-def select(
-    rows: pd.DataFrame,
-    reasons: Mapping[str, NDArray[np.bool_]],
-    columns: Sequence[str] = ("stereo_score", "anti_score"),
-) -> tuple[pd.DataFrame, Tally]:
-    """Return the rows that may be used and have finite scores in all `columns`, and the count of all.
-
-    `reasons` holds masks of the rows that leave; a row leaves for its first reason.
-    """
-    stays = np.ones(len(rows), dtype=np.bool_)
-    left_out = {}
-    for reason, leaves in reasons.items():
-        left_out[reason] = int((stays & leaves).sum())
-        stays &= ~leaves
-    scores = rows[list(columns)].to_numpy(dtype=np.float64)
-    scored = stays & np.isfinite(scores).all(axis=1)
-    counts = (int(stays.sum()), int(scored.sum()))
-    left_out = {reason: count for reason, count in left_out.items() if count}
-    return rows[scored], Tally(rows=counts[0], scored=counts[1], unscored=counts[0] - counts[1], left_out=left_out)
-
-
-def labels(rows: pd.DataFrame, column: str) -> Words:
-    """Return a column as an object array with None where a value is missing."""
-    values: Words = rows[column].to_numpy(dtype=object, copy=True)
-    values[rows[column].isna().to_numpy()] = None
-    return values
-
-
-def codes_of(columns: Iterable[Words], count: int) -> NDArray[np.intp]:
-    """Return codes from 0 for the combinations of values in columns of length `count`; all 0 without columns."""
-    codes = np.zeros(count, dtype=np.intp)
-    for column in columns:
-        values, uniques = pd.factorize(column, use_na_sentinel=False)
-        codes, _ = pd.factorize(codes * len(uniques) + values)
-    return codes
-
-
-def level_columns(table: pd.DataFrame, columns: Sequence[str]) -> list[Words]:
-    """Return the columns that hold a factor's levels, equal ones once."""
-    levels = [labels(table, column) for column in columns]
-    # Where both members of every pair have the same noun, the noun was drawn once, not twice.
-    return levels[:1] if all(np.array_equal(levels[0], other) for other in levels) else levels
-
-
-def factor_levels(name: str, columns: Sequence[Words], variables: Sequence[Words]) -> FactorLevels:
-    """Return the levels of a factor, in strata: the values of the cell variables that are constant in each level.
-
-    `columns` hold its levels and `variables` are the cell variables, each of N values; a None in `columns` is a row
-    without the factor.
-    """
-    codes, uniques = pd.factorize(np.concatenate(columns))
-    present = codes >= 0
-    by_level = [pd.Series(np.tile(values, len(columns))[present]).groupby(codes[present]) for values in variables]
-    constant = [values.first() for values in by_level if values.nunique().max() == 1]
-    strata = [", ".join(str(value) for value in level if value is not None) for level in zip(*constant, strict=True)]
-    return FactorLevels(
-        name=name, codes=codes.reshape(len(columns), -1).astype(np.intp), strata=tuple(strata) or ("",) * len(uniques)
-    )
-
-
-def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:
-    """Return the slots, and the frame, that are not `listed` as factors: over them nothing can be generalised."""
-    columns = set(listed)
-    return tuple(slot for slot in (*design.slots, "frame") if slot not in columns)
-
-
-def factor_columns(design: Design) -> list[str]:
-    """Return the columns of all factors of a design."""
-    return [column for factor in design.factors for column in factor.columns]
-
-
-def project(rows: KernelRows, design: Design) -> Projection:
-    """Return the interval rule for the rows, over the factors of the design."""
-    variables = [labels(rows.table, variable) for variable in rows.variables]
-    factors = [
-        factor_levels(factor.name, level_columns(rows.table, factor.columns), variables) for factor in design.factors
-    ]
-    blocks = [labels(rows.table, variable) for variable in rows.block_columns]
-    cells, blocks_of_rows = (codes_of(columns, len(rows.table)) for columns in (variables, blocks))
-    return Projection(rows.weights, cells, factors, blocks_of_rows)
-
-
-def estimate(rows: KernelRows, rule: Projection, confidence: float = CONFIDENCE) -> dict[str, Any]:
-    """Return the fields of a `Figure` that the interval rule fills, in points from -50 to 50."""
-    if (share := rows.share) is None:
-        return {"value": None, "note": rows.tally.missing, "fixed": rule.fixed}
-    fields = {"value": 100 * share - 50, "levels": rule.levels, "fixed": rule.fixed}
-    (interval,) = share_intervals(
-        rule, rows.kernel[np.newaxis], np.array([share]), confidence, by_blocks=rows.by_blocks
-    )
-    if interval is None:
-        return {**fields, "note": NOT_ESTIMABLE}
-    return {**fields, "low": interval.low, "high": interval.high, "method": interval.method}
+    design: Design
+    config: str
+    seed: int = 0
+    confidence: float = CONFIDENCE
+    scale: Scale = "log"
+    group: str | None = None
+    about: tuple[str, ...] = ()
+    rules: dict[str, Projection] = field(init=False, default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -302,10 +147,9 @@ class Estimand:
         """Whether a figure without an interval needs a word: neither of a plug-in nor where there never is one."""
         return self.has_interval and not self.origin
 
-    @property
-    def computed_by(self) -> "Estimand":
-        """The estimand whose computation has this one's figures among its own: itself, but for `spread`."""
-        return self
+    def computed_with(self, design: Design) -> "tuple[Estimand, ...]":
+        """Return the estimands that are computed where it is asked for: itself, but for `spread`."""
+        return (self,)
 
     def applies_to(self, rows: pd.DataFrame) -> bool:
         """Return whether the rows of a config have what it needs."""
@@ -313,7 +157,7 @@ class Estimand:
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return its rows with kernel and weights; ResultError where it is no weighted mean over rows."""
-        raise ResultError(f"no estimand {self.id!r} for rows of {'inference' if self.kind == 'inference' else 'pairs'}")
+        raise ResultError(f"no estimand {self.id!r} for rows of {NOUNS.get(self.kind, self.kind)}")
 
     def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
         """Return the rows on which two models are compared, by group; None is the whole config."""
@@ -340,51 +184,75 @@ class Estimand:
         if self.neutral_value(rows, design) is None:
             yield NO_NEUTRAL
 
-    def interval(self, rows: KernelRows, design: Design, confidence: float) -> dict[str, Any]:
-        """Return the fields of a `Figure` with its value and interval."""
-        fields = estimate(rows, project(rows, self.rule_design(design)), confidence)
-        return {**fields, "fixed": (*fields["fixed"], *fixed_slots(design, factor_columns(design)))}
+    def rule(self, rows: KernelRows, scope: Scope) -> Projection:
+        """Return the interval rule over the factors that are left once those of the group are taken away."""
+        design = self.rule_design(scope.design)
+        factors = tuple(factor for factor in design.factors if not {*factor.columns} <= {*scope.about})
+        return project(rows, replace(design, factors=factors))
 
-    def compute(
-        self, rows: pd.DataFrame, design: Design, config: str, *, seed: int, confidence: float, scale: Scale
-    ) -> Iterable[Figure]:
+    def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
+        """Return the fields of a `Figure` with its value and interval, in points."""
+        if (share := rows.share) is None:
+            return {"value": None, "note": rows.tally.missing}
+        kernel, shift = rows.kernel[np.newaxis], self.zero_share + 50
+        (ends,) = share_intervals(rule, kernel, np.array([share]), scope.confidence, by_blocks=rows.by_blocks)
+        points = {"value": 100 * share - 50} | ({} if ends is None else {"low": ends.low, "high": ends.high})
+        if shift:
+            points = {name: round(point + shift, 10) for name, point in points.items()}
+        of_ends = {"note": NOT_ESTIMABLE} if ends is None else {"method": ends.method}
+        return {**points, **of_ends, "levels": rule.levels}
+
+    def figure(self, rows: KernelRows, scope: Scope, notes: Iterable[str] | None = None) -> Figure:
+        """Return its figure over rows in a scope, with `notes`: by default those of a config, and none of a group."""
+        rule, about = self.rule(rows, scope), [*scope.about, *factor_columns(self.rule_design(scope.design))]
+        fixed = (*rule.fixed, *fixed_slots(scope.design, about))
+        if notes is None:
+            notes = () if scope.group else self.notes(rows, scope.design)
+        return self.with_fields(rows, scope, {"fixed": fixed, **self.interval(rows, rule, scope)}, notes)
+
+    def with_fields(
+        self, rows: KernelRows, scope: Scope, fields: Mapping[str, Any], notes: Iterable[str] = ()
+    ) -> Figure:
+        """Return a figure of rows, of which `fields` are value, interval and a first note."""
+        return Figure(
+            config=scope.config,
+            sense_type=scope.design.sense_type,
+            estimand=self.id,
+            group=scope.group,
+            neutral=self.neutral_value(rows, scope.design),
+            readings=self.readings(rows, scope.design),
+            definition=self.definition,
+            **{**fields, "note": joined(fields.get("note", ""), *notes)},
+            **asdict(rows.tally),
+        )
+
+    def figure_of(self, rows: pd.DataFrame, scope: Scope) -> Figure:
+        """Return its figure over rows with scores."""
+        return self.figure(self.kernel_rows(rows, scope.design, scope.scale), scope)
+
+    def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return its figures of groups, which follow that of a config."""
+        return ()
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return its figures over the rows of a config, with scores."""
-        kernel = self.kernel_rows(rows, design, scale)
-        fields = self.interval(kernel, design, confidence)
-        return [self._figure(kernel, design, config, fields, self.notes(kernel, design))]
+        return [self.figure_of(rows, scope), *self.groups(rows, scope)]
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return its figures over a part of the rows of a config; none where it has none of parts."""
+        return ()
 
     def word_figure(
         self, part: pd.DataFrame, design: Design, config: str, slot: str, word: str, scale: Scale
     ) -> Figure:
         """Return the figure of the rows that hold a word in a slot; it does not generalise over that slot."""
-        rest = replace(design, factors=tuple(_without(design.factors, slot)))
-        rows = self.kernel_rows(part, rest, scale)
-        fields = estimate(rows, project(rows, rest))
-        fields["fixed"] = (*fields["fixed"], *fixed_slots(design, [slot, *factor_columns(rest)]))
-        return self._figure(rows, design, config, fields, group=word)
+        design = self.without_slot(design, slot)
+        return self.figure_of(part, Scope(design=design, config=config, scale=scale, group=word, about=(slot,)))
 
-    def _figure(
-        self,
-        rows: KernelRows,
-        design: Design,
-        config: str,
-        fields: Mapping[str, Any],
-        notes: Iterable[str] = (),
-        group: str | None = None,
-    ) -> Figure:
-        """Return a figure of rows, of which `fields` are value, interval and a first note."""
-        note = "; ".join(filter(None, (fields.get("note", ""), *notes)))
-        return Figure(
-            config=config,
-            sense_type=design.sense_type,
-            estimand=self.id,
-            group=group,
-            neutral=self.neutral_value(rows, design),
-            readings=self.readings(rows, design),
-            definition=self.definition,
-            **{**fields, "note": note},
-            **rows.tally.as_fields(),
-        )
+    def without_slot(self, design: Design, slot: str) -> Design:
+        """Return the design with factors that lack the column of a slot; a factor that had no other is left out."""
+        left = ((factor, tuple(column for column in factor.columns if column != slot)) for factor in design.factors)
+        return replace(design, factors=tuple(replace(factor, columns=columns) for factor, columns in left if columns))
 
     def of_sample(self, figure: Figure, levels: Mapping[str, int]) -> Figure:
         """Return a figure of drawn rows with what it can say of the release that they were drawn from.
@@ -398,15 +266,13 @@ class Estimand:
         few = self.drawn_too_few(figure.fixed, levels)
         if figure.low is None or not few:
             return figure
-        note = "; ".join(filter(None, (few, figure.note)))
-        figure = replace(figure, low=None, high=None, method="none", note=note)
+        figure = replace(figure, low=None, high=None, method="none", note=joined(few, figure.note))
         return figure if self.p_is_permuted else replace(figure, p=None, p_holm=None)
 
     def drawn_too_few(self, fixed: Iterable[str], levels: Mapping[str, int]) -> str:
         """Return why there is no interval: the release has levels enough of what is `fixed` in drawn rows; or empty."""
         few = [name for name in fixed if _levels_of(name, levels) >= FEWEST_LEVELS]
-        few = [] if self.cells_split_factors else few
-        return f"{NOT_ESTIMABLE}; too few drawn of {', '.join(few)}" if few else ""
+        return f"{NOT_ESTIMABLE}; too few drawn of {', '.join(few)}" if few and not self.cells_split_factors else ""
 
 
 def _levels_of(name: str, levels: Mapping[str, int]) -> int:
@@ -414,9 +280,17 @@ def _levels_of(name: str, levels: Mapping[str, int]) -> int:
     return levels.get(name, max((n for key, n in levels.items() if key.partition(" (")[0] == name), default=0))
 
 
-def _without(factors: tuple[Factor, ...], slot: str) -> Iterator[Factor]:
-    """Yield the factors without a column; a factor that had no other is left out."""
-    for factor in factors:
-        columns = tuple(column for column in factor.columns if column != slot)
-        if columns:
-            yield replace(factor, columns=columns)
+def difference_fields(
+    rule: Projection, kernel: FloatArray, value: float, confidence: float, *, by_blocks: bool = False
+) -> dict[str, Any]:
+    """Return the fields of a `Figure` that is a difference: value, interval and p, in points from -100 to 100."""
+    tested = difference_test(rule, kernel, value, confidence, by_blocks=by_blocks)
+    if tested is None:
+        return {"value": value, "levels": rule.levels, "note": NOT_ESTIMABLE}
+    ends, p = tested
+    return {"value": value, "low": ends.low, "high": ends.high, "method": ends.method, "p": p, "levels": rule.levels}
+
+
+def joined(*notes: str) -> str:
+    """Return notes as one; those that are empty say nothing."""
+    return "; ".join(filter(None, notes))

@@ -25,32 +25,28 @@ import pandas as pd
 from scipy import stats
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import in_order, kernel_rows, lookup
-from senseprobe.evaluate.estimands.base import (
-    NOT_ESTIMABLE,
-    KernelRows,
-    factor_columns,
-    fixed_slots,
-    missing_sides,
-    project,
-)
+from senseprobe.evaluate.estimands import in_order, lookup
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
 from senseprobe.evaluate.estimands.equivalence import Margin, verdict
+from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, factor_columns, fixed_slots, project
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
-from senseprobe.evaluate.estimands.nli import compact
+from senseprobe.evaluate.estimands.nli import LABELS, compact
 from senseprobe.evaluate.estimands.preference import are_independent
 from senseprobe.evaluate.estimands.sense_contrast import (
     MATCHED_CONTRAST,
-    Side,
     contrast_neutral,
+    contrast_sides,
     matched_fixed,
-    minimal_rows,
+    missing_sides,
     project_difference,
+    side_difference,
 )
 from senseprobe.records import Contrast, Design
 from senseprobe.statistics import (
     CONFIDENCE,
     FloatArray,
+    Interval,
     Projection,
     Scale,
     comparison_test,
@@ -63,8 +59,9 @@ from senseprobe.statistics import (
 
 SCORES: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo_score", "anti_score"),
-    "inference": ("entailment", "neutral", "contradiction"),
+    "inference": LABELS,
 }
+CONFIDENCES = (CONFIDENCE, OF_EQUIVALENCE)
 ALIKE = "the two models answer every row alike"
 CONSTANT = "the two models differ by the same in every row, so that no interval over words or frames can be estimated"
 
@@ -139,20 +136,15 @@ def both_scored(a: pd.DataFrame, b: pd.DataFrame, design: Design) -> tuple[pd.Da
         if not a["id"].is_unique or len(a) != len(b) or set(a["id"]) != set(b["id"]):
             raise ResultError("the two results are not of the same rows: score both models on one release")
         b = b.set_index("id").loc[a["id"]].reset_index()
-    columns = list(SCORES[design.kind])
-    scored = np.isfinite(pd.concat([a[columns], b[columns]], axis=1).to_numpy(dtype=np.float64)).all(axis=1)
-    first, second = (table.assign(**{name: table[name].where(scored) for name in columns}) for table in (a, b))
-    return _both_unrelated(first, second)
-
-
-def _both_unrelated(a: pd.DataFrame, b: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables with NaN for an unrelated sentence that either lacks; not all figures need it."""
-    name = "unrelated_score"
-    if name not in a and name not in b:
-        return a, b
-    first, second = (table.get(name, pd.Series(np.nan, table.index)) for table in (a, b))
-    both = np.isfinite(first.to_numpy(dtype=np.float64)) & np.isfinite(second.to_numpy(dtype=np.float64))
-    return a.assign(**{name: first.where(both)}), b.assign(**{name: second.where(both)})
+    third = [name for name in ("unrelated_score",) if name in a or name in b]  # which not all figures need
+    for names in (list(SCORES[design.kind]), third):
+        scores = [table.reindex(columns=names) for table in (a, b)]
+        scored = np.isfinite(pd.concat(scores, axis=1).to_numpy(dtype=np.float64)).all(axis=1)
+        a, b = (
+            table.assign(**{name: numbers[name].where(scored) for name in names})
+            for table, numbers in zip((a, b), scores, strict=True)
+        )
+    return a, b
 
 
 def compare_all(
@@ -191,24 +183,6 @@ def _row_set(comparison: Comparison, tables: Mapping[str, pd.DataFrame]) -> Hash
     return rows or (comparison.config, comparison.estimand, comparison.group)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pair:
-    """An estimand of two models: the same rows, weights and cells, two kernels.
-
-    `design` names the factors. `lowest` is what a share of 0 reads, `limit` the largest difference, in points.
-    `neutral` is the figure's neutral value, None where none is known: a margin says nothing of such a figure.
-    """
-
-    estimand: str
-    a: KernelRows
-    b: KernelRows
-    design: Design
-    group: str | None = None
-    lowest: float = -50.0
-    limit: float = 100.0
-    neutral: float | None = 0.0
-
-
 def compare(
     a: pd.DataFrame,
     b: pd.DataFrame,
@@ -225,139 +199,59 @@ def compare(
     caller that has all configs: `multiple_testing.corrected` over `COMPARISONS`. Raises ResultError where the rows are
     not the same.
     """
-    pairs = _pairs(*both_scored(a, b, design), design, scale)
-    return [compare_kernels(pair, config, margin=margin, seed=seed) for pair in pairs]
+    a, b = (compact(table, design) for table in both_scored(a, b, design))
+    estimands = [lookup(name) for name in in_order(a, design, scale)]
+    comparisons = []
+    for estimand in [estimand for estimand in estimands if estimand.has_interval and estimand.applies_to(a)]:
+        of_a, of_b = (estimand.compared_rows(table, design, scale) for table in (a, b))
+        comparisons += [
+            compare_kernels(estimand, rows, of_b[group], design, config, group, margin=margin, seed=seed)
+            for group, rows in of_a.items()
+        ]
+    return comparisons
 
 
-def _pairs(a: pd.DataFrame, b: pd.DataFrame, design: Design, scale: Scale) -> Iterator[Pair]:
-    """Yield the estimands that two models can be compared on, `relative` for each group."""
-    if design.kind == "inference":
-        a, b = compact(a, design), compact(b, design)
-    for name in in_order(a, design, scale):
-        estimand = lookup(name)
-        if not estimand.has_interval or not estimand.applies_to(a):
-            continue
-        rows_of_b = estimand.compared_rows(b, design, scale)
-        for group, rows in estimand.compared_rows(a, design, scale).items():
-            yield Pair(
-                estimand=name,
-                a=rows,
-                b=rows_of_b[group],
-                design=estimand.rule_design(design),
-                group=group,
-                lowest=estimand.zero_share,
-                limit=float(estimand.high - estimand.low),  # a float in JSON
-                neutral=estimand.neutral_value(rows, design),
-            )
-
-
-def compare_kernels(pair: Pair, config: str, *, margin: Margin | None = None, seed: int = 0) -> Comparison:
+def compare_kernels(
+    estimand: Estimand,
+    a: KernelRows,
+    b: KernelRows,
+    design: Design,
+    config: str,
+    group: str | None = None,
+    *,
+    margin: Margin | None = None,
+    seed: int = 0,
+) -> Comparison:
     """Compare two models on an estimand of the interval rule; raise ResultError where the rows are not the same."""
-    a, b = pair.a, pair.b
-    _check(a, b)
-    rule = project(a, pair.design)
-    names = [factor.name for factor in pair.design.factors]
-    about = [pair.design.group] if pair.group is not None and pair.design.group else []
-    test = _Test(margin=None if pair.neutral is None else margin, seed=seed, limit=pair.limit)
-    fields = test.fields(rule, a.kernel - b.kernel) if len(a.kernel) else {"note": a.tally.missing}
-    shares = [a.share, b.share]
-    if None not in shares and pair.limit == 100.0:  # a gap is the difference of two shares, and none itself
-        both, kernels = np.array(shares, dtype=np.float64), np.stack([a.kernel, b.kernel])
-        own = partial(share_intervals, rule, kernels, both, by_blocks=a.by_blocks)
-        fields |= test.at_boundary(rule, kernels, own, (100 * both - 50).tolist())
-    if are_independent(a.table, pair.design) and np.ptp(a.weights) == 0:
-        fields |= test.of_independent(a.kernel - b.kernel)
-    return Comparison(
-        config=config,
-        estimand=pair.estimand,
-        group=pair.group,
-        a=None if a.share is None else round(100 * a.share + pair.lowest, 10),
-        b=None if b.share is None else round(100 * b.share + pair.lowest, 10),
-        fixed=(*rule.fixed, *fixed_slots(pair.design, [*names, *factor_columns(pair.design), *about])),
-        rows=a.tally.rows,
-        scored=a.tally.scored,
-        unscored=a.tally.unscored,
-        **fields,
+    _require_same_rows(a, b)
+    design = estimand.rule_design(design)
+    rule, about = project(a, design), [str(design.group)] if group is not None else []
+    listed = [factor.name for factor in design.factors]
+    kernels, shares = np.stack([a.kernel, b.kernel]), np.array([a.share, b.share], dtype=np.float64)
+    is_share = estimand.high - estimand.low == 100  # a gap is the difference of two shares, and none itself
+    pair = _Pair(
+        rule=rule,
+        kernels=kernels,
+        values=[None if rows.share is None else round(100 * rows.share + estimand.zero_share, 10) for rows in (a, b)],
+        missing="" if len(a.kernel) else a.tally.missing,
+        limit=float(estimand.high - estimand.low),  # a float in JSON
+        points=(100 * shares - 50).tolist(),
+        intervals=partial(share_intervals, rule, kernels, shares, by_blocks=a.by_blocks) if is_share else None,
+        independent=are_independent(a.table, design) and np.ptp(a.weights) == 0,
+        fixed=(*rule.fixed, *fixed_slots(design, [*listed, *factor_columns(design), *about])),
+        tally=a.tally,
     )
+    margin = None if estimand.neutral_value(a, design) is None else margin
+    return pair.compare(config, estimand.id, group, margin=margin, seed=seed)
 
 
-def _check(a: KernelRows, b: KernelRows) -> None:
+def _require_same_rows(a: KernelRows, b: KernelRows) -> None:
     """Raise ResultError where two models' rows are not the same, or not weighted alike."""
     same = len(a.kernel) == len(b.kernel) and np.array_equal(a.weights, b.weights) and a.variables == b.variables
     if same and "id" in a.table and "id" in b.table:
         same = a.table["id"].tolist() == b.table["id"].tolist()
     if not same:
         raise ResultError("two models are compared on the rows that both scored: see `both_scored`")
-
-
-def _missing_interval(kernel: FloatArray) -> str:
-    """Return why differences between two models, by row, have no interval."""
-    return NOT_ESTIMABLE if np.ptp(kernel) > 0 else CONSTANT if kernel.any() else ALIKE
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Test:
-    """How two models are tested: the margin of equivalence, the seed of sampled signs, the largest difference."""
-
-    margin: Margin | None
-    seed: int
-    limit: float
-
-    def fields(self, rule: Projection, kernel: FloatArray) -> dict[str, Any]:
-        """Return the fields of a `Comparison` from the difference of the kernels, each in [-1, 1]."""
-        difference, variance = round(100 * float(rule.weights @ kernel), 10), float(rule.variance(kernel))
-        interval, narrow = (
-            difference_interval(difference, variance, rule.df, confidence, limit=self.limit)
-            for confidence in (CONFIDENCE, OF_EQUIVALENCE)
-        )
-        fields = {
-            "difference": difference,
-            "factors": tuple(self.of_factors(rule, kernel)),
-            "levels": rule.levels,
-            "equivalent": verdict(narrow, 0.0, self.margin) if self.margin else None,
-        }
-        if interval is None:
-            return {**fields, "note": _missing_interval(kernel)}
-        low, high = (round(end, 9) for end in interval)  # what is beyond depends on the order of the rows
-        return {
-            **fields,
-            "low": low,
-            "high": high,
-            "p": difference_p(difference, variance, rule.df),
-            "test": "projection",
-        }
-
-    def at_boundary(
-        self, rule: Projection, kernels: FloatArray, own: Callable[[float], Sequence[Any]], values: Sequence[float]
-    ) -> dict[str, Any]:
-        """Return the fields that change where a model answers all rows of a cell alike; `own` makes its intervals."""
-        if np.ptp(kernels[0] - kernels[1]) == 0:
-            return {}
-        wide, narrow = (
-            comparison_test(rule, kernels, own, values, confidence, limit=self.limit)
-            for confidence in (CONFIDENCE, OF_EQUIVALENCE)
-        )
-        if wide is None or narrow is None:
-            return {}
-        equivalent = verdict((narrow[0].low, narrow[0].high), 0.0, self.margin) if self.margin else None
-        low, high = round(wide[0].low, 9), round(wide[0].high, 9)
-        return {"low": low, "high": high, "p": wide[1], "test": "boundary", "equivalent": equivalent, "note": ""}
-
-    def of_factors(self, rule: Projection, kernel: FloatArray) -> Iterator[FactorTest]:
-        """Yield the test of each factor by sign flips over its levels."""
-        for name, contributions in rule.contributions(kernel).items():
-            flips = sign_flips(contributions, self.seed)
-            tested = {field: getattr(flips, field) for field in ("levels", "p", "smallest", "exact")}
-            yield FactorTest(factor=name, of=len(contributions), **tested)
-
-    def of_independent(self, kernel: FloatArray) -> dict[str, Any]:
-        """Return McNemar's exact test of independent rows; where ties count as halves, flips of each row's sign."""
-        only_a, only_b = int((kernel > 0).sum()), int((kernel < 0).sum())
-        counts = {"only_a": only_a, "only_b": only_b}
-        if np.isin(kernel, (-1.0, 0.0, 1.0)).all():
-            p = float(stats.binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
-            return {**counts, "p": p, "test": "mcnemar"}
-        return {**counts, "p": sign_flips(kernel, self.seed).p, "test": "sign flips"}
 
 
 def compare_contrast(
@@ -377,46 +271,118 @@ def compare_contrast(
     """
     if not contrast.matched:
         raise ResultError(f"{contrast.name} is not matched: it has no interval, and models cannot be compared on it")
-    sides = [_side(contrast, index, a[index], b[index], design, scale) for index, design in enumerate(designs)]
-    of_a, of_b = ([side[model] for side in sides] for model in (0, 1))
-    rule = project_difference(*of_a)
-    kernels = [np.concatenate([side.rows.kernel for side in model]) for model in (of_a, of_b)]
-    neutral = contrast_neutral(lookup(contrast.estimand), of_a)
-    test = _Test(margin=None if neutral is None else margin, seed=seed, limit=200.0)
-    missing = missing_sides((side.config, side.rows) for side in of_a)
-    fields: dict[str, Any] = {"note": missing} if missing else test.fields(rule, kernels[0] - kernels[1])
-    values = [_contrast_value(of_a), _contrast_value(of_b)]
-    if None not in values:
-        stacked, points = np.stack(kernels), np.array(values, dtype=np.float64)
-        by_blocks = any(side.rows.by_blocks for side in of_a)
-        own = partial(difference_intervals, rule, stacked, points, by_blocks=by_blocks)
-        fields |= test.at_boundary(rule, stacked, own, points.tolist())
-    tally = of_a[0].rows.tally + of_a[1].rows.tally
-    return Comparison(
-        config=contrast.name,
-        estimand=MATCHED_CONTRAST.id,
-        a=values[0],
-        b=values[1],
-        fixed=matched_fixed(of_a, rule),
-        **fields,
-        rows=tally.rows,
-        scored=tally.scored,
-        unscored=tally.unscored,
+    scored = zip(*(both_scored(*three) for three in zip(a, b, designs, strict=True)), strict=True)
+    estimand = lookup(contrast.estimand)
+    of_a, of_b = (
+        contrast_sides(contrast, estimand, list(zip(tables, designs, strict=True)), scale) for tables in scored
     )
+    for side, other in zip(of_a, of_b, strict=True):
+        _require_same_rows(side.rows, other.rows)
+    rule, values = project_difference(*of_a), [side_difference(of_a), side_difference(of_b)]
+    kernels = np.stack([np.concatenate([side.rows.kernel for side in sides]) for sides in (of_a, of_b)])
+    points, by_blocks = np.array(values, dtype=np.float64), any(side.rows.by_blocks for side in of_a)
+    pair = _Pair(
+        rule=rule,
+        kernels=kernels,
+        values=values,
+        missing=missing_sides(of_a),
+        limit=200.0,
+        points=points.tolist(),
+        intervals=partial(difference_intervals, rule, kernels, points, by_blocks=by_blocks),
+        fixed=matched_fixed(of_a, rule),
+        tally=of_a[0].rows.tally + of_a[1].rows.tally,
+    )
+    margin = None if contrast_neutral(estimand, of_a) is None else margin
+    return pair.compare(contrast.name, MATCHED_CONTRAST.id, margin=margin, seed=seed)
 
 
-def _side(
-    contrast: Contrast, index: int, a: pd.DataFrame, b: pd.DataFrame, design: Design, scale: Scale
-) -> tuple[Side, Side]:
-    """Return one config of a contrast, for either model, with the rows that the contrast compares."""
-    name = (contrast.a, contrast.b)[index]
-    tables = [minimal_rows(table, contrast) for table in both_scored(a, b, design)]
-    rows = [kernel_rows(table, design, contrast.estimand, scale) for table in tables]
-    _check(*rows)
-    return Side(config=name, design=design, rows=rows[0]), Side(config=name, design=design, rows=rows[1])
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Pair:
+    """A figure of two models: the same rows and rule, two kernels, of shape (2, N).
+
+    - `values`: in points, as they are printed; None where no row was used, and `missing` says why.
+    - `limit`: the largest difference, in points.
+    - `intervals`: those of both figures by themselves, at a confidence, around `points`; None: the boundary rule has
+      none for them.
+    - `independent`: whether the rows are.
+    """
+
+    rule: Projection
+    kernels: FloatArray
+    values: Sequence[float | None]
+    missing: str
+    limit: float
+    points: Sequence[float]
+    intervals: Callable[[float], Sequence[Interval | None]] | None
+    independent: bool = False
+    fixed: tuple[str, ...]
+    tally: Tally
+
+    def compare(
+        self, config: str, estimand: str, group: str | None = None, *, margin: Margin | None, seed: int
+    ) -> Comparison:
+        """Return the comparison, with p-values before correction; a `margin` is that of the figure's equivalence."""
+        return Comparison(
+            config=config,
+            estimand=estimand,
+            group=group,
+            a=self.values[0],
+            b=self.values[1],
+            fixed=self.fixed,
+            rows=self.tally.rows,
+            scored=self.tally.scored,
+            unscored=self.tally.unscored,
+            **({"note": self.missing} if self.missing else self._tests(margin, seed)),
+        )
+
+    def _tests(self, margin: Margin | None, seed: int) -> dict[str, Any]:
+        """Return the fields of a `Comparison` that tests fill."""
+        kernel = self.kernels[0] - self.kernels[1]
+        difference, variance = round(100 * float(self.rule.weights @ kernel), 10), float(self.rule.variance(kernel))
+        ends, narrow = (
+            difference_interval(difference, variance, self.rule.df, confidence, limit=self.limit)
+            for confidence in CONFIDENCES
+        )
+        p, test = None if ends is None else difference_p(difference, variance, self.rule.df), "projection"
+        if boundary := self._boundary_tests(kernel):
+            (wide, p), (close, _) = boundary
+            ends, narrow, test = (wide.low, wide.high), (close.low, close.high), "boundary"
+        fields = {
+            "difference": difference,
+            "factors": tuple(_factor_tests(self.rule, kernel, seed)),
+            "levels": self.rule.levels,
+            "equivalent": verdict(narrow, 0.0, margin) if margin else None,
+        }
+        if ends is None:
+            fields |= {"note": NOT_ESTIMABLE if np.ptp(kernel) > 0 else CONSTANT if kernel.any() else ALIKE}
+        else:  # what is beyond the ninth decimal depends on the order of the rows
+            fields |= {"low": round(ends[0], 9), "high": round(ends[1], 9), "p": p, "test": test}
+        return fields | (_independent_test(kernel, seed) if self.independent else {})
+
+    def _boundary_tests(self, kernel: FloatArray) -> list[tuple[Interval, float]]:
+        """Return interval and p for either confidence where a model answers all rows of a cell alike; else nothing."""
+        if self.intervals is None or np.ptp(kernel) == 0:
+            return []
+        tests = (
+            comparison_test(self.rule, self.kernels, self.intervals, self.points, confidence, limit=self.limit)
+            for confidence in CONFIDENCES
+        )
+        return [test for test in tests if test is not None]
 
 
-def _contrast_value(sides: Sequence[Side]) -> float | None:
-    """Return a model's contrast, in points."""
-    first, second = (side.rows.share for side in sides)
-    return None if first is None or second is None else round(100 * (first - second), 10)
+def _factor_tests(rule: Projection, kernel: FloatArray, seed: int) -> Iterator[FactorTest]:
+    """Yield the test of each factor by sign flips over its levels."""
+    for name, contributions in rule.contributions(kernel).items():
+        flips = sign_flips(contributions, seed)
+        fields = {field: getattr(flips, field) for field in ("levels", "p", "smallest", "exact")}
+        yield FactorTest(factor=name, of=len(contributions), **fields)
+
+
+def _independent_test(kernel: FloatArray, seed: int) -> dict[str, Any]:
+    """Return McNemar's exact test of independent rows; where ties count as halves, flips of each row's sign."""
+    only_a, only_b = int((kernel > 0).sum()), int((kernel < 0).sum())
+    counts = {"only_a": only_a, "only_b": only_b}
+    if np.isin(kernel, (-1.0, 0.0, 1.0)).all():
+        p = float(stats.binomtest(only_a, only_a + only_b).pvalue) if only_a + only_b else 1.0
+        return {**counts, "p": p, "test": "mcnemar"}
+    return {**counts, "p": sign_flips(kernel, seed).p, "test": "sign flips"}

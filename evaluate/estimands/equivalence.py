@@ -79,14 +79,10 @@ def verdict(interval: tuple[float, float] | None, neutral: float | None, margin:
 def equivalence(figure: Figure, margin: Margin) -> Equivalence:
     """Return the answer for a figure whose interval is one of 90 %, as `figures` computes with that `confidence`."""
     interval = None if figure.low is None or figure.high is None else (figure.low, figure.high)
+    names = ("config", "estimand", "group", "neutral", "low", "high")
     return Equivalence(
-        config=figure.config,
-        estimand=figure.estimand,
-        group=figure.group,
+        **{name: getattr(figure, name) for name in names},
         answer=verdict(interval, figure.neutral, margin),
-        neutral=figure.neutral,
-        low=figure.low,
-        high=figure.high,
         margin=margin.points,
         reason=margin.reason,
     )

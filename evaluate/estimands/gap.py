@@ -13,31 +13,61 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, KernelRows, Presentation, codes_of, labels, select
-from senseprobe.evaluate.estimands.fillers import LABELS, fillers
+from senseprobe.evaluate.estimands.base import Presentation, Scope, difference_fields
+from senseprobe.evaluate.estimands.kernel import KernelRows, row_codes, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.nli import InferenceEstimand, Scope, compact
+from senseprobe.evaluate.estimands.nli import LABELS, InferenceEstimand, compact, fillers
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import BoolArray, FloatArray, IntArray, Projection, Scale, difference_test
+from senseprobe.statistics import Projection, Scale
 
 GENDERS = ("female", "male")
 NO_COUNTERPART = "without a scored counterpart"
 NO_PAIRS = "no sentence was scored beside its counterpart of the other gender"
 
 
-def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str] | None = None) -> KernelRows:
+class Gap(InferenceEstimand):
+    """Entailment of the male word less that of the female one: a difference of two means, of which 0 is neutral."""
+
+    neutral = 0.0
+    cells_split_factors = True
+
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
+        """Return the rows of gendered pairs; ResultError where no slot holds gendered words."""
+        return gap_rows(rows, design, gap_sides(rows, design)[0])
+
+    def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
+        """Return value, interval and p-value of a difference of two means, in points from -100 to 100."""
+        if rows.share is None:
+            return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.missing}
+        return difference_fields(rule, rows.kernel, round(100 * rows.share, 10), scope.confidence)
+
+    def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
+        """Return the gap of each level of the other sentence's filler (each occupation), p corrected over them."""
+        gendered, columns = gap_sides(rows, scope.design)
+        parts = gap_tables(rows, columns) if columns else ()
+        figures = [
+            self.figure(gap_rows(part, scope.design, gendered), replace(scope, group=name, about=columns))
+            for name, part in parts
+        ]
+        return corrected(figures, GAPS)
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
+        """Yield the gap of a slice that has both genders; the gendered slot is that of all rows."""
+        gendered, _ = gap_sides(compact(rows, scope.design), scope.design)
+        if {*GENDERS} <= {*part["gender"]}:
+            yield self.figure(gap_rows(part, scope.design, gendered), scope)
+
+
+def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str]) -> KernelRows:
     """Return the rows with kernel e, weighted so that pairs of sentences count alike: male ones +, female ones -.
 
-    `gendered` are the slots of the gendered words, where they were determined before. The cells of the interval rule
-    are the two genders. Raises ResultError where no slot holds gendered words.
+    `gendered` are the slots of the gendered words. The cells of the interval rule are the two genders.
     """
-    gendered = gap_sides(table, design)[0] if gendered is None else gendered
     has_gender = table["gender"].isin(GENDERS).to_numpy(dtype=np.bool_)
     scored, tally = select(table, {"of no gender": ~has_gender}, LABELS)
-    shared = ("frame", *(slot for slot in design.slots if slot not in gendered), "pair")
-    pairs = codes_of([labels(scored, column) for column in shared], len(scored))
-    male = (scored["gender"] == "male").to_numpy(dtype=np.bool_)
-    sizes = _sizes(pairs, male)
+    pairs = row_codes(scored, ("frame", *(slot for slot in design.slots if slot not in gendered), "pair"))
+    male, count = (scored["gender"] == "male").to_numpy(dtype=np.bool_), int(pairs.max(initial=-1)) + 1
+    sizes = np.stack([np.bincount(pairs[gender], minlength=count) for gender in (~male, male)])
     whole = np.asarray((sizes > 0).all(axis=0))
     stays = whole[pairs]
     weights = np.where(male, 1.0, -1.0) / (sizes[male.astype(np.intp), pairs] * max(1, int(whole.sum())))
@@ -46,16 +76,9 @@ def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str] | None
         table=scored,
         kernel=scored["entailment"].to_numpy(dtype=np.float64),
         weights=weights[stays],
-        offset=0.0,
         variables=("gender",),
         tally=tally.without(NO_COUNTERPART, int((~stays).sum())),
     )
-
-
-def _sizes(pairs: IntArray, male: BoolArray) -> FloatArray:
-    """Return how many female and male sentences each pair has, shape (2, pairs)."""
-    count = int(pairs.max(initial=-1)) + 1
-    return np.stack([np.bincount(pairs[gender], minlength=count) for gender in (~male, male)]).astype(np.float64)
 
 
 def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -80,63 +103,17 @@ def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tup
 
 def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]:
     """Return those of the slots whose words stand with one gender and one pair each."""
-    of_row = [labels(table, column) for column in ("gender", "pair")]
-    words = {slot: labels(table, slot) for slot in slots}
     return tuple(
         slot
-        for slot, column in words.items()
-        if codes_of([column], len(table)).max(initial=-1) == codes_of([column, *of_row], len(table)).max(initial=-1)
+        for slot in slots
+        if row_codes(table, (slot,)).max(initial=-1) == row_codes(table, (slot, "gender", "pair")).max(initial=-1)
     )
 
 
-def gap_tables(table: pd.DataFrame, columns: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows of each combination of words in some columns, such as each occupation, in order of names."""
-    codes = codes_of([labels(table, column) for column in columns], len(table))
-    order = np.argsort(codes, kind="stable")
-    members = np.split(order, np.cumsum(np.bincount(codes))[:-1]) if len(table) else []
-    tables = (table.iloc[rows] for rows in members)
-    named = {" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in tables}
-    yield from sorted(named.items())
-
-
-class Gap(InferenceEstimand):
-    """Entailment of the male word less that of the female one: a difference of two means, of which 0 is neutral."""
-
-    neutral = 0.0
-    cells_split_factors = True
-
-    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale = "log") -> KernelRows:
-        """Return the rows of gendered pairs."""
-        return gap_rows(rows, design)
-
-    def scoped_interval(self, rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
-        """Return value, interval and p-value of a difference of two means, in points from -100 to 100."""
-        if rows.share is None:
-            return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.missing}
-        value = round(100 * rows.share, 10)
-        fields = {"value": value, "levels": rule.levels}
-        tested = difference_test(rule, rows.kernel, value, confidence)
-        if tested is None:
-            return {**fields, "note": NOT_ESTIMABLE}
-        interval, p = tested
-        return {**fields, "low": interval.low, "high": interval.high, "method": interval.method, "p": p}
-
-    def groups(self, table: pd.DataFrame, scope: Scope) -> list[Figure]:
-        """Return the gap of each level of the other sentence's filler (each occupation), p corrected over them."""
-        gendered, columns = gap_sides(table, scope.design)
-        return corrected(
-            [
-                self.figure(gap_rows(part, scope.design, gendered), replace(scope, group=name, about=columns))
-                for name, part in (gap_tables(table, columns) if columns else ())
-            ],
-            GAPS,
-        )
-
-    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the gap of a slice that has both genders; the gendered slot is that of all rows."""
-        gendered, _ = gap_sides(compact(rows, scope.design), scope.design)
-        if {*GENDERS} <= {*part["gender"]}:
-            yield self.figure(gap_rows(part, scope.design, gendered), scope)
+def gap_tables(table: pd.DataFrame, columns: tuple[str, ...]) -> list[tuple[str, pd.DataFrame]]:
+    """Return the rows of each combination of words in some columns, such as each occupation, in order of names."""
+    parts = (part for _, part in table.groupby(row_codes(table, columns)))
+    return sorted({" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in parts}.items())
 
 
 GAP = Gap(

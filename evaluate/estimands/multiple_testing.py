@@ -86,11 +86,10 @@ def without_single(tests: Sequence[TestedT], *families: Family) -> list[TestedT]
     For print; in files it is there, and equals p.
     """
     alone = {indices[0] for family in families for indices in _members(tests, family) if len(indices) == 1}
-    results = list(tests)
-    for index in alone:
-        if results[index].p_holm == results[index].p:
-            results[index] = replace(results[index], p_holm=None)
-    return results
+    return [
+        replace(test, p_holm=None) if index in alone and test.p_holm == test.p else test
+        for index, test in enumerate(tests)
+    ]
 
 
 def _members(tests: Sequence[TestedT], family: Family) -> Iterable[list[int]]:

@@ -5,15 +5,20 @@
     nn              mean of n
     fn              share of rows whose n is the largest, ties included
     t@0.5, t@0.7    share of rows whose n is above the threshold
-    …-filler        nn and t as the released code computes them (fillers.py)
+    …-filler        nn and t as the released code computes them
     gap             e of the male word less e of the female one (gap.py)
     accuracy        share of rows whose gold label has the largest probability
 
 A table has the columns of an inference config (`frame`, a column per slot, `gold`) and the three probabilities. A row
 in which one of them is not a finite number is unscored. Figures are in points: 0 to 100, and `gap` -100 to 100.
+
+**Fillers** are the words that differ between premise and hypothesis. The code that was released with Dev et al. (2020)
+rounds probabilities to 4 decimals, averages them over templates for each pair of fillers, and makes NN and T of these
+means. The paper defines both over sentence pairs, and prints figures that its own definition cannot give (T:0.5 above
+FN, tables 3, 5 and 9). Both are computed, under names of their own.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,25 +26,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import (
-    Estimand,
-    KernelRows,
-    Presentation,
-    Tally,
-    estimate,
-    factor_columns,
-    fixed_slots,
-    labels,
-    project,
-    select,
-)
-from senseprobe.evaluate.estimands.fillers import LABELS, filler_design, filler_means, filler_shares, fillers
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, labels, row_codes, select
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import CONFIDENCE, BoolArray, FloatArray, Projection, Scale
+from senseprobe.statistics import BoolArray, FloatArray, IntArray, Projection, Scale
+
+LABELS = ("entailment", "neutral", "contradiction")
+"""The columns of probabilities."""
+
+DECIMALS = 4
+# Decimals of a mean of numbers that have four: those after the tenth depend on the order of the sum.
+WITHOUT_DUST = 10
 
 
 def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
-    """Return the columns that estimands read, words as categories: two million rows take 60 MB."""
+    """Return the columns that estimands of inference read, words as categories: two million rows take 60 MB.
+
+    Rows without probabilities of the three labels are returned as they are.
+    """
+    if not {*LABELS} <= {*rows.columns}:
+        return rows
     names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", "gold")
     words = [name for name in dict.fromkeys(names) if name in rows]
     columns: dict[str, Any] = {name: _categories(rows[name]) for name in words}
@@ -51,6 +57,31 @@ def _categories(column: "pd.Series[str]") -> pd.Categorical:
     return pd.Categorical.from_codes(codes, categories=pd.Index(words, dtype=object))  # objects, which rows can share
 
 
+def fillers(design: Design) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the slots that only the premise has, and those that only the hypothesis has; either may be empty."""
+    premise, hypothesis = (
+        dict.fromkeys(slot for slot in design.roles.get(role, {}).values() if slot in design.slots)
+        for role in ("premise", "hypothesis")
+    )
+    return tuple(slot for slot in premise if slot not in hypothesis), tuple(
+        slot for slot in hypothesis if slot not in premise
+    )
+
+
+def filler_slots(design: Design) -> list[str]:
+    """Return the slots that one of the two sentences has alone."""
+    return [slot for side in fillers(design) for slot in side]
+
+
+def first_rows(table: pd.DataFrame, codes: IntArray) -> pd.DataFrame:
+    """Return the first row of each code, in the order of the codes, which is that of the rows."""
+    return table[~pd.Series(codes).duplicated().to_numpy()]
+
+
+def _probabilities(scored: pd.DataFrame) -> FloatArray:
+    return scored[list(LABELS)].to_numpy(dtype=np.float64)
+
+
 def _largest(p: FloatArray) -> BoolArray:
     return np.asarray(p[:, 1] == p.max(axis=1))
 
@@ -59,55 +90,9 @@ def _above(p: FloatArray, threshold: float) -> BoolArray:
     return np.asarray(p[:, 1] > threshold)
 
 
-def _probabilities(scored: pd.DataFrame) -> FloatArray:
-    return scored[list(LABELS)].to_numpy(dtype=np.float64)
-
-
 def _ties(p: FloatArray) -> FloatArray:
     """Return how many of the three probabilities of each row are the largest."""
     return np.asarray((p == p.max(axis=1, keepdims=True)).sum(axis=1, dtype=np.float64))
-
-
-def accuracy_rows(rows: pd.DataFrame) -> KernelRows:
-    """Return rows with kernel 1 where the gold label has the largest probability; among k largest, 1 / k.
-
-    The cells are the gold labels: words that belong to one of them are levels beside words of the same.
-    """
-    golden = rows["gold"].isin(LABELS).to_numpy(dtype=np.bool_)
-    scored, tally = select(rows, {"unlabelled": ~golden}, LABELS)
-    p = _probabilities(scored)
-    gold = np.array([LABELS.index(label) for label in labels(scored, "gold")], dtype=np.intp)
-    hit = p[np.arange(len(p)), gold] == p.max(axis=1, initial=0.0)
-    ties = int((hit & (_ties(p) > 1)).sum())
-    return _mean_rows(scored, hit / _ties(p), replace(tally, ties=ties), variables=("gold",))
-
-
-def _mean_rows(
-    scored: pd.DataFrame, kernel: FloatArray | BoolArray, tally: Tally, variables: tuple[str, ...] = ()
-) -> KernelRows:
-    """Return rows that all have the same weight."""
-    return KernelRows(
-        table=scored,
-        kernel=np.asarray(kernel, dtype=np.float64),
-        weights=np.full(len(scored), 1 / max(1, len(scored))),
-        offset=0.0,
-        variables=variables,
-        tally=tally,
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Scope:
-    """What a figure is of: a config, or a group of its rows, which is named in words.
-
-    `about` are the columns that say what the group is: each holds one word, and the figure is not generalised over it.
-    """
-
-    design: Design
-    config: str
-    confidence: float = CONFIDENCE
-    group: str | None = None
-    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,63 +107,19 @@ class InferenceEstimand(Estimand):
     definition: int = 2
     blind: float | None = None
 
-    def figure(self, rows: KernelRows, scope: Scope, rule: Projection | None = None) -> Figure:
-        """Return its figure over rows in a scope; `rule` is their interval rule, if it is known already."""
-        rule = rule or self.scoped_rule(rows, scope)
-        fields = self.scoped_interval(rows, rule, scope.confidence)
-        notes = [fields.pop("note", ""), *(self.notes(rows, scope.design) if scope.group is None else ())]
-        not_fixed = [*scope.about, *factor_columns(self.rule_design(scope.design))]
-        return Figure(
-            config=scope.config,
-            sense_type=scope.design.sense_type,
-            estimand=self.id,
-            group=scope.group,
-            neutral=self.neutral,
-            definition=self.definition,
-            fixed=(*rule.fixed, *fixed_slots(self.rule_design(scope.design), not_fixed)),
-            note="; ".join(filter(None, notes)),
-            **fields,
-            **rows.tally.as_fields(),
-        )
-
-    def scoped_rule(self, rows: KernelRows, scope: Scope) -> Projection:
-        """Return the interval rule over the factors that are left once those of the group are taken away."""
-        design = self.rule_design(scope.design)
-        factors = tuple(factor for factor in design.factors if not {*factor.columns} <= {*scope.about})
-        return project(rows, replace(design, factors=factors))
-
-    def scoped_interval(self, rows: KernelRows, rule: Projection, confidence: float) -> dict[str, Any]:
-        """Return value and interval of a figure on [0, 1], in points from 0 to 100."""
-        fields = estimate(rows, rule, confidence)
-        points = {key: round(fields[key] + 50, 10) for key in ("value", "low", "high") if fields.get(key) is not None}
-        return {key: value for key, value in fields.items() if key != "fixed"} | points
-
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield what a model reads that answers neutral to everything."""
         if self.blind is not None:
             reading = f"a model that answers neutral to everything reads {self.blind:g}"
             yield f"{reading}: read it beside the accuracy on nli-control"
 
-    def groups(self, table: pd.DataFrame, scope: Scope) -> list[Figure]:
-        """Return its figures of groups, which follow that of a config."""
-        return []
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return its figure over a part of the rows."""
+        return [self.figure_of(part, scope)]
 
-    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield its figures over a part of the rows; of means over rows `scoped_figures` yields them."""
-        yield from ()
-
-    def compute(
-        self, rows: pd.DataFrame, design: Design, config: str, *, seed: int, confidence: float, scale: Scale
-    ) -> Iterator[Figure]:
-        """Return its figures over the rows of a config, with probabilities."""
-        return inference_figures(rows, design, config, [self], confidence=confidence)
-
-    def word_figure(
-        self, part: pd.DataFrame, design: Design, config: str, slot: str, word: str, scale: Scale
-    ) -> Figure:
-        """Return the figure of the rows that hold a word in a slot."""
-        scope = Scope(design=design, config=config, group=word, about=(slot,))
-        return self.figure(self.kernel_rows(part, design, scale), scope)
+    def without_slot(self, design: Design, slot: str) -> Design:
+        """Return the design: its rule leaves out a factor of that slot alone, and keeps whole one that has others."""
+        return design
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,21 +131,33 @@ class Released(InferenceEstimand):
 
     threshold: float | None = None
 
-    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale = "log") -> KernelRows:
-        """Return the rows that count for pairs of fillers."""
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
+        """Return rows with kernel n, so that pairs of fillers count alike; with a threshold, a row for each pair."""
         scored, tally = select(rows, {}, LABELS)
+        n, pairs = (
+            np.round(scored["neutral"].to_numpy(dtype=np.float64), DECIMALS),
+            row_codes(scored, filler_slots(design)),
+        )
+        sizes = np.bincount(pairs).astype(np.float64)
         if self.threshold is None:
-            return filler_means(scored, design, tally)
-        return filler_shares(scored, design, tally, self.threshold)
+            return KernelRows(table=scored, kernel=n, weights=1 / (max(1, len(sizes)) * sizes[pairs]), tally=tally)
+        means = np.round(np.bincount(pairs, n) / sizes, WITHOUT_DUST)
+        return KernelRows.mean(first_rows(scored, pairs), means > self.threshold, tally)
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the fillers as its only factors, where means are held against a threshold."""
-        return design if self.threshold is None else filler_design(design)
+        columns = {*filler_slots(design)}
+        factors = tuple(factor for factor in design.factors if columns.issuperset(factor.columns))
+        return design if self.threshold is None else replace(design, factors=factors)
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield how the released code computes it, and what a model reads that answers neutral to everything."""
         yield "as the released code has it: rounded to 4 decimals, then averaged for each pair of fillers"
         yield from InferenceEstimand.notes(self, rows, design)
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
+        """Return nothing: the released code has no parts."""
+        return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -217,17 +170,27 @@ class RowMean(InferenceEstimand):
     values: Callable[[FloatArray], FloatArray | BoolArray]
     ties: Callable[[FloatArray], int] = lambda p: 0
 
-    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale = "log") -> KernelRows:
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return all rows, of the same weight."""
         scored, tally = select(rows, {}, LABELS)
         p = _probabilities(scored)
-        return _mean_rows(scored, self.values(p), replace(tally, ties=self.ties(p)))
+        return KernelRows.mean(scored, self.values(p), replace(tally, ties=self.ties(p)))
+
+    def rule(self, rows: KernelRows, scope: Scope) -> Projection:
+        """Return the interval rule, which all plain means over the rows of a scope share."""
+        if "means" not in scope.rules:
+            scope.rules["means"] = InferenceEstimand.rule(self, rows, scope)
+        return scope.rules["means"]
 
 
 class Probe(RowMean):
     """A figure of pairs in which nothing follows: 100 for a model that infers nothing, or that answers neutral."""
 
     needs_control = True
+
+    def computed_with(self, design: Design) -> tuple[Estimand, ...]:
+        """Return it, and what the released code makes of it where the sentences have fillers."""
+        return (self, *(AS_RELEASED[name] for name in (self.id,) if name in AS_RELEASED and filler_slots(design)))
 
 
 class Accuracy(InferenceEstimand):
@@ -236,55 +199,25 @@ class Accuracy(InferenceEstimand):
     cells_split_factors = True
     needs_gold = True
 
-    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale = "log") -> KernelRows:
-        """Return the rows with a gold label."""
-        return accuracy_rows(rows)
+    def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
+        """Return rows with kernel 1 where the gold label has the largest probability; among k largest, 1 / k.
 
-    def groups(self, table: pd.DataFrame, scope: Scope) -> list[Figure]:
+        The cells are the gold labels: words that belong to one of them are levels beside words of the same.
+        """
+        golden = rows["gold"].isin(LABELS).to_numpy(dtype=np.bool_)
+        scored, tally = select(rows, {"unlabelled": ~golden}, LABELS)
+        p = _probabilities(scored)
+        gold = np.array([LABELS.index(label) for label in labels(scored, "gold")], dtype=np.intp)
+        hit = p[np.arange(len(p)), gold] == p.max(axis=1, initial=0.0)
+        tally = replace(tally, ties=int((hit & (_ties(p) > 1)).sum()))
+        return KernelRows.mean(scored, hit / _ties(p), tally, ("gold",))
+
+    def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the accuracy on the rows of each gold label, where there are several."""
-        gold = table["gold"].to_numpy(dtype=object)
+        gold = rows["gold"].to_numpy(dtype=object)
         present = [label for label in LABELS if np.any(gold == label)]
-        return [
-            self.figure(accuracy_rows(table[gold == label]), replace(scope, group=label))
-            for label in (present if len(present) > 1 else ())
-        ]
-
-    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the accuracy on a part of the rows."""
-        yield self.figure(accuracy_rows(part), scope)
-
-
-def inference_figures(
-    rows: pd.DataFrame,
-    design: Design,
-    config: str,
-    estimands: Sequence[InferenceEstimand],
-    *,
-    confidence: float = CONFIDENCE,
-) -> Iterator[Figure]:
-    """Yield the figures of estimands over the rows of a config, with probabilities.
-
-    `nn` and `t` are followed by what the released code makes of them, where the sentences have fillers; `gap` by a
-    figure for each occupation, `accuracy` by one for each gold label.
-    """
-    scope, table = Scope(design=design, config=config, confidence=confidence), compact(rows, design)
-    as_released = AS_RELEASED if any(fillers(design)) else {}
-    pairs = [(estimand, as_released.get(estimand.id)) for estimand in estimands]
-    requested = list({variant.id: variant for pair in pairs for variant in pair if variant is not None}.values())
-    for estimand, figure in zip(requested, scoped_figures(table, scope, requested), strict=True):
-        yield figure
-        yield from estimand.groups(table, scope)
-
-
-def scoped_figures(table: pd.DataFrame, scope: Scope, estimands: Sequence[InferenceEstimand]) -> Iterator[Figure]:
-    """Yield the figure of each estimand over a table; plain means over rows share one interval rule."""
-    rule_of_means = None
-    for estimand in estimands:
-        rows = estimand.kernel_rows(table, scope.design, "log")
-        rule = None
-        if isinstance(estimand, RowMean):
-            rule = rule_of_means = rule_of_means or estimand.scoped_rule(rows, scope)
-        yield estimand.figure(rows, scope, rule)
+        parts = {label: rows[gold == label] for label in (present if len(present) > 1 else ())}
+        return [self.figure_of(part, replace(scope, group=label)) for label, part in parts.items()]
 
 
 _DEV = "Dev, Li, Phillips & Srikumar 2020"

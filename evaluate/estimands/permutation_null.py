@@ -5,7 +5,7 @@ so nothing is scored again: which of two sentences is the stereotype is what cha
 their words with the same `WordTables`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from senseprobe.evaluate.estimands.base import Words, codes_of, labels
-from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF, preference_rows
+from senseprobe.evaluate.estimands.kernel import Words, codes_of, labels
+from senseprobe.evaluate.estimands.preference import PREFERENCE_HALF
 from senseprobe.records import Design
 from senseprobe.statistics import (
     BoolArray,
@@ -127,7 +127,7 @@ def polarity_null(
     """
     if set(design.words) != set(ROLES):
         return None
-    kernel = preference_rows(rows, design, scale)
+    kernel = PREFERENCE_HALF.kernel_rows(rows, design, scale)
     if kernel.share is None:
         return None
     codes, bad = word_codes(kernel.table, design)
@@ -137,6 +137,7 @@ def polarity_null(
     permuted = tables.points(others.labels)[:, 0]
     low, high = np.nanquantile([observed, *permuted], (0.025, 0.975), method="inverted_cdf")
     p = p_of(np.abs(observed), np.abs(permuted), others)
+    note = f"There is no p-value: {FEW_WORDS}." if p is None else SAYS
     as_printed = abs(observed - (100 * kernel.share - 50)) < 1e-6
     return PolarityNull(
         config=config,
@@ -147,15 +148,9 @@ def polarity_null(
         smallest=others.smallest,
         divisions=len(permuted),
         exact=others.exact,
-        words={design.words[role]: int(count) for role, count in zip(ROLES, (bad.sum(), (~bad).sum()), strict=True)},
-        note=" ".join(_notes(tested=p is not None, as_printed=as_printed)),
+        words={design.words["stereo"]: int(bad.sum()), design.words["anti"]: int((~bad).sum())},
+        note=note if as_printed else f"{note} {MORE_PAIRS}",
     )
-
-
-def _notes(*, tested: bool, as_printed: bool) -> Iterator[str]:
-    yield SAYS if tested else f"There is no p-value: {FEW_WORDS}."
-    if not as_printed:
-        yield MORE_PAIRS
 
 
 def p_of(observed: ArrayLike, permuted: FloatArray, others: Divisions, *, relative: bool = False) -> FloatArray | None:

@@ -11,19 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import (
-    Estimand,
-    KernelRows,
-    Presentation,
-    estimate,
-    factor_columns,
-    fixed_slots,
-    labels,
-    project,
-    select,
-)
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, select
 from senseprobe.records import Design
-from senseprobe.statistics import BoolArray, Scale, clopper_pearson, psi_between
+from senseprobe.statistics import BoolArray, FloatArray, Projection, Scale, clopper_pearson, psi_between
 
 BALANCED = 1e-9
 """The most by which the labelled weights of two words may differ: what the order of a sum adds to them."""
@@ -31,43 +22,27 @@ BALANCED = 1e-9
 Weights = dict[tuple[str, str], float]
 
 
-def preference_rows(rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
-    """Return the labelled, uncontested rows with kernel ψ(s(stereo) - s(anti)), all of the same weight."""
-    contested = rows["contested"].to_numpy(dtype=np.bool_)
-    table, tally = select(rows, {"unlabelled": unlabelled(rows), "contested": contested})
-    stereo, anti = (table[f"{role}_score"].to_numpy(dtype=np.float64) for role in ("stereo", "anti"))
-    kernel = psi_between(stereo, anti, scale)
-    return KernelRows(
-        table=table,
-        kernel=kernel,
-        weights=np.full(len(table), 1 / max(1, len(table))),
-        offset=0.0,
-        variables=_cell_variables(design),
-        tally=tally.with_ties(kernel),
-    )
+def psi_of_roles(rows: pd.DataFrame, first: str, second: str, scale: Scale) -> FloatArray:
+    """Return ψ of two sentences of each row, by their roles: of `stereo` and `anti`, ψ(s(stereo) - s(anti))."""
+    a, b = (rows[f"{role}_score"].to_numpy(dtype=np.float64) for role in (first, second))
+    return psi_between(a, b, scale)
 
 
-def neutral_value(rows: KernelRows, design: Design) -> float | None:
-    """Return 0.0 where a model that depends on nothing but the words that differ reads 0, else None.
+def unusable(rows: pd.DataFrame) -> dict[str, BoolArray]:
+    """Return masks of the rows of which nothing says that one sentence is the stereotypical one, by reason."""
+    unlabelled = np.array([basis in {None, "none"} for basis in labels(rows, "label_basis")], dtype=np.bool_)
+    return {"unlabelled": unlabelled, "contested": rows["contested"].to_numpy(dtype=np.bool_)}
 
-    That is so where, for every two words of which one stands in either sentence of a row, the weight of the rows with
-    the first as the stereotype equals that of the rows with the second. `rows` are those of `preference_rows`.
+
+def labelled_pairs(rows: pd.DataFrame) -> Hashable:
+    """Return the set of pairs of sentences that have a label and are not contested.
+
+    `rows` are those of a contrast config; None where they have no sentences.
     """
-    weights = _weights_by_word(rows, design)
-    return 0.0 if weights and _are_balanced(weights) else None
-
-
-def readings(rows: KernelRows, design: Design) -> dict[str, float]:
-    """Return what a model reads, in points, that always prefers one of the two words in which all rows differ, by word.
-
-    Empty where 0 is neutral, where rows differ in other words, too, and where the words are of praise or blame.
-    """
-    weights = _weights_by_word(rows, design)
-    words = sorted({word for pair in weights for word in pair})
-    if len(words) != 2 or any(u == v for u, v in weights) or _are_balanced(weights):
-        return {}
-    (u, v), total = words, sum(weights.values())
-    return {word: round(100 * weights.get((word, other), 0.0) / total - 50, 9) for word, other in ((u, v), (v, u))}
+    if not {"stereo", "anti", "label_basis", "contested"} <= {*rows.columns}:
+        return None
+    usable = rows[~np.any([*unusable(rows).values()], axis=0)]
+    return frozenset(zip(usable["stereo"], usable["anti"], strict=True))
 
 
 def _weights_by_word(rows: KernelRows, design: Design) -> Weights:
@@ -94,17 +69,6 @@ def _are_balanced(weights: Weights) -> bool:
     return all(abs(weight - weights.get((v, u), 0.0)) <= BALANCED for (u, v), weight in weights.items())
 
 
-def unlabelled(rows: pd.DataFrame) -> BoolArray:
-    """Return, for each row, whether nothing says which of its sentences is the stereotypical one."""
-    return np.array([basis in {None, "none"} for basis in labels(rows, "label_basis")], dtype=np.bool_)
-
-
-def _cell_variables(design: Design) -> tuple[str, ...]:
-    """Return the columns that split the levels of a listed factor: cells are within what is generalised over."""
-    listed = {column for factor in design.factors for column in (factor.name, *factor.columns)}
-    return tuple(column for column, slot in design.strata.items() if slot in listed)
-
-
 def strict_share(rows: KernelRows) -> float | None:
     """Return the share of rows whose stereotypical sentence scores strictly higher, ties counted (equation 6)."""
     return float(np.mean(rows.kernel == 1)) if len(rows.kernel) else None
@@ -112,10 +76,8 @@ def strict_share(rows: KernelRows) -> float | None:
 
 def are_independent(table: pd.DataFrame, design: Design) -> bool:
     """Return whether every row is a level of its own in every factor, so that rows are independent trials."""
-    distinct = all(
-        len(factor.columns) == 1 and table[factor.columns[0]].nunique() == len(table) for factor in design.factors
-    )
-    return bool(design.factors) and len(table) > 0 and distinct
+    levels = [table[column].nunique() for column in factor_columns(design)]
+    return len(table) > 0 and len(levels) == len(design.factors) and {*levels} == {len(table)}
 
 
 def exact_hits(rows: KernelRows, design: Design) -> int | None:
@@ -124,17 +86,6 @@ def exact_hits(rows: KernelRows, design: Design) -> int | None:
     There is one where rows are independent and none is a tie.
     """
     return int(rows.kernel.sum()) if are_independent(rows.table, design) and rows.tally.ties == 0 else None
-
-
-def labelled_pairs(rows: pd.DataFrame) -> Hashable:
-    """Return the set of pairs of sentences that have a label and are not contested.
-
-    `rows` are those of a contrast config; None where they have no sentences.
-    """
-    if not {"stereo", "anti", "label_basis", "contested"} <= {*rows.columns}:
-        return None
-    usable = ~unlabelled(rows) & ~rows["contested"].to_numpy(dtype=np.bool_)
-    return frozenset(zip(rows["stereo"][usable], rows["anti"][usable], strict=True))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,16 +100,36 @@ class Preference(Estimand):
     definition: int = 2
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
-        """Return the labelled, uncontested rows."""
-        return preference_rows(rows, design, scale)
+        """Return the labelled, uncontested rows with kernel ψ(s(stereo) - s(anti)), all of the same weight.
+
+        Their cells are within what is generalised over: the strata that split the levels of a listed factor.
+        """
+        table, tally = select(rows, unusable(rows))
+        kernel = psi_of_roles(table, "stereo", "anti", scale)
+        listed = {column for factor in design.factors for column in (factor.name, *factor.columns)}
+        cells = tuple(column for column, slot in design.strata.items() if slot in listed)
+        return KernelRows.mean(table, kernel, tally.with_ties(kernel), cells)
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
-        """Return 0.0 where the labels are balanced over the words that differ, else None."""
-        return neutral_value(rows, design)
+        """Return 0.0 where a model that depends on nothing but the words that differ reads 0, else None.
+
+        That is so where, for every two words of which one stands in either sentence of a row, the weight of the rows
+        with the first as the stereotype equals that of the rows with the second.
+        """
+        weights = _weights_by_word(rows, design)
+        return 0.0 if weights and _are_balanced(weights) else None
 
     def readings(self, rows: KernelRows, design: Design) -> dict[str, float]:
-        """Return what a model reads that always prefers one of the two words in which all rows differ."""
-        return readings(rows, design)
+        """Return what a model reads, in points, that always prefers one of two words in which all rows differ, by word.
+
+        Empty where 0 is neutral, where rows differ in other words, too, and where the words are of praise or blame.
+        """
+        weights = _weights_by_word(rows, design)
+        words = sorted({word for pair in weights for word in pair})
+        if len(words) != 2 or any(u == v for u, v in weights) or _are_balanced(weights):
+            return {}
+        (u, v), total = words, sum(weights.values())
+        return {word: round(100 * weights.get((word, other), 0.0) / total - 50, 9) for word, other in ((u, v), (v, u))}
 
 
 class StrictPreference(Preference):
@@ -166,10 +137,11 @@ class StrictPreference(Preference):
 
     has_interval = False
 
-    def interval(self, rows: KernelRows, design: Design, confidence: float) -> dict[str, Any]:
+    def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
         """Return the value alone."""
         share = strict_share(rows)
-        return {"value": None, "note": rows.tally.missing} if share is None else {"value": 100 * share - 50}
+        value = {"value": None, "note": rows.tally.missing} if share is None else {"value": 100 * share - 50}
+        return {**value, "fixed": ()}
 
 
 class HalfPreference(Preference):
@@ -179,18 +151,20 @@ class HalfPreference(Preference):
         """Return the labelled pairs, which two configs can have in common."""
         return labelled_pairs(table)
 
-    def interval(self, rows: KernelRows, design: Design, confidence: float) -> dict[str, Any]:
-        """Return value and interval, of Clopper and Pearson where rows are independent and none is a tie."""
-        rule = project(rows, design)
-        fields = estimate(rows, rule, confidence)
-        fixed = fixed_slots(design, factor_columns(design))
-        hits = exact_hits(rows, design)
-        if hits is None or rule.df is None:
-            return {**fields, "fixed": (*fields["fixed"], *fixed)}
-        low, high = clopper_pearson(hits, len(rows.kernel), confidence)
-        levels = {factor.name: len(rows.kernel) for factor in design.factors}
-        exact = {"low": low, "high": high, "method": "clopper-pearson", "levels": levels, "fixed": fixed}
-        return {"value": fields["value"], **exact}
+    def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
+        """Return value and interval, exact where the rows of a config are independent and none is a tie."""
+        fields, hits = super().interval(rows, rule, scope), exact_hits(rows, scope.design)
+        if hits is None or rule.df is None or scope.group is not None:
+            return fields
+        low, high = clopper_pearson(hits, len(rows.kernel), scope.confidence)
+        return {
+            "value": fields["value"],
+            "low": low,
+            "high": high,
+            "method": "clopper-pearson",
+            "levels": {factor.name: len(rows.kernel) for factor in scope.design.factors},
+            "fixed": fixed_slots(scope.design, factor_columns(scope.design)),
+        }
 
 
 PREFERENCE = StrictPreference(

@@ -15,37 +15,22 @@ group held against the others, also where R stands against the sentence that nam
 others do not make groups differ, so both keep about their size (docs/coverage.md).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.base import (
-    Estimand,
-    KernelRows,
-    Presentation,
-    Tally,
-    estimate,
-    fixed_slots,
-    project,
-)
-from senseprobe.evaluate.estimands.group_scores import (
-    GroupScores,
-    RowPositions,
-    group_scores,
-    group_tally,
-    others_mean,
-    others_median,
-)
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
+from senseprobe.evaluate.estimands.kernel import KernelRows, Tally, labels, row_codes
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.permutation_null import ROLES, p_of, test_note
+from senseprobe.evaluate.estimands.permutation_null import ROLES, WordTables, p_of, test_note, word_codes
 from senseprobe.messages import counted
 from senseprobe.records import Design, Factor, Figure
-from senseprobe.statistics import CONFIDENCE, BoolArray, Divisions, FloatArray, Scale, divisions
+from senseprobe.statistics import BoolArray, Divisions, FloatArray, IntArray, Scale, divisions, psi
 
 LEVEL = 0.05
 """Of the tests; where no p can be so small after Holm's correction, the note says so."""
@@ -53,67 +38,244 @@ LEVEL = 0.05
 FEW_GROUPS = 5
 """Of fewer groups the median over the others resists no outlier well; of three it is their mean."""
 
+NO_COUNTERPART = "without a counterpart"
+"""Of rows whose words no row of another group (or of the sentence that names none) has, as happens in samples."""
 
-def relative_figures(
-    rows: pd.DataFrame,
-    design: Design,
-    config: str,
-    scale: Scale,
-    estimand: "Relative",
-    *,
-    seed: int,
-    confidence: float = CONFIDENCE,
-) -> list[Figure]:
-    """Return R of each group, with intervals over the words and p corrected over the groups; of `relative`, the spread.
 
-    Polarity is permuted over words, the same permutation in all groups. A single group has no spread. Raises
-    ResultError where the design does not name the group or the words.
+def others_mean(scores: FloatArray) -> FloatArray:
+    """Return the mean over the other groups that were scored, NaN where there are none; same shape as `scores`."""
+    scored = ~np.isnan(scores)
+    count = scored.sum(axis=0) - scored
+    total = np.nansum(scores, axis=0) - np.where(scored, scores, 0.0)
+    return np.asarray(np.divide(total, count, out=np.full_like(scores, np.nan), where=count > 0))
+
+
+def others_median(scores: FloatArray) -> FloatArray:
+    """Return the median over the other scored groups, of an even count the mean of the middle two; as `others_mean`."""
+    scored = ~np.isnan(scores)
+    count = scored.sum(axis=0) - scored
+    order = np.argsort(scores, axis=0, kind="stable")  # what was not scored comes last
+    rank, ascending = np.argsort(order, axis=0), np.take_along_axis(scores, order, axis=0)
+    middle = [index + (index >= rank) for index in (np.maximum(count - 1, 0) // 2, count // 2)]
+    lower, upper = (np.take_along_axis(ascending, np.minimum(index, len(scores) - 1), axis=0) for index in middle)
+    return np.where(count > 0, (lower + upper) / 2, np.nan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupScores:
+    """Scores of the sentences of a config by group, word and context (the frame, and any slot besides).
+
+    - `scores`: shape (G, W, C), NaN where unscored. Bad words come first: `bad` has shape (W,).
+    - `base`: what is taken away from `scores` to make r; `unmarked`: whether that is the sentence that names no group,
+      not the other groups. `has_reference`: whether a sentence has rows to be compared with, scored or not.
+    - `size`: the largest magnitude of all scores that enter r, by which ties are recognised.
+    - `group`, `words` by role, `context`: where the two sentences of each of N rows stand in these tables; `group` is
+      -1 in rows of the sentence that names no group. `scored`: whether both have a number.
     """
-    scores, positions = _scores_of(rows, design, scale, estimand)
-    others = divisions(scores.bad, seed)
-    observed = scores.tables.studentised(scores.bad[None, :])[0]
-    permuted = scores.tables.studentised(others.labels)
-    tested = np.flatnonzero(~np.isnan(observed))
-    p = p_of(np.abs(observed[tested]), np.abs(permuted[:, tested]), others, relative=True)
-    tests = {} if p is None else dict(zip(tested.tolist(), p.tolist(), strict=True))
-    kernels = {group: _group_rows(scores, positions, index, design) for index, group in enumerate(scores.groups)}
-    smallest = min([smallest_p(others), *tests.values()])  # of sentences that tie one can be smaller
-    notes = (*_reference_notes(scores, estimand), _tests_note(others, scores.bad, smallest, len(tests)))
-    figures = [
-        _group_figure(kernel, group, design, config, estimand, p=tests.get(index), confidence=confidence, notes=notes)
-        for index, (group, kernel) in enumerate(kernels.items())
-    ]
-    figures = corrected(figures, RELATIVE_GROUPS)
-    if len(tested) >= 2 and estimand.spread is not None:
-        tally = reduce(add, (kernel.tally for kernel in kernels.values()))
-        values = np.array([figures[index].value for index in tested], dtype=np.float64)
-        if scores.unmarked:  # compared with it, groups that are alike can all be far from 0
-            among = scores.among_themselves.tables
-            observed, permuted = among.studentised(scores.bad[None, :])[0], among.studentised(others.labels)
-        tested = np.flatnonzero(~np.isnan(observed))
-        p = p_of(np.square(observed[tested]).sum(), np.square(permuted[:, tested]).sum(axis=1), others, relative=True)
-        note = _tests_note(others, scores.bad, others.smallest, 1)
-        figures.append(_spread_figure(estimand.spread, figures[0], tally, values, p, note))
-    return figures
+
+    groups: tuple[str, ...]
+    bad: BoolArray
+    scores: FloatArray
+    base: FloatArray
+    has_reference: BoolArray
+    size: FloatArray
+    unmarked: bool
+    scale: Scale
+    group: IntArray
+    words: dict[str, IntArray]
+    context: IntArray
+    scored: BoolArray
+
+    @property
+    def among_themselves(self) -> "GroupScores":
+        """The same groups, each against the median of the others."""
+        return replace(self, base=others_median(self.scores), size=_largest(self.scores), unmarked=False)
+
+    @cached_property
+    def compared(self) -> BoolArray:
+        """The sentences that stand in a pair of a bad and a good word that can be compared, shape (G, W, C)."""
+        scored = ~np.isnan(self.scores - self.base)
+        has_opposite = [scored[:, words].any(axis=1, keepdims=True) for words in (~self.bad, self.bad)]
+        return scored & np.where(self.bad[None, :, None], *has_opposite)
+
+    @cached_property
+    def kernel(self) -> FloatArray:
+        """ψ(r(g, w, f) - r(g, w', f)), shape (G, W, W, C); NaN where one cannot be compared."""
+        r = self.scores - self.base
+        difference = r[:, :, None, :] - r[:, None, :, :]
+        kernel = psi(difference, np.fmax(self.size[:, :, None, :], self.size[:, None, :, :]), self.scale)
+        kernel[np.isnan(difference)] = np.nan
+        return kernel
+
+    def studentised(self, others: Divisions) -> tuple[FloatArray, FloatArray]:
+        """Return the studentised R of the groups, shape (G,), and with polarity dealt out anew, shape (P, G)."""
+        valid = ~np.isnan(self.kernel)
+        wins = np.where(valid, self.kernel, 0.0).sum(axis=3)
+        tables = WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64))
+        return tables.studentised(self.bad[None, :])[0], tables.studentised(others.labels)
+
+    def rows(self, design: Design) -> dict[str, KernelRows]:
+        """Return the pairs of a bad and a good word in a frame that can be compared, by group; words are codes."""
+        rows = {}
+        for index, group in enumerate(self.groups):
+            block = self.kernel[index][np.ix_(self.bad, ~self.bad)]
+            present = np.nonzero(~np.isnan(block))
+            table = pd.DataFrame({design.words[role]: codes for role, codes in zip(ROLES, present[:2], strict=True)})
+            rows[group] = KernelRows.mean(table, block[present], self._tally(index))
+        return rows
+
+    def _tally(self, index: int) -> Tally:
+        """Return the counts of a group's rows: those with a sentence that is compared, and those that lack a number."""
+        own = self.group == index
+        bad, good, context = (column[own] for column in (*(self.words[role] for role in ROLES), self.context))
+        lost, used = ~self.scored[own], np.zeros(int(own.sum()), dtype=np.bool_)
+        for word in (bad, good):
+            lost |= self.has_reference[index, word, context] & np.isnan(self.base[index, word, context])
+            used |= self.compared[index, word, context]
+        used &= ~lost
+        ties = int((used & (self.kernel[index, bad, good, context] == 0.5)).sum())
+        tally = Tally(rows=len(lost), scored=int((~lost).sum()), unscored=int(lost.sum()), ties=ties)
+        return tally.without(NO_COUNTERPART, int((~lost & ~used).sum()))
 
 
-def _scores_of(
-    rows: pd.DataFrame, design: Design, scale: Scale, estimand: "Relative"
-) -> tuple[GroupScores, RowPositions]:
-    """Return the scores of the config's groups; ResultError where the design does not name the group or the words."""
-    if design.group is None or set(design.words) != set(ROLES):
-        raise ResultError(
-            f"{estimand.id}: the design names no group or no evaluative words; check `target` and `roles`"
+def _largest(scores: FloatArray) -> FloatArray:
+    """Return the largest magnitude among the scores of all groups, for each of them: shape (G, W, C)."""
+    return np.broadcast_to(np.fmax.reduce(np.abs(scores), axis=0, initial=np.nan), scores.shape)
+
+
+def group_scores(
+    rows: pd.DataFrame, design: Design, scale: Scale, reference: Callable[[FloatArray], FloatArray]
+) -> GroupScores:
+    """Return the scores of a config's sentences.
+
+    `reference` makes one number of those of the other groups; an unmarked level becomes the base of all instead.
+    """
+    groups, group = np.unique(labels(rows, str(design.group)).astype(str), return_inverse=True)
+    words, bad = word_codes(rows, design)
+    varied = {design.group, *design.words.values()}
+    context = row_codes(rows, ("frame", *(slot for slot in design.slots if slot not in varied)))
+    scores = np.full((len(groups), len(bad), int(context.max(initial=-1)) + 1), np.nan)
+    exists, scored = np.zeros(scores.shape, dtype=np.bool_), np.ones(len(rows), dtype=np.bool_)
+    for role, word in words.items():
+        score = rows[f"{role}_score"].to_numpy(dtype=np.float64)
+        finite = np.isfinite(score)
+        scored &= finite
+        exists[group, word, context] = True
+        scores[group[finite], word[finite], context[finite]] = score[finite]
+    marked = groups != design.reference
+    named, unmarked = scores[marked], not marked.all()
+    base = np.broadcast_to(scores[~marked], named.shape) if unmarked else reference(scores)
+    beside = np.broadcast_to(exists[~marked], named.shape) if unmarked else exists.sum(axis=0) - exists > 0
+    return GroupScores(
+        groups=tuple(str(name) for name in groups[marked]),
+        bad=bad,
+        scores=named,
+        base=base,
+        has_reference=beside,
+        size=np.fmax(np.abs(named), np.abs(base)) if unmarked else _largest(scores),
+        unmarked=unmarked,
+        scale=scale,
+        group=np.where(marked, np.cumsum(marked) - 1, -1)[group],
+        words=words,
+        context=context,
+        scored=scored,
+    )
+
+
+class Spread(Estimand):
+    """The standard deviation over groups, which is computed with their figures: no interval, a p of permutations."""
+
+    has_interval = False
+    neutral = 0.0
+    p_is_permuted = True
+
+    def computed_with(self, design: Design) -> tuple[Estimand, ...]:
+        """Return the estimand of the groups."""
+        return (RELATIVE,)
+
+    def of_groups(self, like: Figure, tally: Tally, values: FloatArray, p: FloatArray | None, note: str) -> Figure:
+        """Return the standard deviation of R over at least two groups, shape (G,); `like` is the figure of one."""
+        return Figure(
+            config=like.config,
+            sense_type=like.sense_type,
+            estimand=self.id,
+            value=float(values.std(ddof=1)),
+            neutral=self.neutral,
+            definition=self.definition,
+            p=None if p is None else float(p),
+            **asdict(tally),
+            fixed=like.fixed,
+            note=note,
         )
-    return group_scores(rows, design, scale, estimand.reference)
 
 
-def _reference_notes(scores: GroupScores, estimand: "Relative") -> Iterator[str]:
-    """Yield what a reader has to know of what the groups are compared with."""
-    if scores.unmarked:
-        yield "against the sentence that names no group"
-    elif estimand.reference is others_median and 1 < len(scores.groups) < FEW_GROUPS:
-        yield f"with {len(scores.groups)} groups the median of the others resists no outlier well"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Relative(Estimand):
+    """Each group against the others, of which `reference` makes one number; `spread` follows the groups, if any."""
+
+    neutral = 0.0
+    p_is_permuted = True
+
+    reference: Callable[[FloatArray], FloatArray]
+    spread: Spread | None = None
+
+    def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
+        """Return R of each group as rows with a kernel; ResultError where the design names no group or no words."""
+        return dict(self._scores(rows, design, scale).rows(design).items())
+
+    def rule_design(self, design: Design) -> Design:
+        """Return the design with the bad and the good words as its only factors."""
+        words = (design.words[role] for role in ROLES)
+        return replace(design, factors=tuple(Factor(name=word, columns=(word,)) for word in words))
+
+    def compute(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
+        """Return R of each group, with intervals over the words and p corrected over the groups; then the spread.
+
+        Polarity is permuted over words, the same permutation in all groups. A single group has no spread.
+        """
+        scores = self._scores(rows, scope.design, scope.scale)
+        others = divisions(scores.bad, scope.seed)
+        observed, permuted = scores.studentised(others)
+        tested = np.flatnonzero(~np.isnan(observed))
+        p = p_of(np.abs(observed[tested]), np.abs(permuted[:, tested]), others, relative=True)
+        tests = {} if p is None else dict(zip(tested.tolist(), p.tolist(), strict=True))
+        smallest = min([smallest_p(others), *tests.values()])  # of sentences that tie one can be smaller
+        note, kernels = _tests_note(others, scores.bad, smallest, len(tests)), scores.rows(scope.design)
+        figures = [
+            replace(self._group_figure(kernel, group, scores, scope, note), p=tests.get(index))
+            for index, (group, kernel) in enumerate(kernels.items())
+        ]
+        figures = corrected(figures, RELATIVE_GROUPS)
+        if len(tested) >= 2 and self.spread is not None:
+            values = np.array([figures[index].value for index in tested], dtype=np.float64)
+            if scores.unmarked:  # compared with it, groups that are alike can all be far from 0
+                observed, permuted = scores.among_themselves.studentised(others)
+                tested = np.flatnonzero(~np.isnan(observed))
+            squares = np.square(observed[tested]).sum(), np.square(permuted[:, tested]).sum(axis=1)
+            p, tally = p_of(*squares, others, relative=True), reduce(add, (rows.tally for rows in kernels.values()))
+            note = _tests_note(others, scores.bad, others.smallest, 1)
+            figures.append(self.spread.of_groups(figures[0], tally, values, p, note))
+        return figures
+
+    def _scores(self, rows: pd.DataFrame, design: Design, scale: Scale) -> GroupScores:
+        if design.group is None or set(design.words) != set(ROLES):
+            raise ResultError(
+                f"{self.id}: the design names no group or no evaluative words; check `target` and `roles`"
+            )
+        return group_scores(rows, design, scale, self.reference)
+
+    def _group_figure(self, kernel: KernelRows, group: str, scores: GroupScores, scope: Scope, of_test: str) -> Figure:
+        """Return R of one group, with its interval over the words; `of_test` is the note on its p."""
+        notes = []
+        if scores.unmarked:
+            notes.append("against the sentence that names no group")
+        elif self.reference is others_median and 1 < len(scores.groups) < FEW_GROUPS:
+            notes.append(f"with {len(scores.groups)} groups the median of the others resists no outlier well")
+        if len(kernel.kernel) != kernel.tally.scored:
+            notes.append(f"over {counted(len(kernel.kernel), 'pair')} of words")
+        if kernel.share is not None:
+            notes.append(of_test)
+        return self.figure(kernel, replace(scope, group=group, about=(str(scope.design.group),)), notes)
 
 
 def _tests_note(others: Divisions, bad: BoolArray, smallest: float, groups: int) -> str:
@@ -131,116 +293,6 @@ def smallest_p(others: Divisions) -> float:
     2 / C(m + n, m) where all divisions are tried, else 1 / (1 + divisions).
     """
     return 2 / (1 + len(others.labels)) if others.exact else others.smallest
-
-
-def over_words(design: Design) -> Design:
-    """Return the design with the bad and the good words as its only factors."""
-    words = (design.words[role] for role in ROLES)
-    return replace(design, factors=tuple(Factor(name=word, columns=(word,)) for word in words))
-
-
-def _group_rows(scores: GroupScores, positions: RowPositions, index: int, design: Design) -> KernelRows:
-    """Return the pairs of a bad and a good word in a frame that can be compared for a group; words are codes."""
-    bad, good = np.flatnonzero(scores.bad), np.flatnonzero(~scores.bad)
-    block = scores.kernel[index][np.ix_(bad, good)]
-    present = np.nonzero(~np.isnan(block))
-    kernel = block[present]
-    return KernelRows(
-        table=pd.DataFrame({design.words[role]: codes for role, codes in zip(ROLES, present[:2], strict=True)}),
-        kernel=kernel,
-        weights=np.full(len(kernel), 1 / max(1, len(kernel))),
-        offset=0.0,
-        variables=(),
-        tally=group_tally(scores, positions, index),
-    )
-
-
-def _group_figure(
-    kernel: KernelRows,
-    group: str,
-    design: Design,
-    config: str,
-    estimand: "Relative",
-    *,
-    p: float | None,
-    confidence: float,
-    notes: Sequence[str],
-) -> Figure:
-    """Return R of one group, with its interval over the words; the last of the `notes` is on its p."""
-    rule = project(kernel, over_words(design))
-    fields = estimate(kernel, rule, confidence)
-    fields["fixed"] = (*rule.fixed, *fixed_slots(design, [str(design.group), *design.words.values()]))
-    *of_reference, of_test = notes
-    of_test = of_test if kernel.share is not None else ""
-    pairs = "" if len(kernel.kernel) == kernel.tally.scored else f"over {counted(len(kernel.kernel), 'pair')} of words"
-    return Figure(
-        config=config,
-        sense_type=design.sense_type,
-        estimand=estimand.id,
-        group=group,
-        neutral=estimand.neutral,
-        definition=estimand.definition,
-        p=p,
-        **{**fields, "note": "; ".join(filter(None, (fields.get("note", ""), *of_reference, pairs, of_test)))},
-        **kernel.tally.as_fields(),
-    )
-
-
-def _spread_figure(
-    spread: "Spread", like: Figure, tally: Tally, values: FloatArray, p: FloatArray | None, note: str
-) -> Figure:
-    """Return the standard deviation of R over at least two groups, shape (G,); `like` is the figure of one of them."""
-    return Figure(
-        config=like.config,
-        sense_type=like.sense_type,
-        estimand=spread.id,
-        value=float(values.std(ddof=1)),
-        neutral=spread.neutral,
-        definition=spread.definition,
-        p=None if p is None else float(p),
-        **tally.as_fields(),
-        fixed=like.fixed,
-        note=note,
-    )
-
-
-class Spread(Estimand):
-    """The standard deviation over groups, which is computed with their figures: no interval, a p of permutations."""
-
-    has_interval = False
-    neutral = 0.0
-    p_is_permuted = True
-
-    @property
-    def computed_by(self) -> Estimand:
-        """The figures of the groups."""
-        return RELATIVE
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Relative(Estimand):
-    """Each group against the others, of which `reference` makes one number; `spread` follows the groups, if any."""
-
-    neutral = 0.0
-    p_is_permuted = True
-
-    reference: Callable[[FloatArray], FloatArray]
-    spread: Spread | None = None
-
-    def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
-        """Return R of each group as rows with a kernel; ResultError as `relative_figures`."""
-        scores, positions = _scores_of(rows, design, scale, self)
-        return {group: _group_rows(scores, positions, index, design) for index, group in enumerate(scores.groups)}
-
-    def rule_design(self, design: Design) -> Design:
-        """Return the design with the words as its only factors."""
-        return over_words(design)
-
-    def compute(
-        self, rows: pd.DataFrame, design: Design, config: str, *, seed: int, confidence: float, scale: Scale
-    ) -> list[Figure]:
-        """Return the figure of each group, and the spread."""
-        return relative_figures(rows, design, config, scale, self, seed=seed, confidence=confidence)
 
 
 SPREAD = Spread(

@@ -1,29 +1,30 @@
 """One figure in two senses of a word: matched, the words that both share cancel out of the variance."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from senseprobe.evaluate.estimands.base import (
-    NOT_ESTIMABLE,
-    Estimand,
+from senseprobe.evaluate.estimands.base import Estimand, Presentation, difference_fields
+from senseprobe.evaluate.estimands.kernel import (
     KernelRows,
-    Presentation,
     Words,
     codes_of,
     factor_levels,
     fixed_slots,
     labels,
     level_columns,
-    missing_sides,
 )
 from senseprobe.evaluate.estimands.multiple_testing import Family
-from senseprobe.evaluate.estimands.preference import preference_rows, strict_share
+from senseprobe.evaluate.estimands.preference import PREFERENCE, strict_share
 from senseprobe.records import Contrast, Design, Figure
-from senseprobe.statistics import BoolArray, FactorLevels, Projection, Scale, difference_test
+from senseprobe.statistics import FactorLevels, Projection, Scale
+
+Tables: TypeAlias = Sequence[tuple[pd.DataFrame, Design]]
+"""The scored rows of a contrast's two configs, with their designs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,19 @@ class Side:
         return [labels(self.rows.table, factor)] if factor in (*self.design.slots, "frame") else []
 
 
+def contrast_sides(contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale) -> list[Side]:
+    """Return the two sides of a contrast of an estimand: of all rows, or of those that differ in one binding alone."""
+    return [
+        Side(config=name, design=design, rows=estimand.kernel_rows(minimal_rows(rows, contrast), design, scale))
+        for name, (rows, design) in zip((contrast.a, contrast.b), tables, strict=True)
+    ]
+
+
+def minimal_rows(rows: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
+    """Return the rows that a contrast compares."""
+    return rows[rows["minimal"].to_numpy(dtype=np.bool_)] if contrast.minimal_only else rows
+
+
 def project_difference(a: Side, b: Side) -> Projection:
     """Return the interval rule for the figure of `a` minus that of `b`: rows of both, weights of `b` negative.
 
@@ -54,73 +68,59 @@ def project_difference(a: Side, b: Side) -> Projection:
     """
     sides = (a, b)
     weights = np.concatenate([a.rows.weights, -b.rows.weights])
+    variables = _stack_named([side.rows.variables for side in sides], sides)
+    blocks = _stack_named([side.rows.block_columns for side in sides], sides)
     names = dict.fromkeys(factor.name for side in sides for factor in side.design.factors)
-    factors = [levels for name in names for levels in _factors(name, sides)]
-    names_of_sides = np.repeat(np.array(["a", "b"], dtype=object), [len(a.rows.kernel), len(b.rows.kernel)])
-    cells = codes_of([names_of_sides, *_variables(sides)], len(weights))
-    block_columns = _stacked_columns([(side, side.rows.block_columns) for side in sides])
-    blocks = codes_of([names_of_sides, *block_columns], len(weights))
-    return Projection(weights, cells, factors, blocks)
+    factors = [levels for name in names for levels in _factors(name, variables, sides)]
+    side_of_row = np.repeat(np.array(["a", "b"], dtype=object), [len(side.rows.kernel) for side in sides])
+    cells, blocks_of_rows = (codes_of([side_of_row, *columns], len(weights)) for columns in (variables, blocks))
+    return Projection(weights, cells, factors, blocks_of_rows)
 
 
-def _variables(sides: Sequence[Side]) -> list[Words]:
-    """Return the cell variables of either side."""
-    return _stacked_columns([(side, side.rows.variables) for side in sides])
-
-
-def _stacked_columns(sides: Sequence[tuple[Side, tuple[str, ...]]]) -> list[Words]:
-    """Return the columns of either side one below the other, None on a side that does not have the column."""
-    names = dict.fromkeys(name for _, columns in sides for name in columns)
-    return [
-        np.concatenate(
-            [
-                labels(side.rows.table, name) if name in columns else _none(len(side.rows.table))
-                for side, columns in sides
-            ]
-        )
-        for name in names
-    ]
-
-
-def _factors(name: str, sides: Sequence[Side]) -> Iterator[FactorLevels]:
+def _factors(name: str, variables: Sequence[Words], sides: Sequence[Side]) -> Iterator[FactorLevels]:
     """Yield one factor where the sides share a level or only one lists it, else one for each side."""
     columns_of = [side.level_columns(name) for side in sides]
     levels = [{word for column in columns for word in column} for columns in columns_of]
     if levels[0] & levels[1]:
-        yield factor_levels(name, _stacked(columns_of, sides), _variables(sides))
+        yield factor_levels(name, _stack(columns_of, sides), variables)
         return
     both = all(side.lists(name) for side in sides)
     for index, side in enumerate(sides):
         if side.lists(name):
             alone = [columns if index == other else [] for other, columns in enumerate(columns_of)]
-            label = f"{name} ({side.config})" if both else name
-            yield factor_levels(label, _stacked(alone, sides), _variables(sides))
+            yield factor_levels(f"{name} ({side.config})" if both else name, _stack(alone, sides), variables)
 
 
-def _stacked(columns_of: Sequence[list[Words]], sides: Sequence[Side]) -> list[Words]:
-    """Return the columns of both sides one below the other; None where a side has fewer columns."""
+def _stack(columns_of: Sequence[Sequence[Words | None]], sides: Sequence[Side]) -> list[Words]:
+    """Return the columns of both sides one below the other; None where a side lacks one."""
+    missing = [np.full(len(side.rows.table), None, dtype=object) for side in sides]
     return [
-        np.concatenate(
-            [
-                columns[i] if i < len(columns) else _none(len(side.rows.table))
-                for columns, side in zip(columns_of, sides, strict=True)
-            ]
-        )
-        for i in range(max(map(len, columns_of)))
+        np.concatenate([none if column is None else column for column, none in zip(columns, missing, strict=True)])
+        for columns in zip_longest(*columns_of)
     ]
 
 
-def _none(count: int) -> Words:
-    return np.full(count, None, dtype=object)
+def _stack_named(names_of: Sequence[Sequence[str]], sides: Sequence[Side]) -> list[Words]:
+    """Return the columns of these names of either side one below the other."""
+    names = dict.fromkeys(name for names in names_of for name in names)
+    return _stack(
+        [
+            [labels(side.rows.table, name) if name in own else None for name in names]
+            for own, side in zip(names_of, sides, strict=True)
+        ],
+        sides,
+    )
 
 
-def minimal_rows(rows: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
-    """Return the rows that a contrast compares: all, or those whose sentences differ in one binding alone."""
-    return rows[_is_minimal(rows)] if contrast.minimal_only else rows
+def side_difference(sides: Sequence[Side]) -> float | None:
+    """Return the figure of the first side minus that of the second, in points; None where a side has no row."""
+    a, b = (side.rows.share for side in sides)
+    return None if a is None or b is None else round(100 * (a - b), 10)
 
 
-def _is_minimal(rows: pd.DataFrame) -> BoolArray:
-    return rows["minimal"].to_numpy(dtype=np.bool_)
+def missing_sides(sides: Sequence[Side]) -> str:
+    """Return why there is no figure of two configs, naming each without a row that was used; empty where none is."""
+    return "; ".join(f"{side.config}: {side.rows.tally.missing}" for side in sides if side.rows.share is None)
 
 
 def contrast_neutral(estimand: Estimand, sides: Sequence[Side]) -> float | None:
@@ -145,69 +145,52 @@ class UnmatchedDifference(Estimand):
 
     has_interval = False
 
-    def figure(self, contrast: Contrast, tables: Sequence[tuple[pd.DataFrame, Design]], scale: Scale) -> Figure:
-        """Return the figure of a contrast's two configs, `tables` with their designs."""
-        sides = [preference_rows(rows, design, scale) for rows, design in tables]
-        shares = [share for side in sides if (share := strict_share(side)) is not None]
-        note = missing_sides(zip((contrast.a, contrast.b), sides, strict=True))
+    def contrast_figure(self, contrast: Contrast, tables: Tables, scale: Scale) -> Figure:
+        """Return the figure of a contrast's two configs."""
+        sides = contrast_sides(replace(contrast, minimal_only=False), PREFERENCE, tables, scale)
+        shares = [share for side in sides if (share := strict_share(side.rows)) is not None]
+        note = missing_sides(sides)
         return Figure(
             config=contrast.name,
-            sense_type=" - ".join(design.sense_type for _, design in tables),
+            sense_type=" - ".join(side.design.sense_type for side in sides),
             estimand=self.id,
             definition=self.definition,
             value=None if note else round(100 * (shares[0] - shares[1]), 10),
             note=note,
-            **(sides[0].tally + sides[1].tally).as_fields(),
+            **asdict(sides[0].rows.tally + sides[1].rows.tally),
         )
 
 
 class MatchedContrast(Estimand):
     """The difference of one estimand between two configs, in points from -100 to 100."""
 
-    def figure(
-        self,
-        contrast: Contrast,
-        estimand: Estimand,
-        tables: Sequence[tuple[pd.DataFrame, Design]],
-        scale: Scale,
-        confidence: float,
+    def contrast_figure(
+        self, contrast: Contrast, estimand: Estimand, tables: Tables, scale: Scale, confidence: float
     ) -> Figure:
-        """Return the figure of an estimand in a contrast's two configs, `tables` with their designs."""
-        sides = [
-            Side(config=name, design=design, rows=estimand.kernel_rows(minimal_rows(rows, contrast), design, scale))
-            for name, (rows, design) in zip((contrast.a, contrast.b), tables, strict=True)
-        ]
-        rule = project_difference(*sides)
-        neutral = contrast_neutral(estimand, sides)
+        """Return the figure of an estimand in a contrast's two configs."""
+        sides = contrast_sides(contrast, estimand, tables, scale)
+        rule, value, neutral = project_difference(*sides), side_difference(sides), contrast_neutral(estimand, sides)
+        if value is None:
+            fields: dict[str, Any] = {"value": None, "note": missing_sides(sides)}
+        else:
+            kernel = np.concatenate([side.rows.kernel for side in sides])
+            by_blocks = any(side.rows.by_blocks for side in sides)
+            fields = difference_fields(rule, kernel, value, confidence, by_blocks=by_blocks)
+        if neutral is None:  # a p-value is of a test against 0, which says something only where 0 is neutral
+            fields["p"] = None
         tally = sides[0].rows.tally + sides[1].rows.tally
-        if contrast.minimal_only:
-            tally = tally.also_left_out("not minimal", sum(int((~_is_minimal(rows)).sum()) for rows, _ in tables))
+        if others := sum(len(rows) - len(minimal_rows(rows, contrast)) for rows, _ in tables):
+            tally = replace(tally, left_out={**tally.left_out, "not minimal": others})
         return Figure(
             config=contrast.name,
-            sense_type=" - ".join(design.sense_type for _, design in tables),
+            sense_type=" - ".join(side.design.sense_type for side in sides),
             estimand=self.id,
             neutral=neutral,
             fixed=matched_fixed(sides, rule),
             definition=self.definition,
-            # A p-value is of a test against 0, which says something only where 0 is neutral.
-            **{**_interval(sides, rule, confidence), **({"p": None} if neutral is None else {})},
-            **tally.as_fields(),
+            **fields,
+            **asdict(tally),
         )
-
-
-def _interval(sides: Sequence[Side], rule: Projection, confidence: float) -> dict[str, Any]:
-    """Return value and interval of a matched contrast."""
-    shares = [side.rows.share for side in sides]
-    if shares[0] is None or shares[1] is None:
-        return {"value": None, "note": missing_sides((side.config, side.rows) for side in sides)}
-    value = round(100 * (shares[0] - shares[1]), 10)
-    kernel = np.concatenate([side.rows.kernel for side in sides])
-    tested = difference_test(rule, kernel, value, confidence, by_blocks=any(side.rows.by_blocks for side in sides))
-    if tested is None:
-        return {"value": value, "levels": rule.levels, "note": NOT_ESTIMABLE}
-    interval, p = tested
-    ends = {"low": interval.low, "high": interval.high, "method": interval.method, "p": p}
-    return {"value": value, **ends, "levels": rule.levels}
 
 
 MATCHED_CONTRAST = MatchedContrast(

@@ -1,4 +1,4 @@
-"""Figures of a part of the rows, such as all that have rude and Iraqi (Dev et al. 2020, discussion)."""
+"""Figures of a part of the rows, such as all that have rude and Iraqi (Dev et al. 2020, discussion); and extremes."""
 
 from collections.abc import Iterable, Mapping
 
@@ -6,19 +6,22 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands.base import Scope
+from senseprobe.evaluate.estimands.kernel import row_codes
 from senseprobe.evaluate.estimands.nli import (
     CONTRADICTION,
     ENTAILMENT,
-    InferenceEstimand,
+    LABELS,
+    WITHOUT_DUST,
     RowMean,
-    Scope,
     compact,
-    scoped_figures,
+    filler_slots,
+    first_rows,
 )
 from senseprobe.evaluate.estimands.registry import lookup
 from senseprobe.messages import meant, offered
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import CONFIDENCE, BoolArray
+from senseprobe.statistics import CONFIDENCE
 
 
 class NoRowError(ResultError):
@@ -61,17 +64,11 @@ def slice_rows(rows: pd.DataFrame, design: Design, selection: Slice) -> pd.DataF
         names = [name for name in names if name in rows]
         if column not in names:
             raise ResultError(f"cannot slice by {column!r}: {offered(column, names)}")
-        stays &= _has_word(rows[column], column, words)
+        codes, levels = pd.factorize(rows[column])
+        stays &= np.isin(codes, [code for word in words for code in _matches([*map(str, levels)], column, word)])
     if not stays.any():
         raise NoRowError(_words(selection))
     return rows[stays]
-
-
-def _has_word(values: "pd.Series[str]", column: str, words: Iterable[str]) -> BoolArray:
-    """Return, for each row, whether it has one of the words."""
-    codes, uniques = pd.factorize(values)
-    levels = [str(level) for level in uniques]
-    return np.isin(codes, [code for word in words for code in _matches(levels, column, word)])
 
 
 def _matches(levels: list[str], column: str, word: str) -> list[int]:
@@ -99,7 +96,33 @@ def slice_figures(
     part = compact(slice_rows(rows, design, selection), design)
     about = tuple(name for name in selection if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
     scope = Scope(design=design, config=config, confidence=confidence, group=_words(selection) or None, about=about)
-    listed = [ENTAILMENT, CONTRADICTION, *(lookup(name) for name in design.estimands)]
-    estimands = [estimand for estimand in listed if isinstance(estimand, InferenceEstimand)]
-    means = scoped_figures(part, scope, [estimand for estimand in estimands if isinstance(estimand, RowMean)])
-    return [*means, *(figure for estimand in estimands for figure in estimand.slice_figures(part, rows, scope))]
+    estimands = [ENTAILMENT, CONTRADICTION, *map(lookup, design.estimands)]
+    means_first = sorted(estimands, key=lambda estimand: not isinstance(estimand, RowMean))
+    return [figure for estimand in means_first for figure in estimand.slice_figures(part, rows, scope)]
+
+
+def extremes(
+    rows: pd.DataFrame, design: Design, label: str = "entailment", *, by: tuple[str, ...] = (), count: int = 3
+) -> pd.DataFrame:
+    """Return the fillers with the largest mean probability of a label (Dev et al. 2020, tables 2, 4 and 6).
+
+    `by` names the columns within which rows are averaged: by default the fillers of both sentences; all slots of the
+    design give single pairs of sentences, as the paper prints them. Returns `count` rows, largest first, in order of
+    words where means are equal: the columns of `by`, the means ``entailment``, ``neutral`` and ``contradiction`` in
+    [0, 1], and ``rows``, how many were averaged. Raises ResultError for an unknown column or label.
+    """
+    columns = list(dict.fromkeys(by)) or filler_slots(design)
+    if unknown := [name for name in columns if name not in rows or name in {*LABELS, "rows"}]:
+        names = [*design.slots, *(name for name, _ in design.columns if name not in LABELS), "frame", "gold"]
+        hint = offered(unknown[0], [name for name in names if name in rows])
+        raise ResultError(f"cannot average by {unknown[0]!r}: {hint}")
+    if label not in LABELS:
+        raise ResultError(f"no label {label!r}; take one of {', '.join(LABELS)}")
+    scored = rows[np.isfinite(rows[list(LABELS)].to_numpy(dtype=np.float64)).all(axis=1)]
+    codes = row_codes(scored, columns)
+    sizes = np.bincount(codes)
+    means = {name: np.bincount(codes, scored[name].to_numpy(dtype=np.float64)) / sizes for name in LABELS}
+    words = first_rows(scored, codes)[columns].astype(object).reset_index(drop=True)
+    table = words.assign(**{name: np.round(mean, WITHOUT_DUST) for name, mean in means.items()}, rows=sizes)
+    largest: pd.DataFrame = table.sort_values([label, *columns], ascending=[False, *(True for _ in columns)])
+    return largest[:count].reset_index(drop=True)

@@ -13,10 +13,9 @@ import pandas as pd
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import kernel_rows, lookup, of_sample
-from senseprobe.evaluate.estimands.base import labels
-from senseprobe.evaluate.estimands.fillers import LABELS, extremes, fillers
-from senseprobe.evaluate.estimands.nli import compact
-from senseprobe.evaluate.estimands.slices import NoRowError, slice_figures, slice_rows
+from senseprobe.evaluate.estimands.kernel import labels
+from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
+from senseprobe.evaluate.estimands.slices import NoRowError, extremes, slice_figures, slice_rows
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput
@@ -220,7 +219,7 @@ def compute_level_figures(
     estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
     if estimand is None or not len(rows):
         return
-    table = compact(rows, design) if design.kind == "inference" else rows
+    table = compact(rows, design)
     scored = kernel_rows(table, design, estimand, scale)
     for slot in (*design.slots, "frame"):
         means = pd.Series(np.round(scored.kernel, 12)).groupby(labels(scored.table, slot).astype(str)).mean()

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from simulation import tables
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import contrast_figure, figures
-from senseprobe.evaluate.estimands.base import KernelRows, Tally
+from senseprobe.evaluate.estimands import contrast_figure, figures, lookup
 from senseprobe.evaluate.estimands.comparison import (
     Comparison,
-    Pair,
     both_scored,
     compare,
     compare_all,
@@ -27,6 +25,7 @@ from senseprobe.evaluate.estimands.comparison import (
     compare_kernels,
 )
 from senseprobe.evaluate.estimands.equivalence import Margin
+from senseprobe.evaluate.estimands.kernel import KernelRows, Tally
 from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, corrected
 from senseprobe.evaluate.estimands.relative import RELATIVE_GROUPS
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
@@ -184,7 +183,7 @@ def test_kernels_of_other_rows_are_refused() -> None:
     other = replace(rows[0], table=rows[0].table.assign(id="x"))
     for b in (rows[1], other):
         with pytest.raises(ResultError, match="rows that both scored"):
-            compare_kernels(Pair(estimand="own", a=rows[0], b=b, design=tables.RACE), "race")
+            compare_kernels(lookup("own"), rows[0], b, tables.RACE, "race")
 
 
 def test_without_rows_there_is_no_difference() -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import senseprobe
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, contrast_figure, figures, kernel_rows, of_sample
-from senseprobe.evaluate.estimands.base import project
+from senseprobe.evaluate.estimands.kernel import project
 from senseprobe.evaluate.estimands.sense_contrast import Side, project_difference
 from senseprobe.evaluate.estimands.stereoset import StereoSetEstimand
 from senseprobe.evaluate.reporting.notation import format_interval

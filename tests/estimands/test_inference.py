@@ -17,8 +17,8 @@ from scipy import stats
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows
-from senseprobe.evaluate.estimands.fillers import extremes, fillers
-from senseprobe.evaluate.estimands.slices import parse_slice, slice_figures, slice_rows
+from senseprobe.evaluate.estimands.nli import fillers
+from senseprobe.evaluate.estimands.slices import extremes, parse_slice, slice_figures, slice_rows
 from senseprobe.records import Design, Factor, Figure
 from senseprobe.release.release import open_release
 

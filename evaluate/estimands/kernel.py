@@ -1,0 +1,176 @@
+"""Rows with a kernel and weights, of which every figure is made, and the interval rule over their factors."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from senseprobe.records import Design
+from senseprobe.statistics import BoolArray, FactorLevels, FloatArray, IntArray, Projection
+
+Words: TypeAlias = NDArray[np.object_]
+
+NO_ROWS = "no row was scored"
+NONE_USABLE = "no row can be used"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """Counts of the rows that an estimand may use, used, and left; the fields of `Figure` with the same names."""
+
+    rows: int
+    scored: int
+    unscored: int
+    ties: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            rows=self.rows + other.rows,
+            scored=self.scored + other.scored,
+            unscored=self.unscored + other.unscored,
+            ties=self.ties + other.ties,
+            left_out=dict(Counter(self.left_out) + Counter(other.left_out)),
+        )
+
+    def with_ties(self, kernel: FloatArray) -> "Tally":
+        """Return a copy with the ties of a kernel counted."""
+        return replace(self, ties=int((kernel == 0.5).sum()))
+
+    def without(self, reason: str, count: int) -> "Tally":
+        """Return a copy with `count` of its scored rows left out for a reason."""
+        left_out = {**self.left_out, reason: count} if count else self.left_out
+        return replace(self, rows=self.rows - count, scored=self.scored - count, left_out=left_out)
+
+    @property
+    def missing(self) -> str:
+        """The reason why there is no figure where no row was used: none has a number, or none is of use."""
+        return NO_ROWS if self.unscored else NONE_USABLE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KernelRows:
+    """The scored rows of an estimand, so that the figure on [0, 1] is `offset` + Σ weights · kernel.
+
+    - `table`: the rows, N of them; `kernel` and `weights` have shape (N,), the kernel is in [0, 1].
+    - `variables`: the columns whose combined values are the cells of the interval rule.
+    - `block_variables`: those of them whose combined values are the blocks of the boundary rule, cells that count in
+      the figure with one sign; None: each cell is a block.
+    - `by_blocks`: whether the interval is always made of theirs, by MOVER, as that of a difference of two shares is.
+    """
+
+    table: pd.DataFrame
+    kernel: FloatArray
+    weights: FloatArray
+    offset: float = 0.0
+    variables: tuple[str, ...] = ()
+    tally: Tally
+    block_variables: tuple[str, ...] | None = None
+    by_blocks: bool = False
+
+    @classmethod
+    def mean(
+        cls, table: pd.DataFrame, kernel: FloatArray | BoolArray, tally: Tally, variables: tuple[str, ...] = ()
+    ) -> "KernelRows":
+        """Return rows that all have the same weight."""
+        numbers, weights = np.asarray(kernel, dtype=np.float64), np.full(len(kernel), 1 / max(1, len(kernel)))
+        return cls(table=table, kernel=numbers, weights=weights, variables=variables, tally=tally)
+
+    @property
+    def block_columns(self) -> tuple[str, ...]:
+        """The columns whose combined values are the blocks."""
+        return self.variables if self.block_variables is None else self.block_variables
+
+    @property
+    def share(self) -> float | None:
+        """The figure on [0, 1], None without rows; rounded so that neither row order nor its dust moves the ends."""
+        return round(self.offset + float(self.weights @ self.kernel), 12) if len(self.kernel) else None
+
+
+def select(
+    rows: pd.DataFrame,
+    reasons: Mapping[str, BoolArray],
+    columns: Sequence[str] = ("stereo_score", "anti_score"),
+) -> tuple[pd.DataFrame, Tally]:
+    """Return the rows that may be used and have finite scores in all `columns`, and the count of all.
+
+    `reasons` holds masks of the rows that leave; a row leaves for its first reason.
+    """
+    stays = np.ones(len(rows), dtype=np.bool_)
+    left_out = {}
+    for reason, leaves in reasons.items():
+        left_out[reason] = int((stays & leaves).sum())
+        stays &= ~leaves
+    scores = rows[list(columns)].to_numpy(dtype=np.float64)
+    scored = stays & np.isfinite(scores).all(axis=1)
+    used, left_out = int(scored.sum()), {reason: count for reason, count in left_out.items() if count}
+    return rows[scored], Tally(rows=int(stays.sum()), scored=used, unscored=int(stays.sum()) - used, left_out=left_out)
+
+
+def labels(rows: pd.DataFrame, column: str) -> Words:
+    """Return a column as an object array with None where a value is missing."""
+    values: Words = rows[column].to_numpy(dtype=object, copy=True)
+    values[rows[column].isna().to_numpy()] = None
+    return values
+
+
+def codes_of(columns: Iterable[Words], count: int) -> IntArray:
+    """Return codes from 0 for the combinations of values in columns of length `count`; all 0 without columns."""
+    codes = np.zeros(count, dtype=np.intp)
+    for column in columns:
+        values, uniques = pd.factorize(column, use_na_sentinel=False)
+        codes, _ = pd.factorize(codes * len(uniques) + values)
+    return codes
+
+
+def row_codes(rows: pd.DataFrame, columns: Iterable[str]) -> IntArray:
+    """Return codes from 0 for the combinations of words that rows have in columns, in the order of the rows."""
+    return codes_of([labels(rows, column) for column in columns], len(rows))
+
+
+def level_columns(table: pd.DataFrame, columns: Sequence[str]) -> list[Words]:
+    """Return the columns that hold a factor's levels, equal ones once."""
+    levels = [labels(table, column) for column in columns]
+    # Where both members of every pair have the same noun, the noun was drawn once, not twice.
+    return levels[:1] if all(np.array_equal(levels[0], other) for other in levels) else levels
+
+
+def factor_levels(name: str, columns: Sequence[Words], variables: Sequence[Words]) -> FactorLevels:
+    """Return the levels of a factor, in strata: the values of the cell variables that are constant in each level.
+
+    `columns` hold its levels and `variables` are the cell variables, each of N values; a None in `columns` is a row
+    without the factor.
+    """
+    codes, uniques = pd.factorize(np.concatenate(columns))
+    present = codes >= 0
+    by_level = [pd.Series(np.tile(values, len(columns))[present]).groupby(codes[present]) for values in variables]
+    constant = [values.first() for values in by_level if values.nunique().max() == 1]
+    strata = [", ".join(str(value) for value in level if value is not None) for level in zip(*constant, strict=True)]
+    return FactorLevels(
+        name=name, codes=codes.reshape(len(columns), -1).astype(np.intp), strata=tuple(strata) or ("",) * len(uniques)
+    )
+
+
+def fixed_slots(design: Design, listed: Iterable[str]) -> tuple[str, ...]:
+    """Return the slots, and the frame, that are not `listed` as factors: over them nothing can be generalised."""
+    columns = set(listed)
+    return tuple(slot for slot in (*design.slots, "frame") if slot not in columns)
+
+
+def factor_columns(design: Design) -> list[str]:
+    """Return the columns of all factors of a design."""
+    return [column for factor in design.factors for column in factor.columns]
+
+
+def project(rows: KernelRows, design: Design) -> Projection:
+    """Return the interval rule for the rows, over the factors of the design."""
+    variables = [labels(rows.table, variable) for variable in rows.variables]
+    factors = [
+        factor_levels(factor.name, level_columns(rows.table, factor.columns), variables) for factor in design.factors
+    ]
+    cells, blocks = codes_of(variables, len(rows.table)), row_codes(rows.table, rows.block_columns)
+    return Projection(rows.weights, cells, factors, blocks)

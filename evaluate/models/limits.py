@@ -142,8 +142,8 @@ MOST_GROWTH_IN_ALL = 2**20
 MOST_ADDED = 64
 """Special tokens that a tokenizer may put around two texts."""
 
-PORTION = 2**18
-"""Characters of texts that are tokenized at once, unless one text alone has more."""
+PORTION = 2**14
+"""Characters of texts that are tokenized at once, unless one text alone has more; some 400 bytes each meanwhile."""
 
 TOKENS_PER_BYTE = 8
 """Of a text in UTF-8. Byte-level tokenizers make one of each; a character of three bytes may be 18 by Unicode."""

@@ -124,7 +124,8 @@ class Encoding:
         ids = list(self.ids)
         for position in masked:
             ids[position] = mask_id
-        return Query(tuple(ids), self.types, positions, tuple(self.ids[position] for position in positions))
+        row = tuple(ids) if masked else self.ids
+        return Query(row, self.types, positions, tuple(self.ids[position] for position in positions))
 
 
 class MaskedLM(PretrainedModel):
@@ -153,7 +154,8 @@ class MaskedLM(PretrainedModel):
     def encode(self, texts: Sequence[str]) -> list[Encoding]:
         """Return the texts as the model reads them, in order, neither padded nor cut."""
         portions = tokenized(self._tokenizer, texts, return_special_tokens_mask=True, return_offsets_mapping=True)
-        return [encoding for columns in portions for encoding in _encodings(columns)]
+        spans: dict[tuple[int, int], tuple[int, int]] = {}
+        return [encoding for columns in portions for encoding in _encodings(columns, spans)]
 
     def can_score(self, encoding: Encoding) -> bool:
         """Return whether the text has a token of its own and is not too long for the model."""
@@ -225,11 +227,13 @@ class MaskedLM(PretrainedModel):
 load = MaskedLM.load
 
 
-def _encodings(columns: Mapping[str, Any]) -> Iterator[Encoding]:
+def _encodings(columns: Mapping[str, Any], spans: dict[tuple[int, int], tuple[int, int]]) -> Iterator[Encoding]:
+    """Yield the texts of a portion; `spans` holds each pair of offsets once, which many tokens have."""
     types = columns.get("token_type_ids") or [None] * len(columns["input_ids"])
     rows = zip(columns["input_ids"], types, columns["special_tokens_mask"], columns["offset_mapping"], strict=True)
     for ids, kinds, special, offsets in rows:
-        yield Encoding(tuple(ids), None if kinds is None else tuple(kinds), tuple(map(bool, special)), tuple(offsets))
+        shared = tuple(map(spans.setdefault, offsets, offsets))
+        yield Encoding(tuple(ids), None if kinds is None else tuple(kinds), tuple(map(bool, special)), shared)
 
 
 def _token_numbers(rows: Sequence[Sequence[Query]]) -> NDArray[np.int64]:

@@ -186,19 +186,6 @@ def test_help_is_light(command: str) -> None:
     assert loaded & HEAVY == set()
 
 
-def test_scoring_does_without_scipy_stats(tiny_models: dict[str, Path], tmp_path: Path) -> None:
-    """Scoring, with intervals and p-values, does without scipy.stats (25 MB), and without what draws or builds."""
-    loaded = _loaded_by(
-        "import senseprobe\n"
-        f"options = {{'limit': 400, 'out': {str(tmp_path)!r}, 'stored': False, 'say': print}}\n"
-        f"(result,) = senseprobe.score({str(tiny_models['bert'])!r}, 'sssb@1.0.1', 'aul', **options)\n"
-        "assert any(figure.low is not None and figure.p is not None for figure in result.figures), result.figures"
-    )
-
-    assert "scipy.special" in loaded
-    assert loaded & {"scipy.stats", "datasets", "matplotlib", "nltk", "inflect", "label_studio_sdk"} == set()
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_are_documented(name: str) -> None:
     """Every command has a help text, and the README has a line that runs it."""

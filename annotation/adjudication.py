@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from senseprobe.annotation import rules
 from senseprobe.annotation.agreement import measure_agreement
+from senseprobe.annotation.annotators import find_reported, unmatched_groups
 from senseprobe.annotation.decisions import (
     STANDING,
     Decision,
@@ -18,18 +20,9 @@ from senseprobe.annotation.decisions import (
     summarise_round,
     write_decisions,
 )
-from senseprobe.annotation.groups import find_reported, unmatched_groups
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted
-from senseprobe.annotation.rules import (
-    Outcome,
-    Rule,
-    Truth,
-    by_majority,
-    by_posterior,
-    collect_posteriors,
-    estimate_truths,
-)
+from senseprobe.annotation.rules import Outcome, Rule, Truth
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
@@ -89,14 +82,14 @@ def adjudicate(
     """
     if unexpected := sorted(set(rule.thresholds) - set(plan.questions)):
         raise AnnotationError(f"{plan.project} does not ask {unexpected[0]}: there is {', '.join(plan.questions)}")
-    truths = estimate_truths(plan, annotations) if rule.name == "dawid-skene" else []
+    truths = rules.estimate_truths(plan, annotations) if rule.name == "dawid-skene" else []
     claims = read_claims(release, plan)
-    decisions = decide(plan, annotations, rule, claims, collect_posteriors(truths))
+    decisions = decide(plan, annotations, rule, claims, rules.collect_posteriors(truths))
     agreement = measure_agreement(plan, folder, annotations)
     facts = summarise_round(plan, annotations, decisions, rule, agreement)
 
     path = target.path / VERDICTS
-    before, own = read_verdicts(path), read_decisions(folder, plan.release).verdicts
+    before, (own, _) = read_verdicts(path), read_decisions(folder, plan.release)
     merged = merge_verdicts(before, make_verdicts(decisions, plan, rule), own, target.display_path)
     read_annotation(target.path / ANNOTATION)  # a file that cannot be read is refused before anything is written
     write_verdicts(path, merged.verdicts)
@@ -115,9 +108,6 @@ def adjudicate(
         reason=target.reason,
         notes=tuple(_notes(truths, annotations, claims, others)),
     )
-
-
-# --- what the release says of the rows ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,12 +139,13 @@ def read_claims(release: Release, plan: Plan) -> dict[str, Claim]:
     for config in dict.fromkeys(item.config for item in plan.items):
         if config not in release.configs:
             continue
+        design = release.design(config)
         ids = pa.array([row for row, item in items.items() if item.config == config], pa.string())
         for batch in release.batches(config):
             for row in batch.filter(pc.is_in(batch["id"], value_set=ids)).to_pylist():
                 item = items[row["id"]]
                 if all(row.get(sentence.role) == sentence.text for sentence in item.sentences):
-                    claims[item.row] = _claim(row, release.design(config), item)
+                    claims[item.row] = _claim(row, design, item)
     return claims
 
 
@@ -173,8 +164,6 @@ def _claim(row: Mapping[str, Any], design: Design, item: Item) -> Claim:
 def _targets(claims: Mapping[str, Claim]) -> dict[str, tuple[str, ...]]:
     return {row: claim.targets for row, claim in claims.items()}
 
-
-# --- decisions ------------------------------------------------------------------------------------------------------
 
 _REPORTED = "reported as harmful by annotators of the targeted group"
 
@@ -233,9 +222,9 @@ def _outcomes(
         texts = (annotation.answers.get(key, "") for annotation in annotations)
         answers = [text for text in texts if text in question.choices]
         if rule.name == "majority":
-            outcomes[key] = by_majority(answers, rule, question.id)
+            outcomes[key] = rules.by_majority(answers, rule, question.id)
         else:
-            outcomes[key] = by_posterior(posteriors.get((item.row, key), {}), len(answers), rule, question.id)
+            outcomes[key] = rules.by_posterior(posteriors.get((item.row, key), {}), len(answers), rule, question.id)
     return outcomes
 
 
@@ -259,8 +248,6 @@ def _decision(
         contested=contested,
     )
 
-
-# --- objections and doubts ------------------------------------------------------------------------------------------
 
 _OBJECTIONS: Mapping[tuple[str, str], str] = {
     ("sense", "no"): "not used in the sense shown",
@@ -315,9 +302,6 @@ def describe_doubt(key: str, outcome: Outcome, claim: Claim) -> str:
     return f"{key}: unsure ({outcome.detail})" if outcome.choice == _UNSURE else ""
 
 
-# --- verdicts, notes, reports ---------------------------------------------------------------------------------------
-
-
 def make_verdicts(decisions: Iterable[Decision], plan: Plan, rule: Rule) -> Iterator[Verdict]:
     """Yield the verdicts that the decisions make: those of rows that are rejected or kept, and no others."""
     for decision in decisions:
@@ -354,10 +338,10 @@ def has_reports(
     plan: Plan, folder: Path, annotations: Sequence[Annotation], release: Release, target: VerdictFolder
 ) -> bool:
     """Return whether people of a targeted group reported some row, now or before they took their groups back."""
-    stored = read_decisions(folder, plan.release)
+    _, reported = read_decisions(folder, plan.release)
     verdicts = read_verdicts(target.path / VERDICTS).values()
     return bool(
         find_reported(group_by_row(annotations), _targets(read_claims(release, plan)))
-        or stored.reported
+        or reported
         or any(verdict.reported and verdict.source == plan.release for verdict in verdicts)
     )

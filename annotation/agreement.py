@@ -13,21 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from senseprobe.annotation.annotators import people_by_group
 from senseprobe.annotation.answers import Table, tabulate
 from senseprobe.annotation.cells import write_file
-from senseprobe.annotation.groups import people_by_group
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
-from senseprobe.statistics import (
-    DRAWS,
-    FEWEST_ITEMS,
-    AgreementEstimate,
-    IntArray,
-    agreement_between,
-    agreement_within,
-    clopper_pearson,
-)
+from senseprobe.statistics import FEWEST_ITEMS, IntArray, clopper_pearson
+from senseprobe.statistics.agreement import DRAWS, AgreementEstimate, agreement_between, agreement_within
 
 NAME = "agreement.json"
 
@@ -119,8 +112,8 @@ class Accuracy:
     high: float
 
 
-SMALLEST_GROUP = 5
-"""Fewest annotators of a group with figures: figures of fewer would tell who they are."""
+_SEED = 0
+SMALLEST_GROUP = 5  # fewest annotators of a group with figures: figures of fewer would tell who they are
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,44 +141,28 @@ class Agreement:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures with stable keys, as `agreement.json` has it."""
-        return {
-            "draws": self.draws,
-            "seed": self.seed,
-            "smallest_group": self.smallest_group,
-            "withheld_groups": self.withheld,
-            "figures": [asdict(figure) for figure in self.figures],
-            "fleiss": [asdict(kappa) for kappa in self.fleiss],
-            "pairs": [asdict(pair) for pair in self.pairs],
-            "gold": [asdict(accuracy) for accuracy in self.gold],
-        }
+        facts = {"draws": self.draws, "seed": self.seed, "smallest_group": self.smallest_group}
+        parts: dict[str, Any] = {name: getattr(self, name) for name in ("figures", "fleiss", "pairs", "gold")}
+        lists = {name: [asdict(part) for part in records] for name, records in parts.items()}
+        return {**facts, "withheld_groups": self.withheld, **lists}
 
 
-def agreement(
-    plan: Plan,
-    annotations: Iterable[Annotation],
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
-    smallest_group: int = SMALLEST_GROUP,
-) -> Agreement:
+def agreement(plan: Plan, annotations: Iterable[Annotation], *, smallest_group: int = SMALLEST_GROUP) -> Agreement:
     """Return agreement on every question with choices; ``unsure`` is an answer as any other, free text is not compared.
 
-    Intervals are those between the 2.5 % and 97.5 % quantiles over resampled items, all sentences of an item together:
-    what other items would give of the same annotators.
+    Intervals are quantiles over resampled items, all sentences of an item together: what other items would give.
     """
     answered = [*annotations]
     groups = people_by_group(answered)
     large = {name: people for name, people in groups.items() if len(people) >= max(2, smallest_group)}
     tables = tabulate(plan, answered)
     return Agreement(
-        figures=tuple(
-            figure for table in tables for figure in _Measurement(table, draws, seed, large, smallest_group).figures()
-        ),
-        fleiss=tuple(replace(fleiss(_labels_of_units(table)), question=table.question) for table in tables),
+        figures=tuple(figure for table in tables for figure in _Measurement(table, large, smallest_group).figures()),
+        fleiss=tuple(replace(fleiss(_labels(table)), question=table.question) for table in tables),
         pairs=tuple(pair for table in tables for pair in pairs(table)),
         gold=tuple(accuracy for table in tables for accuracy in accuracies(table)),
-        draws=draws,
-        seed=seed,
+        draws=DRAWS,
+        seed=_SEED,
         smallest_group=smallest_group,
         withheld=len(groups) - len(large),
     )
@@ -212,8 +189,6 @@ class _Measurement:
     """How the figures of a question are measured; `groups` have their annotators, of which `smallest` are needed."""
 
     table: Table
-    draws: int
-    seed: int
     groups: Mapping[str, frozenset[str]]
     smallest: int
 
@@ -245,32 +220,27 @@ class _Measurement:
             yield self._within(by, level, counts[units], units, people)
 
     def _within(self, by: str, level: str, counts: IntArray, units: IntArray, people: Collection[str]) -> Figure:
-        result = agreement_within(counts, self.table.item[units], seed=self.seed, draws=self.draws)
+        result = agreement_within(counts, self.table.item[units], seed=_SEED)
         return self._figure(by, level, "alpha", result, len(people))
 
     def _across(self, by: str, level: str, own: Collection[str], others: Collection[str]) -> Figure:
         counts = self.table.counts(self.table.by(own)), self.table.counts(self.table.by(others))
-        result = agreement_between(*counts, self.table.item, seed=self.seed, draws=self.draws)
+        result = agreement_between(*counts, self.table.item, seed=_SEED)
         return self._figure(by, level, "cross-kappa", result, len({*own, *others}))
 
     def _figure(self, by: str, level: str, measure: str, result: AgreementEstimate, annotators: int) -> Figure:
         """Return a figure, rounded to nine decimals, on which all processors agree."""
-        value, low, high, same, same_low, same_high = (
+        numbers = [
             None if number is None else round(number, 9)
             for estimate in (result.corrected, result.percent)
             for number in (estimate.value, *(estimate.interval or (None, None)))
-        )
+        ]
         return Figure(
             question=self.table.question,
             by=by,
             level=level,
             measure=measure,
-            value=value,
-            low=low,
-            high=high,
-            same=same,
-            same_low=same_low,
-            same_high=same_high,
+            **dict(zip(("value", "low", "high", "same", "same_low", "same_high"), numbers, strict=True)),
             items=result.items,
             units=result.units,
             answers=result.answers,
@@ -278,9 +248,6 @@ class _Measurement:
             alone=result.alone,
             why=result.corrected.why,
         )
-
-
-# --- single annotators ----------------------------------------------------------------------------------------------
 
 
 def cohen(pairs: Iterable[tuple[str, str]]) -> Kappa:
@@ -319,8 +286,9 @@ def _kappa(items: Sequence[tuple[str, ...]], name: str, people: tuple[str, ...] 
     return Kappa(value=round(float(getattr(task, name)(*people)), 12), units=len(items), answers=size)
 
 
-def _labels_of_units(table: Table) -> list[list[str]]:
-    return [list(Counter(dict(zip(table.labels, row, strict=True))).elements()) for row in table.counts().tolist()]
+def _labels(table: Table) -> list[list[str]]:
+    """Return the labels of each unit, one for each answer."""
+    return [[*Counter(dict(zip(table.labels, row, strict=True))).elements()] for row in table.counts().tolist()]
 
 
 def pairs(table: Table) -> list[Pair]:
@@ -332,25 +300,25 @@ def pairs(table: Table) -> list[Pair]:
     for answers in codes:
         for (first, code), (second, other_code) in combinations(sorted(answers), 2):
             labels[first, second].append((table.labels[code], table.labels[other_code]))
-    results = [_pair(table, first, second, answers_of_both) for (first, second), answers_of_both in labels.items()]
+    results = []
+    for (first, second), answers_of_both in labels.items():
+        differ = Counter(both for both in answers_of_both if both[0] != both[1])
+        most = min(differ.items(), key=lambda entry: (-entry[1], entry[0]), default=None)
+        kappa = cohen(answers_of_both)
+        results.append(
+            Pair(
+                question=table.question,
+                first=table.people[first],
+                second=table.people[second],
+                units=len(answers_of_both),
+                different=differ.total(),
+                share=differ.total() / len(answers_of_both),
+                kappa=kappa.value,
+                why=kappa.why,
+                most=(*most[0], most[1]) if most else None,
+            )
+        )
     return sorted(results, key=lambda pair: (-pair.different, -pair.share, pair.first, pair.second))
-
-
-def _pair(table: Table, first: int, second: int, answers: list[tuple[str, str]]) -> Pair:
-    differ = Counter(labels for labels in answers if labels[0] != labels[1])
-    most = min(differ.items(), key=lambda entry: (-entry[1], entry[0]), default=None)
-    kappa = cohen(answers)
-    return Pair(
-        question=table.question,
-        first=table.people[first],
-        second=table.people[second],
-        units=len(answers),
-        different=differ.total(),
-        share=differ.total() / len(answers),
-        kappa=kappa.value,
-        why=kappa.why,
-        most=(*most[0], most[1]) if most else None,
-    )
 
 
 def accuracies(table: Table) -> list[Accuracy]:

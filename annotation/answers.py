@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from senseprobe.annotation.annotators import groups_of
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
-from senseprobe.annotation.groups import groups_of
 from senseprobe.annotation.questions import Question, keys, question_of, questions_of
 from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted, parse_time
 from senseprobe.errors import AnnotationError
@@ -19,8 +19,7 @@ from senseprobe.statistics import BoolArray, IntArray
 
 ANSWERS, SKIPPED, GROUPS = "answers.csv", "skipped.csv", "groups.csv"
 
-MAX_BYTES = 2**29
-"""Some 2.5 million answers."""
+MAX_BYTES = 2**29  # some 2.5 million answers
 
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     ANSWERS: ("row", "content", "question", "role", "annotator", "value", "annotation", "updated", "seconds"),
@@ -30,10 +29,9 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 
 def write_answers(folder: Path, annotations: Iterable[Annotation]) -> None:
-    """Write the three tables of a project, sorted: the same bytes for the same annotations in whatever order.
+    """Write the three tables of a project, sorted; `groups.csv` only where somebody named a group, or it exists.
 
     One after the other, the answers first: a later run makes whole what was cut off between them.
-    `groups.csv` is written only where somebody named a group, or it exists. Raises AnnotationError where one cannot be.
     """
     tables: dict[str, set[tuple[str, ...]]] = {ANSWERS: set(), SKIPPED: set(), GROUPS: set()}
     for annotation in annotations:
@@ -52,10 +50,9 @@ def write_answers(folder: Path, annotations: Iterable[Annotation]) -> None:
 
 
 def read_answers(folder: Path) -> list[Annotation]:
-    """Return the annotations that the tables of a project hold, sorted by row and annotator.
+    """Return the annotations that the tables of a project hold, sorted by row and annotator; without time of creation.
 
-    The time of creation is not stored. An annotation in two tables was submitted after it was skipped, and its writing
-    cut off.
+    An annotation in two tables was submitted after it was skipped, and its writing cut off.
     """
     groups: dict[str, set[str]] = {}
     for _, cells in _read(folder / GROUPS):
@@ -147,9 +144,6 @@ def _seconds(text: str) -> float | None:
     return float(text) if digits and len(text) <= 20 else None
 
 
-# --- changes --------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Changes:
     """Ids of annotations that came, changed or went between two pulls; `regrouped`: annotators of other groups now."""
@@ -158,9 +152,6 @@ class Changes:
     edited: tuple[str, ...]
     deleted: tuple[str, ...]
     regrouped: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.new or self.edited or self.deleted or self.regrouped)
 
     def __str__(self) -> str:
         parts = [("new", self.new), ("edited", self.edited), ("deleted", self.deleted)]
@@ -197,9 +188,6 @@ def _content(annotation: Annotation) -> tuple[object, ...]:
     return annotation.row, annotation.content, annotation.annotator, annotation.status, answers
 
 
-# --- arrays ---------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
     """N answers to one question, each to a unit: a row, or a sentence of one where it is asked of each.
@@ -232,11 +220,7 @@ class Table:
 
 
 def tabulate(plan: Plan, annotations: Iterable[Annotation]) -> list[Table]:
-    """Return a table for each question with choices that somebody answered, in the order in which they are asked.
-
-    The last annotation of a row by each person counts; none that was skipped, that is of other words than the plan's,
-    or of a row that it does not have.
-    """
+    """Return a table for each question with choices that has answers, of last annotations and the plan's words."""
     items = {item.row: item for item in plan.items}
     contents = {row: item.content for row, item in items.items()}
     valid = [a for a in latest_submitted(annotations) if contents.get(a.row) == a.content]

@@ -11,8 +11,7 @@ from senseprobe.atomic_files import read_plain, write_whole
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
 
-MAX_BYTES = 64 * 2**20
-"""A hundred thousand rows of some 600 bytes."""
+MAX_BYTES = 64 * 2**20  # a hundred thousand rows of some 600 bytes
 
 # A line of its own in which Excel says what stands between cells.
 _SEPARATOR_LINE = re.compile(r'"?sep=([^"\r\n])"?[,;\t|]*\r?\n', re.IGNORECASE)
@@ -34,8 +33,6 @@ class Line:
 
 def csv_bytes(rows: Iterable[Sequence[str]]) -> bytes:
     r"""Return the rows as spreadsheets open them: UTF-8 with a mark, a comma between cells, nothing that is a formula.
-
-    What a spreadsheet would run, and an apostrophe that would be lost, stands behind an apostrophe.
 
     >>> csv_bytes([["a", "=1+1"]])
     b"\xef\xbb\xbfa,'=1+1\r\n"

@@ -2,36 +2,26 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from senseprobe.annotation.agreement import Agreement
+from senseprobe.annotation.annotators import count_groups, is_pseudonym
 from senseprobe.annotation.cells import csv_bytes, read_cells, write_file
-from senseprobe.annotation.groups import count_groups
-from senseprobe.annotation.pseudonyms import is_pseudonym
 from senseprobe.annotation.questions import questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.rules import Rule
 from senseprobe.errors import AnnotationError, DeclarationError
 from senseprobe.messages import printable, shortened
 from senseprobe.records import Finding
-from senseprobe.release.annotation_record import (
-    REPORTED,
-    STAYED,
-    AgreementFact,
-    AnnotatorFacts,
-    Protocol,
-    QuestionFact,
-    Round,
-)
+from senseprobe.release import annotation_record as record
 from senseprobe.release.verdicts import Verdict
 
 STATES = ("reject", "keep", "undecided", "changed", "unanswered")
 """What becomes of a row; ``changed``: the answers are to other words than those of the release."""
 
-STANDING = ("reject", "keep")
-"""States that are verdicts."""
+STANDING = ("reject", "keep")  # states that are verdicts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,20 +53,10 @@ def count_states(decisions: Iterable[Decision]) -> dict[str, int]:
     return {state: counts[state] for state in STATES}
 
 
-# --- decisions.csv --------------------------------------------------------------------------------------------------
-
 DECISIONS = "decisions.csv"
 
 _COLUMNS = ("row", "state", "reason", "answers", "contested", "reported", "rule")
 _FLAGS = {False: "false", True: "true"}
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDecisions:
-    """What a project decided the last time: the `verdicts` that it put into the file, by row; the rows `reported`."""
-
-    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    reported: frozenset[str] = frozenset()
 
 
 def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection[str], rule: str) -> None:
@@ -89,11 +69,11 @@ def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection
     write_file(folder / DECISIONS, csv_bytes(lines))
 
 
-def read_decisions(folder: Path, source: str) -> StoredDecisions:
-    """Return what `write_decisions` wrote for rows of the release `source`; nothing where there is no file."""
+def read_decisions(folder: Path, source: str) -> tuple[dict[str, Verdict], frozenset[str]]:
+    """Return what `write_decisions` wrote for rows of the release `source`: own verdicts by row, and reported rows."""
     path = folder / DECISIONS
     if not path.exists():
-        return StoredDecisions()
+        return {}, frozenset()
     lines = [line.cells for line in read_cells(path)]
     if lines[:1] != [_COLUMNS] or any(len(cells) != len(_COLUMNS) for cells in lines):
         raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
@@ -111,10 +91,7 @@ def read_decisions(folder: Path, source: str) -> StoredDecisions:
         for row in rows
         if row["rule"]
     }
-    return StoredDecisions(verdicts, reported)
-
-
-# --- the dataset's verdicts -----------------------------------------------------------------------------------------
+    return verdicts, reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +106,11 @@ class MergedVerdicts:
 def merge_verdicts(
     before: Mapping[str, Verdict], new: Iterable[Verdict], own: Mapping[str, Verdict], display_path: str
 ) -> MergedVerdicts:
-    """Return the verdicts of a file after new ones were put into it.
+    """Return the verdicts of a file after new ones were put into it; `before` is what it has, by id.
 
-    - `before`: what the file has, by id; `display_path` is what messages call it.
-    - `own`: what this project put there before, by id: it is replaced, also where nothing is decided of a row any more.
-      What somebody else put there, or changed by hand, stays.
-
-    Raises DeclarationError, with every line, where one of those that stay says the opposite.
+    `own` is what this project put there before: it is replaced, also where nothing is decided of a row any more. What
+    somebody else put there, or changed by hand, stays. Raises DeclarationError, with every line, where one of those
+    says the opposite.
     """
     merged = {name: verdict for name, verdict in before.items() if name not in own or own[name].as_written != verdict}
     others, findings = frozenset(merged), []
@@ -164,23 +139,20 @@ def count_changes(before: Mapping[str, Verdict], after: Iterable[Verdict]) -> di
     }
 
 
-# --- annotation.json ------------------------------------------------------------------------------------------------
-
-
 def summarise_round(
     plan: Plan,
     annotations: Sequence[Annotation],
     decisions: Sequence[Decision],
     rule: Rule,
     agreement: Agreement | None = None,
-) -> Round:
+) -> record.Round:
     """Return the facts of a project for `annotation.json`; no name, no free text, and no group of fewer than five."""
     submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
     people = {annotation.annotator for annotation in submitted}
     per_row = Counter(row for row, _ in {(annotation.row, annotation.annotator) for annotation in submitted})
     pseudonyms = all(is_pseudonym(annotation.annotator) for annotation in annotations)
     platforms = {"CSV files" if annotation.of_sheet else "Label Studio" for annotation in annotations}
-    return Round(
+    return record.Round(
         platform=", ".join(sorted(platforms, reverse=True)) or "Label Studio",
         project=plan.project,
         release=plan.release,
@@ -190,16 +162,16 @@ def summarise_round(
         least=min(per_row.values(), default=0),
         most=max(per_row.values(), default=0),
         skipped=sum(annotation.status == "skipped" for annotation in annotations),
-        annotators=AnnotatorFacts(count=len(people), pseudonyms=pseudonyms, groups=count_groups(submitted)),
+        annotators=record.AnnotatorFacts(count=len(people), pseudonyms=pseudonyms, groups=count_groups(submitted)),
         agreement=_agreement_facts(agreement) if agreement else [],
         verdicts=_count_verdicts(decisions),
     )
 
 
-def _protocol(plan: Plan, rule: Rule) -> Protocol:
-    return Protocol(
+def _protocol(plan: Plan, rule: Rule) -> record.Protocol:
+    return record.Protocol(
         questions=[
-            QuestionFact(id=question.id, text=question.text, choices=list(question.choices))
+            record.QuestionFact(id=question.id, text=question.text, choices=list(question.choices))
             for question in questions_of(plan)
         ],
         items=len(plan.items),
@@ -214,10 +186,10 @@ def _protocol(plan: Plan, rule: Rule) -> Protocol:
     )
 
 
-def _agreement_facts(agreement: Agreement) -> list[AgreementFact]:
+def _agreement_facts(agreement: Agreement) -> list[record.AgreementFact]:
     """Return the agreement on each question, over all sentences and of each alone: they may differ much."""
     return [
-        AgreementFact(
+        record.AgreementFact(
             question=f"{figure.question}.{figure.level}" if figure.level else figure.question,
             alpha=figure.value,
             low=figure.low,
@@ -234,5 +206,5 @@ def _count_verdicts(decisions: Sequence[Decision]) -> dict[str, int]:
     """Return how many rows became what; those that the targeted group reported count a second time, by other names."""
     reported = [decision for decision in decisions if decision.reported]
     counts = {state: count for state, count in count_states(decisions).items() if count or state in STANDING}
-    extra = {REPORTED: len(reported), STAYED: sum(decision.state != "reject" for decision in reported)}
+    extra = {record.REPORTED: len(reported), record.STAYED: sum(decision.state != "reject" for decision in reported)}
     return counts | {name: count for name, count in extra.items() if count}

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from senseprobe.annotation.annotators import SHEET
 from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
 from senseprobe.annotation.cells import read_file
 from senseprobe.annotation.label_studio.exports import MAX_BYTES, AnswerFinding, NameOf, ParsedExport, parse_export
-from senseprobe.annotation.pseudonyms import SHEET
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.annotation.sheets import Sheet, read_sheet
 from senseprobe.atomic_files import write_whole
@@ -25,8 +25,7 @@ from senseprobe.records import Finding
 
 EXPORTS = "exports"
 
-FEWEST_FOR_COPY = 8
-"""Items from which two sheets are not alike by chance: each has an order of its own."""
+FEWEST_FOR_COPY = 8  # items from which two sheets are not alike by chance: each has an order of its own
 
 _NAME = re.compile(r"([0-9]{4,9})-([0-9a-f]{12})\.(json|csv)")
 _USUAL = {"draft", "duplicate", "empty", "unfinished"}
@@ -67,8 +66,7 @@ def ingest_files(
     """Take files into the tables: ``.csv`` is a sheet, of the annotator after whom it is named; others are exports.
 
     `pseudonym_of` gives pseudonyms, which annotators have unless `names`. A sheet with answers replaces what the same
-    annotator's sheet said before, under whichever name. All files are read before anything is written; raises
-    AnnotationError where one cannot be read.
+    annotator's sheet said before, under whichever name. All files are read before anything is written.
     """
     name_of = (lambda name: name.removeprefix(SHEET)) if names else pseudonym_of
     paths = [path for path in files if path.suffix.lower() == ".csv"]
@@ -138,14 +136,8 @@ def _read_export(path: Path, plan: Plan, name_of: NameOf) -> ParsedExport:
         raise AnnotationError(f"{printable(str(path))}: {error}") from None
 
 
-# --- stored files ---------------------------------------------------------------------------------------------------
-
-
 def store(folder: Path, raw: bytes, suffix: str = "json") -> tuple[Path, bool]:
-    """Store what was received in a project's folder; return the file, and whether it was written now.
-
-    An export is not written again where the last one has the same bytes, a sheet where any has.
-    """
+    """Store what came in unless the last export, or any sheet, has the same bytes; return it, and if it is new."""
     exports_folder = folder / EXPORTS
     try:
         exports_folder.mkdir(parents=True, exist_ok=True)

@@ -37,11 +37,8 @@ def make_plan(
 ) -> Plan:
     """Return a plan that asks people about a sample of a release, as `sample.draw` draws it.
 
-    - `questions`: ids of questions; default: all for the kind of rows. Without `sense`, no lexicon is
-      opened. `gold`: a file of expected answers, whose rows are added to the sample.
-    - `gloss`: what a lexicon says of a sense key (by default WordNet, of the name that rows give).
-
-    Raises AnnotationError where an option does not fit the release, and ReleaseError where rows cannot be read.
+    - `questions`: their ids; default: all for the kind of rows. Without `sense`, no lexicon is opened.
+    - `gold`: a file of expected answers, whose rows are added; `gloss`: what a lexicon says of a sense key.
     """
     check_project(project)
     if not 1 <= overlap <= MAX_OVERLAP:

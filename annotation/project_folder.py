@@ -27,15 +27,12 @@ from senseprobe.release import manifest
 from senseprobe.release.manifest import Name, Sha256
 
 NAME, INTERFACE, TASKS, SHEETS = "plan.json", "interface.xml", "tasks.json", "sheets"
-READ_FIRST = "READ-ME-FIRST.txt"
-"""Beside the sheets: what people read before they fill one in."""
+READ_FIRST = "READ-ME-FIRST.txt"  # beside the sheets: what people read before they fill one in
 
-FORM = 1
-"""Version of the form of `plan.json`; readers accept every older one."""
+FORM = 1  # version of the form of `plan.json`; readers accept every older one
 
 MAX_OVERLAP = 100
-MAX_BYTES = 256 * 2**20
-"""A hundred thousand items of 2.5 kB."""
+MAX_BYTES = 256 * 2**20  # a hundred thousand items of 2.5 kB
 
 _Short = Annotated[str, StringConstraints(max_length=1_000)]
 _Text = Annotated[str, StringConstraints(max_length=100_000)]
@@ -116,9 +113,6 @@ def check_outside(folder: Path) -> None:
             )
 
 
-# --- plan.json ------------------------------------------------------------------------------------------------------
-
-
 def hash_item(item: Item) -> str:
     """Return sha256, in hexadecimal, of the canonical JSON of what is shown of an item, in the order of the screen."""
     content = {
@@ -166,10 +160,9 @@ def open_plan(folder: Path, project: str) -> Plan:
 
 
 def read_plan(folder: Path) -> Plan:
-    """Return the plan in a folder.
+    """Return the plan in a folder; raise AnnotationError with the first mistake.
 
-    Raises AnnotationError with the first mistake where it is missing or not as `write_plan` wrote it: answers are
-    compared with what was shown, so a plan that was edited by hand is refused where it would mislead.
+    Answers are compared with what was shown, so a plan that was edited by hand is refused where it would mislead.
     """
     path = folder / NAME
     display_path = printable(str(path))
@@ -231,31 +224,24 @@ def _item_mistakes(plan: Plan, item: Item) -> Iterator[str]:
         yield "its content is not the hash of what is shown"
 
 
-# --- interface, tasks and sheets ------------------------------------------------------------------------------------
+def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
+    """Write plan, interface and tasks, and a sheet for each of so many annotators, kept from git; return the files.
 
-
-def write_project(folder: Path, plan: Plan) -> None:
-    """Write plan, interface and tasks; raise AnnotationError where the folder has another plan or is a release."""
-    check_outside(folder)
-    write_plan(folder, plan)
-    text = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    write_file(folder / INTERFACE, interface(plan).encode())
-    write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
-
-
-def write_sheets(folder: Path, plan: Plan, annotators: int) -> list[Path]:
-    """Write a sheet for each of so many annotators, to be filled in, kept from git; return the files.
-
-    Raises AnnotationError where one exists with other bytes, as answers may be in it.
+    Raises AnnotationError where the folder is a release or has another plan, or there is a sheet with other bytes, as
+    answers may be in it.
     """
-    contents = sheets(plan, [f"annotator-{number}" for number in range(1, annotators + 1)])
-    sheets_folder = folder / SHEETS
-    files = {sheets_folder / f"{name}.csv": data for name, data in contents.items()}
-    for path, data in files.items():
-        if path.exists() and path.read_bytes() != data:
-            raise AnnotationError(
-                f"{printable(str(path))} was filled in, or is of other annotators: remove it to begin again"
-            )
-    write_file(sheets_folder / ".gitignore", b"*\n")
-    write_file(sheets_folder / READ_FIRST, for_sheets(plan).encode())
-    return [write_file(path, data) for path, data in files.items()]
+    check_outside(folder)
+    names = [f"annotator-{number}" for number in range(1, annotators + 1)]
+    contents = {folder / SHEETS / f"{name}.csv": raw for name, raw in (sheets(plan, names) if names else {}).items()}
+    plan_path = write_plan(folder, plan)
+    if other := next((path for path, raw in contents.items() if path.exists() and path.read_bytes() != raw), None):
+        raise AnnotationError(
+            f"{printable(str(other))} was filled in, or is of other annotators: remove it to begin again"
+        )
+    text = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    interface_path = write_file(folder / INTERFACE, interface(plan).encode())
+    tasks_path = write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
+    if contents:
+        write_file(folder / SHEETS / ".gitignore", b"*\n")
+        write_file(folder / SHEETS / READ_FIRST, for_sheets(plan).encode())
+    return [plan_path, interface_path, tasks_path, *(write_file(path, raw) for path, raw in contents.items())]

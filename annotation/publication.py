@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from senseprobe.annotation.annotators import QUESTION, SHEET, count_groups, is_pseudonym
 from senseprobe.annotation.cells import csv_bytes
-from senseprobe.annotation.groups import QUESTION, count_groups
 from senseprobe.annotation.project_folder import NAME, check_outside, dump
-from senseprobe.annotation.pseudonyms import SHEET, is_pseudonym
 from senseprobe.annotation.questions import QUESTIONS, questions_of
 from senseprobe.annotation.records import Annotation, Plan
 from senseprobe.atomic_files import whole_folder

@@ -21,10 +21,9 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 }
 """The sentences of a row, by kind, in the order of their columns."""
 
+# Controls that are there where a plan asks for groups: ``yes`` or nothing, and free text with commas between groups.
+# Without consent the groups are not to be read.
 CONSENT, GROUPS = "consent", "groups"
-"""Controls that are there where a plan asks for groups: ``yes`` or nothing, and free text with commas between groups.
-
-Without consent the groups are not to be read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,12 +1,11 @@
 """The records of annotation: plans with items and sentences, and annotations; and what their texts and times are."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-MAX_TEXT = 10_000
-"""Characters of an answer in words."""
+MAX_TEXT = 10_000  # characters of an answer in words
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 
@@ -18,6 +17,13 @@ class Sentence:
     role: str
     text: str
     span: tuple[int, int] | None = None
+
+    def marked(self, left: str, right: str, form: Callable[[str], str] = str) -> str:
+        """Return the text with marks around its target, where it has one; `form` is applied to each part of it."""
+        if self.span is None:
+            return form(self.text)
+        start, end = self.span
+        return f"{form(self.text[:start])}{left}{form(self.text[start:end])}{right}{form(self.text[end:])}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,14 +14,12 @@ from senseprobe.errors import AnnotationError
 from senseprobe.statistics import SMOOTHING, DawidSkene, dawid_skene
 
 RULES: Mapping[str, tuple[float, str, str]] = {
-    "majority": (0.5, "share of answers", "majority: a choice of more than half of the answers to a question stands"),
+    "majority": (0.5, "share of answers", "a choice of more than half of the answers to a question stands"),
     "dawid-skene": (
-        0.8,
-        "posterior probability",
-        "dawid-skene: a choice stands that the model of Dawid and Skene (1979) holds likely enough",
+        0.8, "posterior probability", "a choice stands that the model of Dawid and Skene (1979) holds likely enough"
     ),
-}
-"""Each rule with its default threshold, what that is of, and a sentence."""
+}  # fmt: skip
+"""Each rule with its default threshold, what that is of, and what it says."""
 
 _REPORTED = "rows that annotators of the targeted group would rather not have used"
 
@@ -84,7 +82,7 @@ class Rule:
     def __str__(self) -> str:
         """Return what the rule is, without its numbers."""
         fate = "may stay, and are counted" if self.keep_reported else "are rejected whatever others say"
-        return f"{RULES[self.name][2]}; {_REPORTED} {fate}"
+        return f"{self.name}: {RULES[self.name][2]}; {_REPORTED} {fate}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -23,11 +23,9 @@ from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
 from senseprobe.statistics.permutation import hash_draw
 
-CONFIG = "config"
-"""Not a column of rows, but queried like one."""
+CONFIG = "config"  # not a column of rows, but queried like one
 
-_MOST_SEEN = 2_000
-"""Values of a column that are remembered, to name those that come near to one that no row has."""
+_MOST_SEEN = 2_000  # values of a column that are remembered, to name those that come near to one that no row has
 
 
 class Query:
@@ -89,8 +87,7 @@ class Gold:
 def read_gold(path: Path, questions: Mapping[str, Question]) -> dict[str, Gold]:
     """Return the expected answers by row id; `questions` are those that have choices, by key.
 
-    The file is a CSV: the column `id`, then one column for each question key, as `sense` or `stereotype.stereo`; an
-    empty cell expects nothing. Raises AnnotationError with the first mistakes, each with its line.
+    The file is a CSV: `id`, then a column for each question key, as `stereotype.stereo`; empty cells expect nothing.
     """
     display_path, lines = printable(str(path)), read_cells(path)
     if not lines:

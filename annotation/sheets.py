@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from senseprobe.annotation.annotators import named_groups
 from senseprobe.annotation.cells import Line, csv_bytes, read_cells
-from senseprobe.annotation.groups import named_groups
 from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, controls, keys, question_of, questions_of
-from senseprobe.annotation.records import MAX_TEXT, Annotation, Item, Plan, Sentence, clean
+from senseprobe.annotation.records import MAX_TEXT, Annotation, Item, Plan, clean
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, listed, printable, shortened
 from senseprobe.records import Finding
@@ -48,8 +48,9 @@ def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:
     rows = [[_ITEM, _CHECK, *sentences, *meaning, *questions, *extra]]
     for number in sorted(numbers, key=lambda number: hash_draw(plan.seed, "sheet", annotator, plan.items[number].row)):
         item = plan.items[number]
+        marked = [sentence.marked("[", "]") for sentence in item.sentences]
         glosses = [item.gloss or "(not asked)"] if meaning else []
-        rows.append([str(number + 1), _check(item), *map(_bracketed, item.sentences), *glosses, *empty])
+        rows.append([str(number + 1), _check(item), *marked, *glosses, *empty])
     return csv_bytes(rows)
 
 
@@ -73,14 +74,6 @@ def _check(item: Item) -> str:
     return f"c{item.content[:12]}"
 
 
-def _bracketed(sentence: Sentence) -> str:
-    """Return the sentence with its target in brackets."""
-    if sentence.span is None:
-        return sentence.text
-    start, end = sentence.span
-    return f"{sentence.text[:start]}[{sentence.text[start:end]}]{sentence.text[end:]}"
-
-
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """What a sheet holds: annotations, and a finding for every cell that could not be read, with its reason."""
@@ -92,8 +85,7 @@ class Sheet:
 def read_sheet(plan: Plan, path: Path, annotator: str) -> Sheet:
     """Return the annotations of a sheet; a row without any answer gives none, and what cannot be read is a finding.
 
-    Case and blanks around an answer do not matter, nor the order of rows and columns. Raises AnnotationError where the
-    columns are not those of the plan.
+    Case and blanks around an answer do not matter, nor the order of rows and columns.
     """
     display_path, lines = printable(str(path)), read_cells(path)
     if not lines:

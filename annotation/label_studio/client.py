@@ -22,8 +22,7 @@ from urllib.parse import quote, urlsplit
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable
 
-WHERE = "in Label Studio under Account & Settings"
-"""Where users get tokens."""
+WHERE = "in Label Studio under Account & Settings"  # where users get tokens
 RETRY = "nothing is lost: run the same command again"
 
 _LONGEST = 300
@@ -171,10 +170,8 @@ def _flat(value: object) -> str:
 
 
 INSTALL = "pip install 'senseprobe[annotation]'"
-PAGE = 1000
-"""Tasks of a request: more are no faster."""
-MOST = 1 << 30
-"""The largest export that is read, in bytes."""
+PAGE = 1000  # tasks of a request: more are no faster
+MOST = 1 << 30  # the largest export that is read, in bytes
 
 _SECONDS = {"ask": 60.0, "send": 120.0, "export": 900.0}
 _FIELDS = "id,data,total_annotations,cancelled_annotations,annotators"
@@ -301,10 +298,7 @@ class Server:
             self._client.projects.import_tasks(project, request=tasks, request_options=self._once("send"))
 
     def tasks(self, project: int, after: int = 0, *, people: bool = False) -> Iterator[list[Task]]:
-        """Yield the tasks with ids above `after`, in order of ids, at most 1,000 at a time; who answered if `people`.
-
-        Each list begins after the last id of the one before it, so that none is missed when others add or delete some.
-        """
+        """Yield the tasks above id `after`, sorted; none is missed if others add or delete. `people`: who answered."""
         fields = "all" if people else "task_only"
         while True:
             above = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number", "value": after}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from senseprobe.annotation.groups import groups_of, named_groups
+from senseprobe.annotation.annotators import groups_of, named_groups
 from senseprobe.annotation.label_studio.interface import tasks as planned
 from senseprobe.annotation.questions import CONSENT, GROUPS, controls, keys, question_of
 from senseprobe.annotation.records import MAX_TEXT, Annotation, Item, Plan, clean, latest, parse_time
@@ -19,8 +19,7 @@ T = TypeVar("T")
 NameOf = Callable[[str], str]
 """From an account of the platform (an id, or else an address) to the name that answers have."""
 
-MAX_BYTES = 2**30
-"""An export of 20,000 tasks with three annotations each has some 150 MB."""
+MAX_BYTES = 2**30  # an export of 20,000 tasks with three annotations each has some 150 MB
 
 KINDS = {
     "task": "entries that are not tasks, left out",
@@ -46,20 +45,19 @@ KINDS = {
 """The kinds of findings, in the order of messages."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(slots=True)
 class AnswerFinding:
     """A kind of KINDS, how often it occurred, and the first examples, safe to print."""
 
     kind: str
-    count: int
-    examples: tuple[str, ...]
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         named = f" ({listed(self.examples, self.count)})" if self.examples else ""
         return f"{KINDS[self.kind]}: {self.count:,}{named}"
 
 
-@dataclass(slots=True)
 class FindingCollector:
     """Collects findings; however many there are, only the first examples of each kind are stored.
 
@@ -69,20 +67,18 @@ class FindingCollector:
     answers that the interface does not offer, left out: 1 (sense: maybe)
     """
 
-    _counts: Counter[str] = field(default_factory=Counter)
-    _examples: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._findings = {kind: AnswerFinding(kind) for kind in KINDS}
 
     def note(self, kind: str, example: str, count: int = 1) -> None:
         """Count a finding of a kind; an empty example is not stored."""
-        self._counts[kind] += count
-        examples, text = self._examples.setdefault(kind, []), printable(shortened(example))
-        if text and len(examples) < MAX_LISTED and text not in examples:
-            examples.append(text)
+        finding, text = self._findings[kind], printable(shortened(example))
+        finding.count += count
+        if text and len(finding.examples) < MAX_LISTED and text not in finding.examples:
+            finding.examples.append(text)
 
     def __iter__(self) -> Iterator[AnswerFinding]:
-        for kind in KINDS:
-            if count := self._counts[kind]:
-                yield AnswerFinding(kind=kind, count=count, examples=tuple(self._examples[kind]))
+        return (finding for finding in self._findings.values() if finding.count)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,8 +15,7 @@ from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, co
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.messages import printable, shortened
 
-SENSE = "meaning"
-"""The key of a task's data that holds the meaning to check."""
+SENSE = "meaning"  # the key of a task's data that holds the meaning to check
 
 MAX_XML = 2**20
 
@@ -115,10 +114,9 @@ def _header(box: ElementTree.Element, text: str, size: str = "6") -> None:
 
 
 def find_difference(xml: str, other: str) -> str:
-    """Return the first thing in which another interface is not the one of `xml`; empty where nothing is.
+    """Return the first thing in which another interface, of a server, is not the one of `xml`; empty where nothing is.
 
-    How it is indented and in which order attributes stand makes no difference. `other` comes from a server, so what is
-    not XML, or has entities of its own, is not read.
+    Indents and the order of attributes make no difference. What has entities of its own is not read.
     """
     if len(other) > MAX_XML or "<!" in other:
         return "it is not an interface of ours: too long, or with declarations"
@@ -153,8 +151,7 @@ def _short(text: str | None) -> str:
     return "not there" if text is None else printable(shortened(text))
 
 
-MODEL_VERSION = "the release's own labels"
-"""What the platform calls answers that are shown before anybody answered."""
+MODEL_VERSION = "the release's own labels"  # what the platform calls answers that are shown before anybody answered
 
 
 def tasks(plan: Plan) -> list[dict[str, Any]]:
@@ -197,8 +194,4 @@ def html_of(sentence: Sentence) -> str:
     >>> html_of(Sentence(role="stereo", text="A <b> dress.", span=(6, 11)))
     '<p>A &lt;b&gt; <mark>dress</mark>.</p>'
     """
-    if sentence.span is None:
-        return f"<p>{escape(sentence.text)}</p>"
-    start, end = sentence.span
-    before, target, after = (escape(sentence.text[cut]) for cut in (slice(start), slice(start, end), slice(end, None)))
-    return f"<p>{before}<mark>{target}</mark>{after}</p>"
+    return f"<p>{sentence.marked('<mark>', '</mark>', escape)}</p>"

@@ -24,15 +24,13 @@ from pathlib import Path
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError, SenseprobeError
 
-VERSION = "1.23.2"
-"""The version of Label Studio that senseprobe is tested with."""
+VERSION = "1.23.2"  # the version of Label Studio that senseprobe is tested with
 
-_STAMP = f"label-studio-{VERSION}"
-"""The file that comes last into an environment, which is whole then."""
+_STAMP = f"label-studio-{VERSION}"  # the file that comes last into an environment, which is whole then
 
 _PYTHONS = ("python3.13", "python3.12", "python3.11")
-_STARTS = 600.0
-"""Seconds that a first start may take: it makes the database, which takes 20 to 40 on a quick disk."""
+_SETTINGS = "environment"
+_STARTS = 600.0  # seconds that a first start may take: it makes the database, which takes 20 to 40 on a quick disk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,12 +114,10 @@ def start(
 
 
 def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return False
     return True
 
 
@@ -183,16 +179,10 @@ def _is_up(url: str) -> bool:
         return False
 
 
-EMAIL = "admin@example.com"
-
-_SETTINGS = "environment"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Install Label Studio and serve it until interrupted; exit code 0, or 2 where that fails."""
-    parser = argparse.ArgumentParser(
-        prog="python -m senseprobe.annotation.label_studio.local_server", description=__doc__
-    )
+    program = "python -m senseprobe.annotation.label_studio.local_server"
+    parser = argparse.ArgumentParser(prog=program, description=__doc__)
     parser.add_argument("--environment", type=Path, default=Path(".venv-label-studio"))
     parser.add_argument("--data", type=Path, default=Path(".label-studio"))
     parser.add_argument("--pins", type=Path)
@@ -252,7 +242,7 @@ def _login(path: Path) -> Login:
     try:
         return Login(**json.loads(path.read_text()))
     except FileNotFoundError:
-        login = Login(email=EMAIL, password=secrets.token_urlsafe(9), token=secrets.token_hex(20))
+        login = Login(email="admin@example.com", password=secrets.token_urlsafe(9), token=secrets.token_hex(20))
     except (OSError, ValueError, TypeError):
         raise AnnotationError(
             f"{path} cannot be read: mend it, or remove {path.parent} with all answers in it"

@@ -27,12 +27,10 @@ from senseprobe.messages import listed, printable
 Progress = Callable[[int, int], None]
 """Called with how many tasks are done of how many."""
 
-CHUNK = 1000
-"""Tasks in a request: more are no faster, and a request that fails is sent again whole."""
+CHUNK = 1000  # tasks in a request: more are no faster, and a request that fails is sent again whole
 SETTLE = 30.0
 """Seconds in which tasks of a request without an answer may still appear: the server takes one for 1,000 of them."""
-NOTE = ".sending.json"
-"""The file that says what is being sent."""
+NOTE = ".sending.json"  # the file that says what is being sent
 
 _ATTEMPTS = 3
 
@@ -147,15 +145,9 @@ class _TaskUpload:
         return lost
 
 
-# --- push -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PushResult:
-    """What a push did: `sent` tasks were added, `known` were there; `tasks` is how many the project has now.
-
-    `duplicates` are rows that are there more than once, as when two people push at once.
-    """
+    """What a push did; `known` tasks were there; `duplicates` are rows there more than once, as by two pushes."""
 
     project: int
     title: str
@@ -259,9 +251,6 @@ def _create(server: Server, plan: Plan) -> Project:
     if project is None:
         raise AnnotationError(f"project {plan.project!r} was made, and is not there: look at the server")
     return project
-
-
-# --- pull and status ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

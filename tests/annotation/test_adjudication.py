@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senseprobe.annotation.adjudication import Claim, decide, make_verdicts
+from senseprobe.annotation.annotators import belongs, unmatched_groups
 from senseprobe.annotation.decisions import Decision, count_states, summarise_round
-from senseprobe.annotation.groups import belongs, unmatched_groups
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.annotation.rules import Rule, by_majority, by_posterior
 from senseprobe.errors import AnnotationError

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.annotation.making import JUDGED, answer
 
-from senseprobe.annotation.answers import changes, read_answers, write_answers
+from senseprobe.annotation.answers import Changes, changes, read_answers, write_answers
 from senseprobe.annotation.records import Annotation
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import AnnotationError
@@ -181,7 +181,7 @@ def test_changes_between_two_pulls_are_told(tmp_path: Path) -> None:
     write_answers(tmp_path, TOLD)
     old = read_answers(tmp_path)
     touched = replace(TOLD[0], updated="2026-11-22T00:00:00.000000Z", created=TIME)
-    assert not changes(old, [touched, *TOLD[1:]])
+    assert changes(old, [touched, *TOLD[1:]]) == Changes(new=(), edited=(), deleted=())
 
     edited = replace(TOLD[0], answers={**JUDGED, "withhold": "yes"})
     unskipped = replace(TOLD[2], status="submitted", answers=JUDGED)

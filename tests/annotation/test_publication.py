@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.annotation.groups import count_groups
+from senseprobe.annotation.annotators import count_groups
 from senseprobe.annotation.publication import publish
 from senseprobe.annotation.records import Annotation, Item, Plan, Sentence
 from senseprobe.errors import AnnotationError

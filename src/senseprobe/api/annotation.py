@@ -11,7 +11,6 @@ from senseprobe import project as places
 from senseprobe.annotation import project_folder
 from senseprobe.api.releases import load, verified
 from senseprobe.errors import AnnotationError, ReleaseError
-from senseprobe.messages import counted
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -126,15 +125,10 @@ def export(
     release: ReleaseSpec, project: str, options: PlanOptions, annotators: int, folder: str | Path | None = None
 ) -> tuple[Plan, list[Path]]:
     """Write plan, interface, tasks and a sheet for each of so many annotators, without a server; return the files."""
-    from senseprobe.annotation.project_folder import INTERFACE, NAME, TASKS, write_project, write_sheets
+    from senseprobe.annotation.project_folder import write_project
 
-    if 0 < annotators < options.overlap:  # before there is a plan, which stays
-        people, answers = counted(annotators, "annotator"), counted(options.overlap, "answer")
-        raise AnnotationError(f"{people} cannot give {answers} to each item")
     drawn, path = plan(release, project, options, folder)
-    write_project(path, drawn)
-    sheets = write_sheets(path, drawn, annotators) if annotators else []
-    return drawn, [*(path / name for name in (NAME, INTERFACE, TASKS)), *sheets]
+    return drawn, write_project(path, drawn, annotators)
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
@@ -155,10 +149,10 @@ def pull(project: str, folder: str | Path | None = None, *, names: bool = False)
 
     Annotators get pseudonyms, or with `names` keep their addresses. Raises AnnotationError where the server refuses.
     """
+    from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.ingest import ingest_export
     from senseprobe.annotation.label_studio.client import connect
     from senseprobe.annotation.label_studio.transfer import pull as pull_export
-    from senseprobe.annotation.pseudonyms import pseudonyms
 
     plan, path = _open_project(project, folder)
     server = connect()
@@ -176,8 +170,8 @@ def ingest(
 
     Annotators get pseudonyms; with `names` they keep the ids of the export, and the names of their sheets.
     """
+    from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.ingest import ingest_files
-    from senseprobe.annotation.pseudonyms import pseudonyms
 
     plan, path = _open_project(project, folder)
     return ingest_files(path, plan, [Path(file) for file in files], pseudonyms(path), names=names)
@@ -245,7 +239,7 @@ def publish_answers(
 ) -> Publication:
     """Write all single answers, as they may be published, into the folder `out`, which must not exist."""
     from senseprobe.annotation.adjudication import has_reports
-    from senseprobe.annotation.pseudonyms import pseudonyms
+    from senseprobe.annotation.annotators import pseudonyms
     from senseprobe.annotation.publication import publish
 
     plan, path, annotations = _open_answers(project, folder)

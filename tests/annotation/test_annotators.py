@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from senseprobe.annotation.pseudonyms import IGNORED, pseudonym, pseudonyms, read_secret
+from senseprobe.annotation.annotators import IGNORED, pseudonym, pseudonyms, read_secret
 from senseprobe.errors import AnnotationError
 
 
@@ -85,7 +85,7 @@ def test_what_is_being_written_is_kept_from_git(tmp_path: Path, monkeypatch: pyt
         assert (path.parent / ".gitignore").read_text().splitlines() == KEPT
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("senseprobe.annotation.pseudonyms._make", dies)
+    monkeypatch.setattr("senseprobe.annotation.annotators._make", dies)
     with pytest.raises(KeyboardInterrupt):
         pseudonyms(tmp_path / "project")
     subprocess.run(["git", "init", "-q", tmp_path], check=True)

@@ -341,8 +341,8 @@ def _compare_values(
                 fields["labels"][column] = values.changes(pairs, unlike)
         if column in slots and (words := values.words()):
             fields["words"][column] = words
-    turned = int(swapped(**sentences, pairs=pairs).sum()) if len(sentences) == 2 else 0
-    return edited, {**fields, "turned": turned}
+    crossed = int(swapped(**sentences, pairs=pairs).sum()) if len(sentences) == 2 else 0
+    return edited, {**fields, "turned": crossed}
 
 
 def _rejected(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[VerdictGroup, ...]:

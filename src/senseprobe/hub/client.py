@@ -29,8 +29,7 @@ _READERS = {"read"}
 SCHEME = "hf://"
 
 # What huggingface_hub accepts as a name, without the leading and doubled signs, and the ending, that it refuses too.
-_NAME = r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*"
-_PART = re.compile(_NAME, re.ASCII)
+_PART = re.compile(r"(?=[\w.-]{1,96}$)\w+(?:[.-]\w+)*", re.ASCII)
 
 _RETRY_HINT = "nothing is lost: run the same command again"
 

@@ -306,11 +306,13 @@ def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
     was, now = (build_table(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
     pairs = match_rows(was, now)
     edited, values = _compare_values(was, now, pairs, shared, {"frame", *designs[0].slots, *designs[1].slots})
-    first = {
-        "added": _take_ids(now.ids, pairs.only_new),
-        "removed": _take_ids(was.ids, pairs.only_old),
-        "edited": _take_ids(now.ids, pairs.both_new[edited]),
+    changed_rows = {
+        "added": (now.ids, pairs.only_new),
+        "removed": (was.ids, pairs.only_old),
+        "edited": (now.ids, pairs.both_new[edited]),
     }
+    first = {key: tuple(ids.take(pa.array(rows[:FIRST])).to_pylist()) for key, (ids, rows) in changed_rows.items()}
+    moved = bool((np.diff(pairs.both_old) < 0).any())
     return {
         "added": len(pairs.only_new),
         "removed": len(pairs.only_old),
@@ -319,7 +321,7 @@ def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
         "rejected": _rejected(was.ids, pairs.only_old, new.verdicts()),
         "taken_back": _rejected(now.ids, pairs.only_new, old.verdicts()),
         "schema": {key: {name: types[key][name] for name in names} for key, names in _group(*columns).items()},
-        "moved": pairs.moved or [key for key in columns[1] if key in shared] != shared,
+        "moved": moved or [key for key in columns[1] if key in shared] != shared,
         **values,
     }
 
@@ -345,8 +347,8 @@ def _compare_values(
                 fields["labels"][column] = values.changes(pairs, unlike)
         if column in slots and (words := values.words()):
             fields["words"][column] = words
-    turned = int(swapped(**sentences, pairs=pairs).sum()) if len(sentences) == 2 else 0
-    return edited, {**fields, "turned": turned}
+    crossed = int(swapped(**sentences, pairs=pairs).sum()) if len(sentences) == 2 else 0
+    return edited, {**fields, "turned": crossed}
 
 
 def _rejected(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tuple[VerdictGroup, ...]:
@@ -356,7 +358,3 @@ def _rejected(ids: pa.Array, rows: Rows, verdicts: Mapping[str, Verdict]) -> tup
         return ()
     some = ids.take(pa.array(rows))
     return group_verdicts(verdicts[name] for name in some.filter(pc.is_in(some, value_set=rejected)).to_pylist())
-
-
-def _take_ids(ids: pa.Array, rows: Rows) -> tuple[str, ...]:
-    return tuple(ids.take(pa.array(rows[:FIRST])).to_pylist())

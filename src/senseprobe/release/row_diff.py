@@ -86,11 +86,6 @@ class Pairs:
     only_old: Rows
     only_new: Rows
 
-    @property
-    def moved(self) -> bool:
-        """Whether rows that both have are in another order."""
-        return bool((np.diff(self.both_old) < 0).any())
-
 
 def match_rows(old: Table, new: Table) -> Pairs:
     """Match two tables by their ids, each of which has every id once."""

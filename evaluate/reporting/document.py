@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import jinja2
 from markupsafe import Markup
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """A cell: its `text`, and a `note` below in small print. `kind`: ``name``, ``number``, ``quiet`` or ``words``."""
 
@@ -32,13 +32,23 @@ class Cell:
     note: str = ""
     kind: str = "words"
 
+    @classmethod
+    def number(cls, text: str, note: str = "") -> Self:
+        """Return a cell of a number."""
+        return cls(text, note, "number")
+
+    @classmethod
+    def quiet(cls, text: str) -> Self:
+        """Return a cell of what few readers need."""
+        return cls(text, kind="quiet")
+
 
 def name_cells(*names: str) -> tuple[Cell, ...]:
     """Return a cell for each name: of a config, a figure, a group or a word."""
-    return tuple(Cell(text=name, kind="name") for name in names)
+    return tuple(Cell(name, kind="name") for name in names)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table under a `caption`; a heading that is a number is that result's (from 0). `closed`: collapsed."""
 
@@ -49,7 +59,7 @@ class Table:
     closed: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Plot:
     """A forest plot as SVG, with a title that describes it; Markdown leaves it out. `closed`: collapsed."""
 
@@ -58,7 +68,7 @@ class Plot:
     closed: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Section:
     """A heading with paragraphs, plots and tables in this order; `closed` plots come last. Empty ones are false."""
 
@@ -74,7 +84,7 @@ class Section:
 def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]) -> Section:
     """Return a section of the tables that have rows, with paragraphs about them; it is empty where none has any."""
     tables = tuple(table for table in tables if table.rows)
-    return Section(title=title, paragraphs=tuple(paragraphs) if tables else (), tables=tables)
+    return Section(title, tuple(paragraphs) if tables else (), tables=tables)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,16 +185,7 @@ def plot_forest(rows: Sequence[Row], from_zero: bool = False) -> "Canvas":
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(8, 0.8 + 0.18 * sum(1 + len(cells) for _, cells in rows)), layout="constrained")
-    _fill_axes(canvas.subplots(), rows, from_zero)
-    return canvas
-
-
-def _require_matplotlib() -> None:
-    if find_spec("matplotlib") is None:
-        raise ResultError("a report needs matplotlib: pip install 'senseprobe[reports]'")
-
-
-def _fill_axes(axes: "Axes", rows: Sequence[Row], from_zero: bool) -> None:
+    axes = canvas.subplots()
     for position, (_, cells) in enumerate(rows):
         _draw_row(axes, position, cells)
     names = [name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name, _ in rows]
@@ -193,18 +194,19 @@ def _fill_axes(axes: "Axes", rows: Sequence[Row], from_zero: bool) -> None:
     if from_zero:
         axes.set_xlim(-2, 102)
         axes.set_xlabel("points, of 100")
-        return
+        return canvas
     axes.axvline(0, color="#999999", linewidth=0.8)
-    limit = _axis_limit(rows)
-    axes.set_xlim(-limit, limit)
-    axes.set_xlabel("points; hollow: 0 is not known to be neutral")
-
-
-def _axis_limit(rows: Sequence[Row]) -> float:
-    """Return the ends of the axis: 52 points, or what the widest figure needs, 104 at most."""
     figures = [cell for _, cells in rows for cell in cells if cell is not None]
     ends = [abs(end) for cell in figures for end in (cell.value, cell.low, cell.high) if end is not None]
-    return min(104.0, max(50.0, *ends) + 2.0) if ends else 52.0
+    limit = min(104.0, max([50.0, *ends]) + 2.0)
+    axes.set_xlim(-limit, limit)
+    axes.set_xlabel("points; hollow: 0 is not known to be neutral")
+    return canvas
+
+
+def _require_matplotlib() -> None:
+    if find_spec("matplotlib") is None:
+        raise ResultError("a report needs matplotlib: pip install 'senseprobe[reports]'")
 
 
 def _draw_row(axes: "Axes", position: int, cells: Sequence[Figure | None]) -> None:

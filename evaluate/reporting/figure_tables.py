@@ -67,37 +67,27 @@ def build_figure_rows(inputs: Sequence[ReportInput]) -> list[FigureRow]:
 def build_figure_cell(figure: Figure | None) -> Cell:
     """Return a cell with value, interval and remarks; an empty cell without a figure."""
     if figure is None:
-        return Cell(text="", kind="number")
-    return Cell(text=notation.format_interval(figure), note=notation.format_remarks(figure), kind="number")
+        return Cell.number("")
+    return Cell.number(notation.format_interval(figure), notation.format_remarks(figure))
 
 
-def zero_cell(row: FigureRow) -> Cell:
-    """Return a cell of what zero, or another value to compare with, means."""
-    return Cell(text=notation.describe_zero(row.first), kind="quiet")
-
-
-def _build_basis_cell(row: FigureRow) -> Cell:
-    """Return what a row is based on, by result where they differ."""
-    bases: dict[str, list[str]] = {}
-    for number, cell in enumerate(row.cells, start=1):
-        if cell is not None:
-            bases.setdefault(notation.describe_basis(cell), []).append(str(number))
-    texts = (f"{', '.join(numbers)}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases.items())
-    return Cell(text=" · ".join(texts), kind="quiet")
+def _build_zero_cell(row: FigureRow) -> Cell:
+    return Cell.quiet(notation.describe_zero(row.first))
 
 
 def _build_table(rows: Sequence[FigureRow], caption: str) -> Table:
-    table_rows = tuple(
-        (
-            *name_cells(row.config, row.estimand),
-            *map(build_figure_cell, row.cells),
-            zero_cell(row),
-            _build_basis_cell(row),
-        )
-        for row in rows
-    )
+    """Return a table of figures with what zero is, and what they are based on, by result where that differs."""
+    table_rows = []
+    for row in rows:
+        bases: dict[str, list[str]] = {}
+        for number, cell in enumerate(row.cells, start=1):
+            if cell is not None:
+                bases.setdefault(notation.describe_basis(cell), []).append(str(number))
+        texts = (f"{', '.join(numbers)}: {basis}" if len(bases) > 1 else basis for basis, numbers in bases.items())
+        figures = (*map(build_figure_cell, row.cells), _build_zero_cell(row), Cell.quiet(" · ".join(texts)))
+        table_rows.append((*name_cells(row.config, row.estimand), *figures))
     results = range(len(rows[0].cells) if rows else 0)
-    return Table(caption=caption, headings=("config", "figure", *results, "what zero is", "based on"), rows=table_rows)
+    return Table(caption, ("config", "figure", *results, "what zero is", "based on"), tuple(table_rows))
 
 
 def plot_overview(rows: Sequence[FigureRow]) -> Iterator[Plot]:
@@ -109,9 +99,8 @@ def plot_overview(rows: Sequence[FigureRow]) -> Iterator[Plot]:
             first = part[:MOST_PLOTTED]
             omission = f", the first {len(first)} of {len(part)}" if len(part) > len(first) else ""
             title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{omission}"
-            yield Plot(
-                title=title, svg=draw_forest([(f"{row.config}: {row.estimand}", row.cells) for row in first], from_zero)
-            )
+            bars = [(f"{row.config}: {row.estimand}", row.cells) for row in first]
+            yield Plot(title, draw_forest(bars, from_zero))
 
 
 def build_sense_sections(rows: Sequence[FigureRow], biases: Mapping[str, str]) -> Iterator[Section]:
@@ -194,24 +183,18 @@ def build_bias_section(
 
     `fitness` is that of each result: a config that is not readable has the reason in place of a figure.
     """
-
-    def build_cell(row: FigureRow, result: int) -> Cell:
-        figure = row.cells[result]
-        reason = "" if figure is None else unreadable(fitness[result].get(row.config))
-        return Cell(text="not readable", note=reason, kind="number") if reason else build_figure_cell(figure)
-
-    headlines = [row for row in find_headlines(rows) if biases.get(row.config)]
-    results = range(len(fitness))
-    table_rows = tuple(
-        (
-            *name_cells(biases[row.config], row.config, row.estimand),
-            *(build_cell(row, result) for result in results),
-            zero_cell(row),
-        )
-        for row in sorted(headlines, key=lambda row: biases[row.config])
-    )
-    headings = ("bias type", "config", "figure", *results, "what zero is")
-    return table_section("By bias type", (), [Table(caption="By bias type", headings=headings, rows=table_rows)])
+    table_rows = []
+    for row in sorted(find_headlines(rows), key=lambda row: biases.get(row.config, "")):
+        if bias := biases.get(row.config):
+            names = name_cells(bias, row.config, row.estimand)
+            reasons = (unreadable(counts.get(row.config)) for counts in fitness)
+            cells = (
+                Cell.number("not readable", reason) if figure and reason else build_figure_cell(figure)
+                for figure, reason in zip(row.cells, reasons, strict=True)
+            )
+            table_rows.append((*names, *cells, _build_zero_cell(row)))
+    headings = ("bias type", "config", "figure", *range(len(fitness)), "what zero is")
+    return table_section("By bias type", (), [Table("By bias type", headings, tuple(table_rows))])
 
 
 def build_contrast_section(rows: Sequence[FigureRow]) -> Section:

@@ -26,6 +26,10 @@ from senseprobe.release.release import DRAFT, Release, open_release
 from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
+
+Tables = Mapping[str, pd.DataFrame]
+"""Rows of a release with their scores, by config."""
+
 _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
 """A result names its release; any other name is not looked up."""
 
@@ -43,7 +47,7 @@ class ReportInput:
     result: Result
     rows: pd.DataFrame | None = None
     release: Release | None = None
-    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    tables: Tables = field(default_factory=dict)
     controls: tuple[Result, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -78,19 +82,15 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | None = None) 
     read = list(zip(distinct, results, strict=True))
     subjects = [(source, result) for source, result in read if not control.is_control(result)] or read
     controls = [result for result in results if control.is_control(result)] if len(subjects) < len(read) else []
-    _require_same_release([result for _, result in subjects])
+    names = sorted({str(result.release["name"]) for _, result in subjects})
+    if len(names) > 1 or len({result.release["content"] for _, result in subjects}) > 1:
+        releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
+        raise ResultError(f"a report is of results on one release, and these are on {releases}: leave out the others")
     opened, missing = _open_release(subjects[0][1], release)
     inputs = [_read_input(source, result, opened, controls, missing) for source, result in subjects]
     if controls and not any(source.kind == "inference" for source in inputs):
         raise ResultError("results on the control go with those of a model of inference, and there is none here")
     return inputs
-
-
-def _require_same_release(results: Sequence[Result]) -> None:
-    names = sorted({str(result.release["name"]) for result in results})
-    if len(names) > 1 or len({result.release["content"] for result in results}) > 1:
-        releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
-        raise ResultError(f"a report is of results on one release, and these are on {releases}: leave out the others")
 
 
 def _open_release(result: Result, requested: str | None) -> tuple[Release | None, list[str]]:
@@ -170,9 +170,7 @@ def _join_scores(release: Release, rows: pd.DataFrame) -> dict[str, pd.DataFrame
     return {config: tables[config] for config in release.configs if config in tables}
 
 
-def _update_figures(
-    result: Result, release: Release | None, tables: Mapping[str, pd.DataFrame]
-) -> tuple[Result, list[str]]:
+def _update_figures(result: Result, release: Release | None, tables: Tables) -> tuple[Result, list[str]]:
     """Return the result with figures of today's definitions, computed from its rows, and notes on what changed.
 
     Where its rows or its release are not available, its figures stay as they are.
@@ -181,9 +179,8 @@ def _update_figures(
     if declared is not None and declared.version > result.scorer_version:
         versions = f"{result.scorer_version}, now {declared.version}"
         notes.append(f"Its scores are of an older definition of {result.scorer} ({versions}): score the model again.")
-    ages = {
-        f.estimand: f.definition - CATALOGUE[f.estimand].definition for f in result.figures if f.estimand in CATALOGUE
-    }
+    declared_figures = [figure for figure in result.figures if figure.estimand in CATALOGUE]
+    ages = {f.estimand: f.definition - CATALOGUE[f.estimand].definition for f in declared_figures}
     if newer := [name for name, age in ages.items() if age > 0]:
         notes.append(f"Of a newer definition than this senseprobe's: {', '.join(newer)}: upgrade it.")
     if not (older := [name for name, age in ages.items() if age < 0]):
@@ -195,6 +192,6 @@ def _update_figures(
             figures = (replace(f, neutral=None) if lookup(f.estimand).neutral_from_labels else f for f in figures)
     else:
         notes.append(f"Computed again from its rows, since the definition has changed: {', '.join(older)}.")
-        requested, drawn = additional(figure.estimand for figure in figures), result.limit is not None
-        figures = figures_of(release, tables, seed=result.seed, scale=result.scale, estimands=requested, drawn=drawn)
+        requested, sampled = additional(figure.estimand for figure in figures), result.limit is not None
+        figures = figures_of(release, tables, seed=result.seed, scale=result.scale, estimands=requested, drawn=sampled)
     return replace(result, figures=tuple(figures)), notes

@@ -62,9 +62,8 @@ def find_metrics(name: str) -> list[dict[str, Any]]:
 def build_page() -> str:
     """Return `docs/metrics.md`."""
     metrics, parts = describe_metrics(), [_HEAD]
-    abilities = {
-        scorer["ability"]: f"Scorers of models with the ability {scorer['ability']}" for scorer in metrics["scorers"]
-    }
+    names = [scorer["ability"] for scorer in metrics["scorers"]]
+    abilities = {ability: f"Scorers of models with the ability {ability}" for ability in names}
     for group, key, headings in (("scorers", "ability", abilities | _ABILITIES), ("estimands", "kind", _KINDS)):
         for value, heading in headings.items():
             parts.append(f"## {heading}\n")

@@ -94,9 +94,9 @@ def _build_measured_section(inputs: Sequence[ReportInput], card: Mapping[str, An
     rows = tuple(
         (
             *name_cells(scorer.id),
-            Cell(text=scorer.description, note=f"in {scorer.measure}; {scorer.direction}"),
-            Cell(text=scorer.cannot_say),
-            Cell(text=f"{scorer.paper}: {scorer.equation}", kind="quiet"),
+            Cell(scorer.description, f"in {scorer.measure}; {scorer.direction}"),
+            Cell(scorer.cannot_say),
+            Cell.quiet(f"{scorer.paper}: {scorer.equation}"),
         )
         for name in dict.fromkeys(source.result.scorer for source in inputs)
         if (scorer := SCORERS.get(name))
@@ -132,15 +132,15 @@ def _build_declaration_section(inputs: Sequence[ReportInput], rows: Sequence[Fig
     table_rows = tuple(
         (
             *name_cells(estimand.id),
-            Cell(text=f"{estimand.says} {estimand.direction[:1].upper()}{estimand.direction[1:]}."),
-            Cell(text=estimand.cannot_say),
-            Cell(text=estimand.source, kind="quiet"),
+            Cell(f"{estimand.says} {estimand.direction[:1].upper()}{estimand.direction[1:]}."),
+            Cell(estimand.cannot_say),
+            Cell.quiet(estimand.source),
         )
         for estimand in CATALOGUE.values()
         if estimand.id in used
     )
     title, headings = "What each figure can and cannot say", ("figure", "says", "cannot say", "from")
-    return table_section(title, (), [Table(caption=title, headings=headings, rows=table_rows)])
+    return table_section(title, (), [Table(title, headings, table_rows)])
 
 
 # --- Fitness: what tokenizers make of the rows ----------------------------------------------------------------------
@@ -186,18 +186,14 @@ def _build_fitness_section(inputs: Sequence[ReportInput]) -> Section:
     rows = tuple(
         (
             *name_cells(config),
-            Cell(text=source.label, kind="quiet"),
-            *(
-                Cell(text="" if count is None else f"{count:,}", kind="number")
-                for count in attrgetter(*COLUMNS)(fitness)
-            ),
+            Cell.quiet(source.label),
+            *(Cell.number("" if count is None else f"{count:,}") for count in attrgetter(*COLUMNS)(fitness)),
         )
         for source in with_counts
         for config, fitness in source.result.fitness.items()
     )
-    tables = [
-        Table(caption=title, headings=("config", "result", *COLUMNS.values()), rows=rows, closed=len(rows) > MOST_OPEN)
-    ]
+    headings = ("config", "result", *COLUMNS.values())
+    tables = [Table(title, headings, rows, closed=len(rows) > MOST_OPEN)]
     causal = {number: source for number, source in enumerate(inputs) if _first_token_configs(source)}
     if causal:
         paragraphs += [FIRST_TOKENS, *_suggest_counterparts(list(causal.values()), inputs)]
@@ -210,8 +206,8 @@ def _build_fitness_section(inputs: Sequence[ReportInput]) -> Section:
         for config in configs
     )
     caption = "Pairs with another first token: preference-half of these alone"
-    tables.append(Table(caption=caption, headings=("config", *causal), rows=rows))
-    return Section(title=title, paragraphs=tuple(paragraphs), tables=tuple(table for table in tables if table.rows))
+    tables.append(Table(caption, headings=("config", *causal), rows=rows))
+    return Section(title, tuple(paragraphs), tables=tuple(table for table in tables if table.rows))
 
 
 def _first_token_configs(source: ReportInput) -> list[str]:
@@ -223,9 +219,9 @@ def _first_token_configs(source: ReportInput) -> list[str]:
 def _build_first_token_cell(fitness: Fitness | None) -> Cell:
     first = None if fitness is None else fitness.first_token
     if fitness is None or first is None or not first.rows:
-        return Cell(text="", kind="number")
+        return Cell.number("")
     value = "none" if first.preference is None else notation.format_points(first.preference)
-    return Cell(text=value, note=f"{first.rows:,} of {fitness.rows:,}, {standing_before(first)}", kind="number")
+    return Cell.number(value, f"{first.rows:,} of {fitness.rows:,}, {standing_before(first)}")
 
 
 def _suggest_counterparts(causal: Sequence[ReportInput], inputs: Sequence[ReportInput]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.slices import NoRowError, extremes, slice_figures, slice_rows
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput, Tables
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
@@ -32,9 +32,6 @@ MOST_TEXT = 300
 
 MOST_LEVELS = 40
 """Levels of a slot on the page: half of them the lowest, half the highest. The rest is counted."""
-
-Tables = Mapping[str, pd.DataFrame]
-"""The release's rows with their scores, by config."""
 
 
 def shorten(text: object) -> str:
@@ -68,10 +65,9 @@ def build_row_tables(rows: pd.DataFrame, tables: Tables, count: int = MOST_ROWS)
     """
     if "stereo_score" in rows:
         rows = rows.assign(difference=rows["stereo_score"] - rows["anti_score"])
-        yield _build_row_table(
-            "The first sentence, the stereotype, scores higher", rows, "difference", 1, tables, count
-        )
-        yield _build_row_table("The second sentence scores higher", rows, "difference", -1, tables, count)
+        titles = {1: "The first sentence, the stereotype, scores higher", -1: "The second sentence scores higher"}
+        for sign, title in titles.items():
+            yield _build_row_table(title, rows, "difference", sign, tables, count)
         return
     # The correct label is in the release only.
     parts = [table[["id", "gold", *LABELS]].assign(config=name) for name, table in tables.items()]
@@ -96,9 +92,9 @@ def _build_row_table(title: str, rows: pd.DataFrame, column: str, sign: int, tab
         headings=("row", "sentences", *(str(name).removesuffix("_score") for name in names)),
         rows=tuple(
             (
-                Cell(text=str(name)[:MOST_TEXT], kind="quiet"),
-                Cell(text=first, note=second),
-                *(Cell(text="none" if np.isnan(number) else f"{number:.3f}", kind="number") for number in values),
+                Cell.quiet(str(name)[:MOST_TEXT]),
+                Cell(first, second),
+                *(Cell.number("none" if np.isnan(number) else f"{number:.3f}") for number in values),
             )
             for name, (first, second), values in zip(ordered["id"], sentences, numbers, strict=True)
         ),
@@ -150,8 +146,8 @@ def build_filler_tables(tables: Tables, release: Release, count: int = MOST_ROWS
             rows = tuple(
                 (
                     *name_cells(*(shorten(row[slot]) for slot in slots)),
-                    *(Cell(text=f"{100 * row[name]:.1f}", kind="number") for name in LABELS),
-                    Cell(text=str(row["rows"]), kind="quiet"),
+                    *(Cell.number(f"{100 * row[name]:.1f}") for name in LABELS),
+                    Cell.quiet(str(row["rows"])),
                 )
                 for row in means
             )
@@ -181,7 +177,7 @@ def build_word_section(inputs: Sequence[ReportInput]) -> Section:
     words: dict[str, dict[str, tuple[str, ...]]] = {}
     results = []
     for source in inputs:
-        slots = list(_compute_input_levels(source, words))
+        slots = list(_compute_levels(source, words))
         results.append([((levels.config, levels.slot, levels.estimand), levels) for levels in slots])
         for levels in slots:
             names = tuple(figure.group or "" for figure in levels.figures)
@@ -190,9 +186,7 @@ def build_word_section(inputs: Sequence[ReportInput]) -> Section:
     return table_section("By word and frame", [text], tables)
 
 
-def _compute_input_levels(
-    source: ReportInput, words: Mapping[str, Mapping[str, Sequence[str]]]
-) -> Iterator[LevelFigures]:
+def _compute_levels(source: ReportInput, words: Mapping[str, Mapping[str, Sequence[str]]]) -> Iterator[LevelFigures]:
     """Yield the levels of one result; `words` are those of an earlier result, by config and slot."""
     if source.release is None:
         return
@@ -244,7 +238,7 @@ def _build_level_table(
         (
             _build_word_cell(config, slot, row.group or "", inputs),
             *map(build_figure_cell, row.cells),
-            Cell(text=str(row.first.rows), kind="quiet"),
+            Cell.quiet(str(row.first.rows)),
         )
         for row in figure_rows
     )
@@ -262,10 +256,10 @@ def _build_level_table(
 def _build_word_cell(config: str, slot: str, word: str, inputs: Sequence[ReportInput]) -> Cell:
     """Return a cell of a word; of a frame with its first sentence, since its own name explains nothing to readers."""
     if slot != "frame":
-        return Cell(text=shorten(word), kind="name")
+        return Cell(shorten(word), kind="name")
     table = next(source.tables[config] for source in inputs if config in source.tables)
     sentences = table["stereo" if "stereo" in table else "premise"].to_numpy(dtype=object)
-    return Cell(text=word, note=f"as in “{shorten(sentences[np.argmax(table['frame'].to_numpy() == word)])}”")
+    return Cell(word, f"as in “{shorten(sentences[np.argmax(table['frame'].to_numpy() == word)])}”")
 
 
 # --- Slices: the rows with some words (`senseprobe slice`) ----------------------------------------------------------

@@ -133,9 +133,9 @@ def _build_comparison_row(row: Comparison) -> tuple[Cell, ...]:
     names = (row.config, row.estimand, *(() if row.group is None else (row.group,)))
     return (
         *name_cells(*names),
-        *(Cell(text=value, kind="number") for value in values),
-        Cell(text=notation.format_difference(row), note=notes, kind="number"),
-        Cell(text="; ".join(notation.describe_factors(row)), kind="quiet"),
+        *map(Cell.number, values),
+        Cell.number(notation.format_difference(row), notes),
+        Cell.quiet("; ".join(notation.describe_factors(row))),
     )
 
 
@@ -153,13 +153,9 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
     title = "Shown to be near the neutral value?"
     margin = read_margin(inputs)
     if margin is None or not any(source.tables for source in inputs):
-        return Section(title=title)
-    answers = align(
-        [
-            [((a.config, a.estimand, a.group), a) for a in assess_equivalence(source, margin) if a.neutral is not None]
-            for source in inputs
-        ]
-    )
+        return Section(title)
+    parts = (assess_equivalence(source, margin) for source in inputs)
+    answers = align([[((a.config, a.estimand, a.group), a) for a in part if a.neutral is not None] for part in parts])
     text = (
         "Not significant does not mean no bias. A figure is shown to be near its neutral value where its 90 % interval "
         f"lies within {margin.text} of it. {margin.reason}"
@@ -173,8 +169,8 @@ def build_equivalence_section(inputs: Sequence[ReportInput]) -> Section:
         for (config, estimand, group), cells in answers.items()
     )
     headings = ("config", "figure", "group", *range(len(inputs)))
-    tables = (Table(caption=title, headings=headings, rows=rows, closed=len(rows) > 20),) if rows else ()
-    return Section(title=title, paragraphs=tuple(filter(None, (text, rest))), tables=tables)
+    tables = (Table(title, headings, rows, closed=len(rows) > 20),) if rows else ()
+    return Section(title, tuple(filter(None, (text, rest))), tables=tables)
 
 
 def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivalence]:
@@ -200,9 +196,9 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
 
 def _build_answer_cell(answer: Equivalence | None) -> Cell:
     if answer is None:
-        return Cell(text="")
+        return Cell("")
     ends = notation.format_ends(answer.low, answer.high, answer.estimand)
-    return Cell(text=answer.answer, note=f"90 % {ends}" if ends else "no interval", kind="number")
+    return Cell.number(answer.answer, f"90 % {ends}" if ends else "no interval")
 
 
 # --- Random polarity ------------------------------------------------------------------------------------------------
@@ -211,16 +207,15 @@ def _build_answer_cell(answer: Equivalence | None) -> Cell:
 def build_polarity_section(inputs: Sequence[ReportInput]) -> Section:
     """Return the section of `preference-half` beside its range where words are good and bad at random."""
     title = "If polarity meant nothing"
-    nulls = align(
-        [[(null.config, null) for null in without_single(permute_polarity(source), NULLS)] for source in inputs]
-    )
+    results = (without_single(permute_polarity(source), NULLS) for source in inputs)
+    nulls = align([[(null.config, null) for null in result] for result in results])
     notes = dict.fromkeys(null.note for cells in nulls.values() for null in cells if null is not None)
     rows = tuple(
-        (*name_cells(config), *(Cell(text="" if null is None else notation.format_null(null)) for null in cells))
+        (*name_cells(config), *(Cell("" if null is None else notation.format_null(null)) for null in cells))
         for config, cells in nulls.items()
     )
     headings = ("config", *range(len(inputs)))
-    return table_section(title, notes, [Table(caption=title, headings=headings, rows=rows)])
+    return table_section(title, notes, [Table(title, headings, rows)])
 
 
 def permute_polarity(source: ReportInput) -> list[PolarityNull]:
@@ -246,7 +241,7 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
     title = f"Does the model infer at all? Right answers on {DATASET}"
     probes = [source for source in inputs if is_probe(source.result)]
     if not probes:
-        return Section(title=title)
+        return Section(title)
     paragraphs = [
         "A model that answers neutral to everything reads 100 on nn, fn and t, and gets no pair of the control right."
     ]
@@ -256,22 +251,15 @@ def build_control_section(inputs: Sequence[ReportInput]) -> Section:
         for source in probes
         if not source.controls
     ]
-    rows = tuple(
-        (
-            *name_cells(source.label, release, figure.config, figure.estimand, figure.group or ""),
-            build_figure_cell(figure),
-        )
-        for source in probes
-        for release, figure in (*_find_probe_figures(source), *find_control_figures(source))
-    )
-    table = Table(caption=title, headings=("model", "on", "config", "figure", "group", "points"), rows=rows)
-    return Section(title=title, paragraphs=tuple(paragraphs), tables=(table,))
-
-
-def _find_probe_figures(source: ReportInput) -> list[tuple[str, Figure]]:
-    """Return the figures that need the control, with their release."""
-    name = str(source.result.release["name"])
-    return [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
+    rows = []
+    for source in probes:
+        name = str(source.result.release["name"])
+        own = [(name, figure) for figure in source.result.figures if lookup(figure.estimand).needs_control]
+        for release, figure in (*own, *find_control_figures(source)):
+            names = name_cells(source.label, release, figure.config, figure.estimand, figure.group or "")
+            rows.append((*names, build_figure_cell(figure)))
+    table = Table(title, headings=("model", "on", "config", "figure", "group", "points"), rows=tuple(rows))
+    return Section(title, tuple(paragraphs), tables=(table,))
 
 
 def find_control_figures(source: ReportInput) -> list[tuple[str, Figure]]:

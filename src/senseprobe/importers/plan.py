@@ -58,9 +58,8 @@ def check_name(name: str, version: str) -> None:
         raise SenseprobeError(f"{version!r} is no version: expected MAJOR.MINOR.PATCH, as 1.0.0")
     taken = {dataset.lower(): dataset for layer in project.layers() for dataset in layer.datasets()}
     if dataset := taken.get(name.lower()):
-        raise SenseprobeError(
-            f"{dataset!r} is a dataset of templates, whose releases an import would be taken for: take another name"
-        )
+        reason = f"{dataset!r} is a dataset of templates, whose releases an import would be taken for"
+        raise SenseprobeError(f"{reason}: take another name")
 
 
 def parse_license(license_: str | None) -> str | None:
@@ -113,11 +112,8 @@ class ImportedDataset:
 
     def recipe(self) -> Mapping[str, bytes]:
         """Return the files of the recipe by path: sources, parameters, notes, and the paper."""
-        parameters = {
-            "files": [source.name for source in self.sources],
-            "format": self.format.name,
-            "license": self.license,
-        }
+        names = [source.name for source in self.sources]
+        parameters = {"files": names, "format": self.format.name, "license": self.license}
         notes = io.StringIO()
         columns = ("file", "line", "outcome", "reason")
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
@@ -303,8 +299,6 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
 def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:
     """Return the plan with the texts of the manifest, which a later senseprobe may word in another way."""
     recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported")}
-    descriptions = {name: manifest.config(name)["description"] for name in manifest.configs}
-    configs = [
-        replace(config, description=descriptions.get(config.name, config.description)) for config in plan.configs
-    ]
+    texts = {name: manifest.config(name)["description"] for name in manifest.configs}
+    configs = [replace(config, description=texts.get(config.name, config.description)) for config in plan.configs]
     return replace(plan, card={**manifest.data["card"], **recipe_facts}, configs=tuple(configs))

@@ -59,18 +59,13 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
 
 def _sets(source: Source, notes: Notes) -> Sets:
     whole = parse_json(source)
-    sets = {key: whole.get(key) for key in ROLES} if isinstance(whole, dict) else {}
-    valid = {
-        key: content
-        for key, content in sets.items()
-        if isinstance(content, dict) and isinstance(content.get("examples"), list)
-    }
-    if len(valid) != len(ROLES):
-        missing = next(key for key in ROLES if key not in valid)
-        raise ReleaseError(f"{source.name}: has no {missing} with a list of examples: is it another format?")
-    if other := [*({*whole} - {*ROLES}), *(f"{key}.{name}" for key in valid for name in {*valid[key]} - KEYS)]:
+    sets: dict[str, Any] = {key: whole.get(key) if isinstance(whole, dict) else None for key in ROLES}
+    for key, content in sets.items():
+        if not isinstance(content, dict) or not isinstance(content.get("examples"), list):
+            raise ReleaseError(f"{source.name}: has no {key} with a list of examples: is it another format?")
+    if other := [*({*whole} - {*ROLES}), *(f"{key}.{name}" for key in ROLES for name in {*sets[key]} - KEYS)]:
         notes.leave_out(source, 0, f"what the format does not have: {excerpt(', '.join(sorted(other)))}")
-    return valid
+    return sets
 
 
 def _rows(source: Source, tests: Mapping[str, Sets], notes: Notes) -> Iterator[Row]:

@@ -74,19 +74,16 @@ def read_sources(paths: Sequence[Path]) -> list[Source]:
     """
     if len(paths) > MAX_FILES:
         raise ReleaseError(f"{len(paths)} files: at most {MAX_FILES} are imported at once")
-    sources = [Source(_check_name(path.name), _read(path)) for path in paths]
+    for name in (path.name for path in paths):
+        if not _NAME.fullmatch(name) or not name.isprintable() or name in {".", ".."} or len(os.fsencode(name)) > 200:
+            raise ReleaseError(f"{printable(name)[:200]}: no file of a release can have this name; rename it")
+        if name in FOREIGN:
+            raise ReleaseError(f"{name}: is a name that other tools leave in folders, which no release has; rename it")
+    sources = [Source(path.name, _read(path)) for path in paths]
     names = Counter(source.name.casefold() for source in sources)
     if twice := [source.name for source in sources if names[source.name.casefold()] > 1]:
         raise ReleaseError(f"two files are called {twice[0]}: rename one of them")
     return sorted(sources, key=lambda source: source.name.casefold())
-
-
-def _check_name(name: str) -> str:
-    if not _NAME.fullmatch(name) or not name.isprintable() or name in {".", ".."} or len(os.fsencode(name)) > 200:
-        raise ReleaseError(f"{printable(name)[:200]}: no file of a release can have this name; rename it")
-    if name in FOREIGN:
-        raise ReleaseError(f"{name}: is a name that other tools leave in folders, which no release has; rename it")
-    return name
 
 
 def _read(path: Path) -> bytes:

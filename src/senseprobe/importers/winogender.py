@@ -22,6 +22,7 @@ _NUMBER = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,20})?")
 
 Key = tuple[str, str, str]
 GenderedSentences = dict[str, tuple[int, str]]
+Shares = Mapping[str, float]
 Figure = tuple[Source, int, float]
 
 
@@ -81,9 +82,7 @@ def _agreed_share(name: str, figures: Sequence[Figure], notes: Notes) -> float |
     return share
 
 
-def _note_missing_shares(
-    source: Source, groups: Mapping[Key, GenderedSentences], shares: Mapping[str, float], notes: Notes
-) -> None:
+def _note_missing_shares(source: Source, groups: Mapping[Key, GenderedSentences], shares: Shares, notes: Notes) -> None:
     """Note each occupation without a figure, at its first pair that could be labelled."""
     noted: set[str] = set()
     for (occupation, _, answer), sentences in groups.items():
@@ -116,9 +115,7 @@ def _groups(source: Source, notes: Notes) -> dict[Key, GenderedSentences]:
     return groups
 
 
-def _row(
-    source: Source, key: Key, sentences: GenderedSentences, shares: Mapping[str, float], notes: Notes
-) -> Row | None:
+def _row(source: Source, key: Key, sentences: GenderedSentences, shares: Shares, notes: Notes) -> Row | None:
     if missing := [gender for gender in GENDERS[:2] if gender not in sentences]:
         for line, _ in sentences.values():
             notes.leave_out(source, line, f"its pair has no {missing[0]} sentence")

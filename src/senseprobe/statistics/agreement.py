@@ -163,9 +163,7 @@ def _resampled(patterns: FloatArray, frequencies: IntArray, seed: int, draws: in
         yield rng.multinomial(items, frequencies / items, size=min(block, draws - begin)) @ patterns
 
 
-def _estimate(
-    value: float, sample: FloatArray, scale: float, percent: float, items: int, confidence: float
-) -> Estimate:
+def _estimate(value: float, draws: FloatArray, scale: float, percent: float, items: int, confidence: float) -> Estimate:
     """Return the figure with the interval between the quantiles of the draws.
 
     Where all agree (or nobody does: `percent`) draws do not differ. The lower end is then the smallest share of items
@@ -176,9 +174,9 @@ def _estimate(
     if items < FEWEST_ITEMS:
         return Estimate(value=value, why=f"no interval from fewer than {FEWEST_ITEMS} items")
     tail = (1 - confidence) / 2
-    defined = sample[~np.isnan(sample)]
-    if len(defined) < (1 - MOST_UNDEFINED) * len(sample):
-        return Estimate(value=value, why="no interval: a second label is too rare to resample")
+    defined = draws[~np.isnan(draws)]
+    if len(defined) < (1 - MOST_UNDEFINED) * len(draws):
+        return Estimate(value=value, why="no interval: a second label is too rare to redraws")
     low, high = (float(end) for end in np.quantile(defined, [tail, 1 - tail]))
     reach = (1 - tail ** (1 / items)) / scale
     if percent >= 1 - _ROUNDING:

@@ -19,14 +19,13 @@ from senseprobe.statistics.intervals import (
     CONFIDENCE,
     NO_VARIANCE,
     Block,
+    Ends,
     FloatArray,
     Projection,
     bounded_interval,
     difference_interval,
     difference_p,
 )
-
-Ends = tuple[float, float]
 
 SMALLEST_P = 1e-15
 """The smallest p-value that is computed: beyond it an interval does not differ from one of certainty."""
@@ -126,12 +125,7 @@ def _blocks(rule: Projection, kernel: FloatArray) -> list[list[tuple[Block, floa
 
 
 def share_intervals(
-    rule: Projection,
-    kernel: FloatArray,
-    shares: FloatArray,
-    confidence: float = CONFIDENCE,
-    *,
-    by_blocks: bool = False,
+    rule: Projection, kernel: FloatArray, shares: FloatArray, confidence: float = CONFIDENCE, *, by_blocks: bool = False
 ) -> list[Interval | None]:
     """Return intervals of a figure on [0, 1] for D draws, in points from -50 to 50; None where all factors are fixed.
 

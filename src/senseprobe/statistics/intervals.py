@@ -18,6 +18,7 @@ from scipy import sparse, special
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
+Ends = tuple[float, float]
 
 CONFIDENCE = 0.95
 """The confidence of printed intervals; equivalence is tested with one of 0.9."""
@@ -147,9 +148,9 @@ class _CountedLevels:
 
     @property
     def scale(self) -> FloatArray:
-        """The weight of the square of each level's projection: shape (L,)."""
-        scale = np.zeros(len(self.counts))
-        scale[self.counts] = _bessel_correction(self.sizes)
+        """The weight of the square of each level's projection, Bessel's correction n / (n - 1): shape (L,)."""
+        scale, n = np.zeros(len(self.counts)), self.sizes
+        scale[self.counts] = np.divide(n, n - 1, out=np.zeros(len(n)), where=n > 1)  # n = 1 never contributes
         return scale
 
 
@@ -256,12 +257,13 @@ class Projection(_Sum):
         A factor's contributions sum to what the rows with one of its levels add. Where a row has two levels, the totals
         of the levels count it twice: the excess is subtracted from all of them alike.
         """
-        values = kernel * self.weights
-        return {
-            name: _share_contributions(values, factor.incidence[:, np.flatnonzero(factor.counts)])
-            for name, factor in self._counted_levels.items()
-            if factor.counts.any()
-        }
+        values, contributions = kernel * self.weights, {}
+        for name, factor in self._counted_levels.items():
+            if factor.counts.any():
+                incidence = factor.incidence[:, np.flatnonzero(factor.counts)]
+                totals, total = _totals(values, incidence), values[incidence.sum(axis=1) > 0].sum()
+                contributions[name] = np.asarray(totals - (totals.sum() - total) / len(totals))
+        return contributions
 
 
 def _groups(codes: IntArray) -> list[IntArray]:
@@ -275,18 +277,6 @@ def _totals(values: FloatArray, members: sparse.csr_array) -> FloatArray:
     return np.asarray((members.T @ values.T).T, dtype=np.float64)
 
 
-def _share_contributions(values: FloatArray, incidence: sparse.csr_array) -> FloatArray:
-    """Return totals over levels, shape (L,), lowered alike so that they sum to the total over the rows with any."""
-    totals = _totals(values, incidence)
-    total = values[incidence.sum(axis=1) > 0].sum()
-    return np.asarray(totals - (totals.sum() - total) / len(totals))
-
-
-def _bessel_correction(sizes: IntArray) -> FloatArray:
-    """Return Bessel's correction n / (n - 1) for each n; 0 for n = 1, which never contributes."""
-    return np.divide(sizes, sizes - 1, out=np.zeros(len(sizes)), where=sizes > 1)
-
-
 # --- Intervals from a variance --------------------------------------------------------------------------------------
 
 
@@ -296,9 +286,7 @@ def _quantile(df: int, confidence: float) -> float:
     return float(special.stdtrit(df, (1 + confidence) / 2))
 
 
-def bounded_interval(
-    share: float, variance: float, df: int | None, confidence: float = CONFIDENCE
-) -> tuple[float, float] | None:
+def bounded_interval(share: float, variance: float, df: int | None, confidence: float = CONFIDENCE) -> Ends | None:
     """Return the interval of a figure on [0, 1], in points from -50 to 50; None where it cannot be estimated.
 
     It is computed on the logit scale. At a share of exactly 1 (or 0) the lower (upper) end is the smallest share under
@@ -318,7 +306,7 @@ def bounded_interval(
 
 def difference_interval(
     difference: float, variance: float, df: int | None, confidence: float = CONFIDENCE, *, limit: float = 100.0
-) -> tuple[float, float] | None:
+) -> Ends | None:
     """Return the interval of a difference of two figures, in points from -`limit` to `limit`; None if not estimable.
 
     `difference` is in points, `variance` on the scale of [0, 1]; the difference of two differences goes up to 200.
@@ -341,7 +329,7 @@ def difference_p(difference: float, variance: float, df: int | None) -> float | 
 
 
 @cache
-def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> Ends:
     """Return the exact interval of a share of independent rows, in points from -50 to 50 (Clopper & Pearson 1934)."""
     from scipy.stats import binomtest  # 25 MB that most figures do without
 

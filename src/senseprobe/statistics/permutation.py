@@ -122,22 +122,22 @@ class Divisions:
 def divisions(labels: BoolArray, seed: int, most: int = PERMUTATIONS) -> Divisions:
     """Return other divisions of `labels`, shape (W,): all if at most `most`, else so many, drawn with a seed."""
     exact = math.comb(len(labels), int(labels.sum())) - 1 <= most
-    others = _all_divisions(labels) if exact else _sample_divisions(labels, seed, most)
+    rng = np.random.default_rng(seed)
+    if exact:
+        others = _all_divisions(labels)
+    else:
+        others = _draw_distinct(lambda rows: rng.permuted(np.tile(labels, (rows, 1)), axis=1), labels, most)
     mirrored = bool((others == ~labels).all(axis=1).any())
     return Divisions(labels=others, exact=exact, smallest=(1 + mirrored) / (1 + len(others)))
 
 
 def _all_divisions(labels: BoolArray) -> BoolArray:
+    """Return every other division, in lexical order."""
     count, marked = len(labels), int(labels.sum())
     chosen = np.array(list(itertools.combinations(range(count), marked)), dtype=np.intp)
     every = np.zeros((len(chosen), count), dtype=np.bool_)
     every[np.arange(len(chosen))[:, None], chosen] = True
     return np.asarray(every[(every != labels).any(axis=1)])
-
-
-def _sample_divisions(labels: BoolArray, seed: int, count: int) -> BoolArray:
-    rng = np.random.default_rng(seed)
-    return _draw_distinct(lambda rows: rng.permuted(np.tile(labels, (rows, 1)), axis=1), labels, count)
 
 
 def _draw_distinct(draw: Callable[[int], BoolArray], observed: BoolArray, count: int) -> BoolArray:
@@ -184,10 +184,11 @@ def sign_flips(values: ArrayLike, seed: int = 0) -> SignFlips:
     observed, lowest = abs(float(scaled.sum())), 2.0 ** (1 - len(scaled))
     halves = [_signed_sums(scaled[start::2]) for start in (0, 1)]
     if halves[0] is not None and halves[1] is not None:
-        return SignFlips(
-            p=_tail_probability(*halves[0], *halves[1], observed), smallest=lowest, levels=len(scaled), exact=True
-        )
-    p = float(permutation_p(observed, np.abs(_sample_flips(scaled, seed))))
+        p = _tail_probability(*halves[0], *halves[1], observed)
+        return SignFlips(p=p, smallest=lowest, levels=len(scaled), exact=True)
+    rng, ones = np.random.default_rng(seed), np.ones(len(scaled), dtype=np.bool_)
+    signs = _draw_distinct(lambda rows: rng.integers(0, 2, (rows, len(scaled))).astype(np.bool_), ones, PERMUTATIONS)
+    p = float(permutation_p(observed, np.abs(np.where(signs, 1.0, -1.0) @ scaled)))
     return SignFlips(p=p, smallest=1 / (1 + PERMUTATIONS), levels=len(scaled), exact=False)
 
 
@@ -215,16 +216,6 @@ def _tail_probability(
     upper = above[np.searchsorted(b, reach - a, side="left")]
     lower = below[np.searchsorted(b, -reach - a, side="right")]
     return min(1.0, float(a_shares @ (upper + lower)))
-
-
-def _sample_flips(values: FloatArray, seed: int) -> FloatArray:
-    """Return the sums of values with P different random sign vectors, without the observed one: shape (P,)."""
-    rng = np.random.default_rng(seed)
-    observed = np.ones(len(values), dtype=np.bool_)
-    signs = _draw_distinct(
-        lambda rows: rng.integers(0, 2, (rows, len(values))).astype(np.bool_), observed, PERMUTATIONS
-    )
-    return np.asarray(np.where(signs, 1.0, -1.0) @ values)
 
 
 def holm(p: ArrayLike) -> FloatArray:

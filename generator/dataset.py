@@ -9,7 +9,7 @@ import pyarrow as pa
 from senseprobe.errors import DeclarationError
 from senseprobe.generator.config import Config, ResolvedBlock, reference
 from senseprobe.generator.english import English, Guess
-from senseprobe.generator.exclusions import ExcludedRows, drop_rows, exhausted_words, is_exhausted, read_exclusions
+from senseprobe.generator.exclusions import ExcludedRows, drop_rows, exhausted_words, read_exclusions
 from senseprobe.generator.expand import expand
 from senseprobe.generator.kinds import KINDS
 from senseprobe.generator.resolve import resolve
@@ -36,9 +36,12 @@ class ResolvedDataset:
     def design(self, config: Config) -> Design:
         """Return what evaluation needs to know of the config; a level without rows is not its reference."""
         design, excluded = derive_design(config), self.excluded_rows(config)
-        if design.group and design.reference and is_exhausted(config, excluded, design.group, design.reference):
-            return replace(design, reference=None)
-        return design
+        slot, word = design.group or "", design.reference
+        if not (slot and word and excluded):
+            return design
+        blocks = zip(config.blocks, exhausted_words(config, excluded), strict=True)
+        is_exhausted = all((slot, word) in exhausted for block, exhausted in blocks if word in block.slots[slot])
+        return replace(design, reference=None) if is_exhausted else design
 
     def levels(self, config: Config) -> dict[str, int]:
         """Return how many levels each factor of the config has in the rows that are not left out."""

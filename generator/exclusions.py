@@ -1,8 +1,7 @@
 """Ids of rows that are left out (`verdicts.csv`) or withdrawn for good (`retired.csv`): found without making any row.
 
-An id names the words of its row, so it gives the row's number. Rows keep the numbers that they have before verdicts;
-ranges of rows count by these. An id names one row for ever, since scores, verdicts and disputes refer to it: no later
-release may have one that is retired.
+An id names the words of its row, so it gives the row's number, that before verdicts. It names one row for ever, since
+scores, verdicts and disputes refer to it: no later release may have one that is retired.
 """
 
 from bisect import bisect_left
@@ -129,12 +128,6 @@ def exhausted_words(config: Config, excluded: ExcludedRows) -> Iterator[frozense
         full = [pair for pair, rows in counts.items() if rows * len(words[pair[0]]) == block.size]
         yield frozenset((slot, str(words[slot][at])) for slot, at in full)
         first += block.size
-
-
-def is_exhausted(config: Config, excluded: ExcludedRows, slot: str, word: str) -> bool:
-    """Return whether no row with this word in the slot is left."""
-    blocks = zip(config.blocks, exhausted_words(config, excluded), strict=True)
-    return bool(excluded) and all((slot, word) in exhausted for block, exhausted in blocks if word in block.slots[slot])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,12 @@ from senseprobe.generator.render import FrameRows, constant, glue, join, take
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.release.schema import row_schema
 
-BATCH_ROWS = 262_144
+BATCH_ROWS = 262_144  # so many rows are in a file, too: no batch is joined with another or cut when it is written
 
 
 def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield rows `start` to `stop` (half-open; default: to the end) of a config, in batches of at most BATCH_ROWS.
+    """Yield rows `start` to `stop` (half-open; default: all) of a config; batches end at multiples of BATCH_ROWS.
 
-    Batches end where the number of a row is a multiple of BATCH_ROWS, so that files of so many rows can be written
-    without joining or cutting them. Texts except ids are dictionaries; columns without nulls are marked as required.
     Raise DeclarationError where a frame cannot be rendered, and ValueError for a range outside the config.
     """
     stop = config.size if stop is None else stop
@@ -42,6 +40,7 @@ def expand(config: Config, lists: WordLists, start: int = 0, stop: int | None = 
 
 
 def _batch(rows: FrameRows, selection: RowSelection, lists: WordLists) -> pa.RecordBatch:
+    """Return rows as a batch: texts except ids are dictionaries, columns without nulls are marked as required."""
     config, block = rows.config, rows.block
     columns = {
         "id": _ids(config, block, rows.frame, selection),

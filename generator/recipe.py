@@ -21,8 +21,8 @@ from senseprobe.release.licences import alternatives, combine_licences
 from senseprobe.release.verdicts import VERDICTS
 
 _HEADER = ["asked", "text", "answer"]
+# Files that are read besides templates: others may be edited without changing the recipe.
 _PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
-"""Files that are read besides templates: others may be edited without changing the recipe."""
 
 
 def recipe_files(resolved: ResolvedDataset) -> dict[str, bytes]:

@@ -74,11 +74,7 @@ class _Resolver:
         before = len(self.checker.findings)
         slots = {name: self._slot(name, slot) for name, slot in self.front.slots.items()}
         roles = {
-            role: {
-                name: bound
-                for name, value in bindings.items()
-                if (bound := self._binding(role, name, value)) is not None
-            }
+            role: {name: self._binding(value, ("roles", role, name)) for name, value in bindings.items()}
             for role, bindings in self.front.bindings.items()
         }
         self._check_names()
@@ -126,21 +122,17 @@ class _Resolver:
             self.add(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
         return matches
 
-    def _binding(self, role: str, name: str, value: Binding) -> ResolvedBinding | None:
-        location = ("roles", role, name)
+    def _binding(self, value: Binding, location: Location) -> ResolvedBinding:
         if isinstance(value, Text):
             return Word.of({"word": value.text})
         if isinstance(value, str):
-            if value in self.front.slots:
-                return value
-            self.add(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
-            return None
+            if value not in self.front.slots:
+                self.add(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
+            return value
         words = self._words(value.list, location)
-        match = next((word for word in words if word == value.word), None)
-        if words and match is None:
-            message = f"{value.list} has no word {value.word!r}"
-            self.add(location, "E111", message, nearest(value.word, words))
-        return match
+        if words and value.word not in words:
+            self.add(location, "E111", f"{value.list} has no word {value.word!r}", nearest(value.word, words))
+        return next((word for word in words if word == value.word), value.word)
 
     def _check_names(self) -> None:
         """Check that the names of roles, slots, bindings and columns are allowed."""

@@ -1,7 +1,4 @@
-"""Reads `wordlists/`: one CSV table per list, all described in a Frictionless `datapackage.yaml`.
-
-A list becomes words; a word prints as itself and carries its row's columns, typed as the descriptor says.
-"""
+"""Reads `wordlists/`: CSV tables, described in a Frictionless `datapackage.yaml`, become words with typed columns."""
 
 import csv
 import io

@@ -132,30 +132,25 @@ def locate(sources: Sequence[CommentedMap], location: Sequence[str | int], defau
 
 
 def validate(
-    model: type[ModelT],
-    data: Mapping[str, Any],
-    sources: Sequence[CommentedMap],
-    display_path: str,
-    code: str,
-    first_line: int = 1,
+    model: type[ModelT], data: Mapping[str, Any], sources: Sequence[CommentedMap], path: str, code: str, line: int = 1
 ) -> ModelT:
     """Return `data`, merged from `sources`, as a record; raise DeclarationError with a finding for each mistake."""
     try:
         return model.model_validate(data)
     except RecursionError:
-        raise _error(display_path, code, "nested too deeply", first_line) from None
+        raise _error(path, code, "nested too deeply", line) from None
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
     findings: dict[tuple[int, int, str], Finding] = {}
     for mistake in mistakes:
-        path, text = mistake["loc"], mistake["msg"]
-        line, column = locate(sources, path, first_line)
-        name = ".".join(str(step) for step in path if step != "[key]" and not str(step).startswith("function-"))
+        location, text = mistake["loc"], mistake["msg"]
+        at, column = locate(sources, location, line)
+        name = ".".join(str(step) for step in location if step != "[key]" and not str(step).startswith("function-"))
         message = f"{name}: {text[:1].lower()}{text[1:]}"
         # A union reports each of its members at the same position: the first is enough. A missing key has none.
-        missing = name if mistake["type"] == "missing" and len(path) == 1 else ""
-        finding = Finding(path=display_path, line=line, column=column, code=code, message=message)
-        findings.setdefault((line, column, missing), finding)
+        missing = name if mistake["type"] == "missing" and len(location) == 1 else ""
+        finding = Finding(path=path, line=at, column=column, code=code, message=message)
+        findings.setdefault((at, column, missing), finding)
     raise DeclarationError([*findings.values()])
 
 

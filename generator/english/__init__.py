@@ -34,10 +34,7 @@ class English:
         return {"a": self.a, "plural": self.plural, "past": self.past, "third": self.third, "upfirst": self.upfirst}
 
     def a(self, text: str) -> str:
-        """Return the text with its indefinite article; a row's column `article` overrides.
-
-        The column is ``a``, ``an``, ``the`` or ``none``; raise jinja2.TemplateRuntimeError where it is anything else.
-        """
+        """Return the text with its indefinite article; a row's column `article` (a, an, the or none) overrides."""
         article = self._form("a", text, article_of, "article")
         if article not in _ARTICLES:
             message = f"the article of {str(text)[:40]!r} is {article[:40]!r}, expected {', '.join(_ARTICLES)}"

@@ -55,8 +55,7 @@ _ENDINGS = (
 def no_article(text: str) -> bool:
     """Return whether the text looks plural or uncountable (jeans, advice), so that *a* is probably a mistake.
 
-    The head noun decides: *a pair of jeans* and *a news anchor* are right. Words that are often countable too (soup) do
-    not count as uncountable.
+    The head noun decides (*a pair of jeans* is right); words that are often countable too (soup) are not uncountable.
 
     >>> no_article("headphones"), no_article("bus")
     (True, False)

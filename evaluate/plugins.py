@@ -18,8 +18,7 @@ from senseprobe.messages import offered
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")  # of which files are named
 
-HERE = "this process"
-"""What messages call the origin of what was added to a registry by hand."""
+HERE = "this process"  # what messages call the origin of what was added to a registry by hand
 
 
 class Declared(Protocol):

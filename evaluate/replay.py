@@ -19,12 +19,8 @@ from senseprobe.messages import counted, printable
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
 
-POINTS = 1e-6
-"""By which a figure may differ, in points."""
-
-LISTED = 10
-"""Differing scores that are listed; the rest is counted."""
-
+POINTS = 1e-6  # by which a figure may differ, in points
+LISTED = 10  # differing scores that are listed; the rest is counted
 _NUMBERS = ("value", "low", "high", "p", "p_holm", "neutral")
 
 

@@ -167,11 +167,7 @@ class Joiner:
 
 
 class Classifier(PretrainedModel):
-    """A model with the ability of inference: it tells entailment, neutral and contradiction apart.
-
-    `columns` are its outputs for these three, in this order; `budget` bounds the tokens of a forward pass;
-    `tokens` are those of texts by themselves. The config that identifies it names the classes.
-    """
+    """A model with the ability of inference; `columns` are its outputs for entailment, neutral and contradiction."""
 
     ability = "inference"
     auto_class = AutoModelForSequenceClassification

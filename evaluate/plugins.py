@@ -66,10 +66,7 @@ def clause(error: BaseException) -> str:
 
 @contextmanager
 def blamed(make: Callable[[str], Exception]) -> Iterator[None]:
-    """Turn whatever somebody else's code raises, SystemExit too, into what `make` makes of its clause.
-
-    Errors of ours pass, and so does Ctrl-C.
-    """
+    """Turn what somebody else's code raises, but errors of ours and Ctrl-C, into what `make` makes of its clause."""
     try:
         yield
     except (SenseprobeError, Unfit, KeyboardInterrupt):
@@ -118,9 +115,7 @@ class Registry(MutableMapping[str, D]):
         self._seen: tuple[list[str], Entries] = ([], {})
 
     def __getitem__(self, name: str) -> D:
-        if name in self._own:
-            return self._own[name]
-        declared = self._plugged(name)
+        declared = self._own.get(name) or self._plugged(name)
         if declared is None or isinstance(declared, str):
             raise KeyError(name)
         return declared

@@ -56,12 +56,10 @@ KINDS: Mapping[str, RowKind] = {
 }
 """By the name that designs have for it."""
 
+# The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair.
 UNRELATED: Mapping[str, str] = {"unrelated": "stereo"}
-"""The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair."""
-
+# What the column `direction` of CrowS-Pairs says where `anti` was written first, to violate a stereotype.
 VIOLATES = "antistereo"
-"""What the column `direction` of CrowS-Pairs says where `anti` was written first, to violate a stereotype."""
-
 NO_SPAN = (-1, -1)
 
 

@@ -104,10 +104,7 @@ class Forest:
 
 
 def rows_of(sequences: Sequence[Ids], limit: int) -> list[tuple[int, int]]:
-    """Return where rows of at most `limit` nodes begin and end among sorted sequences; a sequence alone may have more.
-
-    From where a row begins, where it ends does not depend on what came before.
-    """
+    """Return where rows of at most `limit` nodes begin and end among sorted sequences; one alone may have more."""
     return list(_cut(*_table(sequences), limit)) if sequences else []
 
 
@@ -237,10 +234,7 @@ class Reader:
         return mask
 
     def _random_inputs(self) -> list[Ids]:
-        """Return random ids, always the same, sorted: one of the longest shared inputs, and what branches off it.
-
-        Together they need more than one row, the first full and the last not.
-        """
+        """Return random ids, always the same, sorted: a longest shared input and its branches, for more than a row."""
         generator = np.random.default_rng(0)
         longest = min(LONGEST, self._longest)
         trunk = generator.integers(self._vocabulary, size=longest + 1).tolist()

@@ -306,10 +306,9 @@ def _prepare_tokenizer(tokenizer: Pretrained, model: Pretrained) -> None:
 
 
 def adopt(name: str, model: Pretrained, tokenizer: Pretrained) -> tuple[Pretrained, Pretrained]:
-    """Return a model and tokenizer that share the weights of those in memory, and can be changed without them.
+    """Return copies of a model and tokenizer in memory, with parameters of their own over the same weights.
 
-    Modules and config are copies; parameters are new ones over the same memory. Raises ModelError where the model has
-    hooks, which would make its numbers without being part of its weights, or its tokenizer is of no use.
+    Raises ModelError where the model has hooks, or its tokenizer is of no use.
     """
     if any(getattr(module, hook, None) for module in model.modules() for hook in _HOOKS):
         raise ModelError(f"cannot use the model {name}: it has hooks, which no hash of its weights would tell")

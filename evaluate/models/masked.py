@@ -159,8 +159,7 @@ class MaskedLM(PretrainedModel):
     def log_probabilities(self, queries: Sequence[Query]) -> Values:
         """Return natural log-probabilities for each query in order, shape (positions,), at most 0.
 
-        The queries are of one length: nothing is ever padded. They share forward passes as far as the budget allows,
-        and those with the same input share a row of it.
+        The queries are of one length: nothing is ever padded. Those with the same input share a row of a forward pass.
         """
         return self._spend(queries, self._answer)
 

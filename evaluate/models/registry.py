@@ -1,7 +1,6 @@
 """The families of models: which there are, to which a model belongs, and how a model is loaded.
 
-The architecture in config.json decides which of our families a model is of. A plug-in's family says which models it
-claims, and a model that it opens is checked before it is used.
+The architecture in config.json decides which of our families a model is of; a plug-in's family says which it claims.
 """
 
 import json
@@ -109,11 +108,9 @@ def title_of(ability: str) -> str:
 
 
 def ability_of(spec: str) -> str:
-    """Return the ability of the model at `spec`.
+    """Return the ability of the model at `spec`: that of the plug-in that claims it, else of its architecture.
 
-    It is that of the plug-in that claims the model, else follows from the architectures in its config.json. Where
-    these name a body without a head, the heads that exist for such a body decide: masked, else causal. Raises
-    ModelError.
+    Of a body without a head, the heads that exist for it decide: masked, else causal. Raises ModelError.
     """
     if family := claiming(spec, FAMILIES.values()):
         return family.ability

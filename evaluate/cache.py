@@ -1,9 +1,8 @@
-"""The store of computed scores, so that they are not computed again: a file of SQLite for each way to make numbers.
+"""The store of computed scores: a file of SQLite for each way to make numbers.
 
 The way is the hashes of weights, config and tokenizer, the number format, the scorer (or what it shares with others)
-and the version of its definition. A row has the digest of a unit, its numbers and a checksum. Rows are only ever added,
-those of a forward pass at once: whatever kills the process, no more than the pass that was under way is lost. A file
-that is damaged, or somebody else's, is renamed and not used; without a store, scoring goes on.
+and the version of its definition. Rows are only ever added, those of a forward pass at once, each with the digest of a
+unit, its numbers and a checksum. A file that is damaged, or somebody else's, is renamed; without one, scoring goes on.
 """
 
 import hashlib
@@ -14,6 +13,7 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -23,12 +23,8 @@ from senseprobe.evaluate.units import Unit
 
 T = TypeVar("T")
 
-FORM = 1
-"""Of the files. It is part of the key, so that a file of another form is never opened."""
-
-WAIT = 30.0
-"""Seconds that a process waits for another one that writes; a write takes less than a thousandth of one."""
-
+FORM = 1  # of the files. It is part of the key, so that a file of another form is never opened
+WAIT = 30.0  # seconds that a process waits for another one that writes; a write takes less than a thousandth of one
 _PARTS = ("weights", "config", "tokenizer", "dtype")
 _DIGEST_BYTES = 16
 _TABLES = """
@@ -131,16 +127,18 @@ class Store:
         self._use(self._prepare, None)
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Make the tables where there are none, and check whose file it is.
-
-        With a write-ahead log and synchronous=NORMAL a commit waits for no disk. A process that is killed loses nothing
-        that it committed; a machine that loses its power may lose the last commits, but never the file's consistency.
-        """
+        """Make the tables where there are none, and check whose file it is."""
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
         if tables and tables != {"key", "scores"}:
             raise _Rejected("is not a store of scores")
+        # With a write-ahead log and synchronous=NORMAL a commit waits for no disk: a machine that loses its power may
+        # lose the last ones, never the file's consistency, and a process that is killed nothing.
         if db.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            _request_log(db)
+            try:
+                db.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:  # another process may request it at this moment
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
         db.execute("PRAGMA synchronous=NORMAL")
         if not tables:
             db.executescript(f"BEGIN IMMEDIATE;{_TABLES}COMMIT;")
@@ -160,23 +158,19 @@ class Store:
         except UnicodeDecodeError:  # a damaged name, perhaps in what SQLite says of the damage
             self._replace("is damaged")
         except sqlite3.Error as error:
-            if self._is_damage(error):
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+            # A header, too, can say that a file is not to be written.
+            if code in _DAMAGE or (code == sqlite3.SQLITE_READONLY and os.access(self._path, os.W_OK)):
                 self._replace(f"is damaged ({error})")
             else:
                 self._give_up(error)
         return self._use(act, default, retry=False) if retry else default
 
-    def _is_damage(self, error: sqlite3.Error) -> bool:
-        """Return whether an error is of what the file holds: its header, too, can say that it is not to be written."""
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        return code in _DAMAGE or (code == sqlite3.SQLITE_READONLY and os.access(self._path, os.W_OK))
-
     def _replace(self, reason: str) -> None:
         """Give the file another name, and begin a new one."""
         self._close()
-        number = 1
-        while (renamed := self._path.with_name(f"{self._path.name}.aside-{number}")).exists():
-            number += 1
+        names = (self._path.with_name(f"{self._path.name}.aside-{number}") for number in count(1))
+        renamed = next(path for path in names if not path.exists())
         try:
             for end in ("", "-wal"):
                 if (part := Path(f"{self._path}{end}")).exists():
@@ -191,22 +185,12 @@ class Store:
     def _give_up(self, error: Exception) -> None:
         """Go on without a store; warned of once, since there is nothing left that could fail."""
         self._close()
-        reason = getattr(error, "strerror", None) or error
-        self._warn(f"scores are not kept for the next run: {reason}")
+        self._warn(f"scores are not kept for the next run: {getattr(error, 'strerror', None) or error}")
 
     def _close(self) -> None:
         if self._db is not None:
             self._db.close()
             self._db = None
-
-
-def _request_log(db: sqlite3.Connection) -> None:
-    """Request a write-ahead log. A file system may have none, and another process may request it at this moment."""
-    try:
-        db.execute("PRAGMA journal_mode=WAL")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-            raise
 
 
 def _digest(unit: Unit) -> bytes:

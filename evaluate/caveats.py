@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 # --- rows without a number ------------------------------------------------------------------------------------------
 
-FIRST = 3
-"""Unscored rows of each reason whose ids a result has."""
+FIRST = 3  # unscored rows of each reason whose ids a result has
 
 
 def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str, dict[str, Any]]:
@@ -44,17 +43,14 @@ def unscored_rows(units: UnitTable, scorer: Scorer, model: "Model") -> dict[str,
 
 
 def unscored_text(result: "Result") -> str:
-    """Return how many rows have no number, in a clause, or an empty text where all have one.
-
-    ``2 rows have no number: 2 too long for the model (race.x, race.y)``
-    """
+    """Return ``2 rows have no number: 2 too long for the model (race.x, race.y)``; empty where all have one."""
     if not result.unscored:
         return ""
     rows = sum(facts["rows"] for facts in result.unscored.values())
-    parts = (
+    parts = [
         f"{facts['rows']:,} {printable(reason)} ({listed(map(printable, facts['first']), facts['rows'])})"
         for reason, facts in result.unscored.items()
-    )
+    ]
     return f"{counted(rows, 'row')} {'has' if rows == 1 else 'have'} no number: {'; '.join(parts)}"
 
 
@@ -74,22 +70,16 @@ def is_coarse(result: "Result") -> bool:
 def count_flipped(
     coarse: pd.DataFrame, fine: pd.DataFrame, columns: Sequence[str], scale: Scale = "log"
 ) -> dict[str, int]:
-    """Return how many ``rows`` have numbers in both tables, and how many are ``flipped``.
-
-    Of those the sign, or where there are more than two numbers the largest label, is another.
-    """
+    """Return how many ``rows`` have numbers in both tables, and of how many another sign, or label, is ``flipped``."""
     both = coarse.merge(fine, on=["config", "id"], suffixes=("_coarse", "_fine"))
     sides = [both[[f"{name}_{side}" for name in columns]].to_numpy(dtype=np.float64) for side in ("coarse", "fine")]
     scored = np.logical_and(*(np.isfinite(side).all(axis=1) for side in sides))
-    before, after = (_reading(side[scored], scale) for side in sides)
+    before, after = (
+        # The position of the largest label, or the sign of a difference: 1, ½ for a tie, 0.
+        numbers.argmax(axis=1) if len(columns) > 2 else psi_between(numbers[:, 0], numbers[:, 1], scale)
+        for numbers in (side[scored] for side in sides)
+    )
     return {"rows": int(scored.sum()), "flipped": int((before != after).sum())}
-
-
-def _reading(numbers: NDArray[np.float64], scale: Scale) -> NDArray[Any]:
-    """Return of two scores the sign of their difference (1, ½ for a tie, 0), of more the position of the largest."""
-    if numbers.shape[1] > 2:
-        return np.asarray(numbers.argmax(axis=1))
-    return psi_between(numbers[:, 0], numbers[:, 1], scale)
 
 
 def flipped_text(result: "Result") -> str:
@@ -106,8 +96,7 @@ def flipped_text(result: "Result") -> str:
 Count = Annotated[int, Field(ge=0)]
 Flags = NDArray[np.bool_]
 
-MOST_UNKNOWN = 0.2
-"""Share of a config's rows with unknown tokens above which it gets no headline."""
+MOST_UNKNOWN = 0.2  # share of a config's rows with unknown tokens above which it gets no headline
 
 # So many rows are tokenized at once: enough to be quick, few enough for memory.
 _WINDOW = 65_536
@@ -165,11 +154,7 @@ class Fitness:
 def count_fitness(
     scored: Mapping[str, pd.DataFrame], designs: Mapping[str, Design], scorer: Scorer, model: "Model"
 ) -> dict[str, Fitness]:
-    """Count, for each config, what the model's tokenizer makes of its scored rows.
-
-    `scored` holds tables with scores, `designs` their designs, by config. Empty where the model is a plug-in's, whose
-    tokenizer we do not have.
-    """
+    """Count by config what a model's tokenizer makes of tables with scores; nothing where it is a plug-in's model."""
     from senseprobe.evaluate.models.base import TextTokens
 
     tokens = getattr(model, "tokens", None)
@@ -236,10 +221,7 @@ def unreadable_configs(configs: Mapping[str, Fitness]) -> dict[str, str]:
 
 
 def fitness_lines(configs: Mapping[str, Fitness], other: str = "") -> Iterator[str]:
-    """Yield a line for each config of which there is something to say; nothing where all rows are read as they are.
-
-    `other` is the scorer to compare first tokens with, with a start token or without; empty: none is suggested.
-    """
+    """Yield what there is to say of configs; `other` is a scorer, if any, to compare first tokens with."""
     for config, fitness in configs.items():
         if text := "; ".join(_clauses(fitness)):
             yield f"{printable(config)}: {text}"

@@ -1,7 +1,6 @@
 """The control of inference: pairs of the same words, of which the one follows from the other or contradicts it.
 
-A model that answers neutral to everything looks perfect on probes, where nothing follows. On the control it is right on
-none, so figures of probes are shown next to its accuracy there.
+A model that answers neutral to everything looks perfect on probes, where nothing follows, and is right on no control.
 """
 
 from contextlib import suppress

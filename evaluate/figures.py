@@ -64,10 +64,7 @@ def _sides(release: Release, name: str) -> list[str]:
 
 
 def with_unreadable_sides(release: Release, figure: Figure, reasons: Mapping[str, str]) -> Figure:
-    """Return the figure of a contrast with a note where the model cannot read a side of it; any other as it is.
-
-    `reasons` says why, by config.
-    """
+    """Return the figure of a contrast with a note where `reasons` has a side that the model cannot read."""
     notes = [f"{side} is not readable: {reasons[side]}" for side in _sides(release, figure.config) if side in reasons]
     return replace(figure, note="; ".join([*notes, *filter(None, [figure.note])])) if notes else figure
 

@@ -60,10 +60,7 @@ Licence of the data: {licence}. Not for training; keep this with every copy: {ca
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The pairs of a config as lm-eval reads them.
-
-    `left_out` counts, by reason, the rows that `preference` leaves out, too (``unlabelled``, ``contested``).
-    """
+    """The pairs of a config as lm-eval reads them; `left_out` counts, by reason, those that `preference` leaves out."""
 
     name: str
     config: str
@@ -158,10 +155,7 @@ def _write_task(folder: Path, release: Release, config: str, pairs: KernelRows) 
 
 
 def _write_frame(folder: Path, release: Release, tasks: tuple[Task, ...]) -> str:
-    """Write the README and, of several tasks, their group, which has no figure: senses are compared, not averaged.
-
-    Return the name that runs all tasks.
-    """
+    """Write the README and, of several tasks, their group, without a figure; return the name that runs all tasks."""
     manifest, facts = release.manifest, _metadata(release)
     name = _name(release) if len(tasks) > 1 else tasks[0].name
     if len(tasks) > 1:

@@ -180,29 +180,20 @@ def _run_scorers(
     runs: list[RunResult] = []
     for scorer in scorers:
         with options.store(model, scorer) as store:
-            run_written = partial(_run_written, model=model, scorer=scorer, store=store, options=options)
-            runs.append(RunResult(run_written(job), job))
-            if control is not None and is_probe(runs[-1].result):
-                runs += _run_control(runs[-1].result, control, run_written, options)
+            run_scorer = partial(run, model=model, scorer=scorer.id, store=store, progress=options.progress)
+            probe = write(run_scorer(job), options.out)
+            runs.append(RunResult(probe, job))
+            if control is None or not is_probe(probe):
+                continue
+            if controls := sufficient_controls(options.out, probe):
+                runs += [RunResult(result, None) for result in controls]
+                continue
+            try:
+                control_job = control()
+                runs.append(RunResult(write(run_scorer(control_job), options.out), control_job))
+            except SenseprobeError as error:
+                options.warn(f"right answers on the control are missing: {_first_line(error)}")
     return runs
-
-
-def _run_written(job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None, options: RunOptions) -> Result:
-    return write(run(job, model, scorer.id, store=store, progress=options.progress), options.out)
-
-
-def _run_control(
-    probe: Result, control: Callable[[], ScoringJob], run_written: Callable[[ScoringJob], Result], options: RunOptions
-) -> list[RunResult]:
-    """Return the model's results on the control, of rows enough, else a new one; a warning where there can be none."""
-    if controls := sufficient_controls(options.out, probe):
-        return [RunResult(result, None) for result in controls]
-    try:
-        job = control()
-        return [RunResult(run_written(job), job)]
-    except SenseprobeError as error:
-        options.warn(f"right answers on the control are missing: {_first_line(error)}")
-        return []
 
 
 # --- the steps of one result ----------------------------------------------------------------------------------------
@@ -211,10 +202,7 @@ def _run_control(
 def run(
     job: ScoringJob, model: "Model", scorer: str, *, store: Store | None = None, progress: Progress | None = None
 ) -> Result:
-    """Return the result of a job with a model; each distinct unit is computed once, or never where `store` has it.
-
-    ModelError where the scorer asks for another ability.
-    """
+    """Return the result of a job with a model, whose ability the scorer has to ask for; `store` has known numbers."""
     declared = get(scorer)
     units = answered_units(job, model, declared, store, progress)
     result = result_of(job, units, declared, {"name": model.name, **model.identity})
@@ -228,7 +216,7 @@ def run(
 def answered_units(
     job: ScoringJob, model: "Model", scorer: Scorer, store: Store | None = None, progress: Progress | None = None
 ) -> UnitTable:
-    """Return the units of a job's rows with the numbers of a model; raises as `run` does."""
+    """Return the units of a job's rows with the numbers of a model. ModelError where that has another ability."""
     if scorer.ability != model.ability:
         raise ModelError(f"the scorer {scorer.id} asks for a {scorer.ability} model, and {model.name} is not one")
     units = units_of_rows(job, scorer, rows_of(job, scorer))
@@ -247,18 +235,12 @@ def answered_units(
 
 
 def rows_of(job: ScoringJob, scorer: Scorer) -> dict[str, pd.DataFrame]:
-    """Return the rows that a scorer takes, by config, with the spans if it reads them; drawn where a limit is set.
-
-    SenseprobeError where there are none.
-    """
+    """Return the rows that a scorer takes, by config, with the spans if it reads them; drawn where a limit is set."""
     release, names, spans = job.release, job.configs(scorer), "span" in scorer.reads
     if job.limit is None:
         return {name: release.table(name, spans=spans) for name in names}
-    cells = {}
-    for name in names:
-        design = release.design(name)
-        there = design_schema(design).names
-        cells[name] = [column for column in KINDS[design.kind].cell_columns(design) if column in there]
+    kind, designs = KINDS[scorer.kind], {name: release.design(name) for name in names}
+    cells = {name: kind.cell_columns(design, design_schema(design).names) for name, design in designs.items()}
     parts = {name: partial(release.batches, name, ["id", *cells[name]]) for name in names}
     sampled = sample(parts, cells, job.limit, job.seed)
     return {name: release.table(name, spans=spans, rows=rows) for name, rows in sampled.items() if len(rows)}
@@ -268,19 +250,13 @@ def units_of_rows(job: ScoringJob, scorer: Scorer, rows: Mapping[str, pd.DataFra
     """Return the distinct units of rows, none of which has an answer yet."""
     designs = {name: job.release.design(name) for name in rows}
     # Where a figure is about unrelated sentences, they are scored, too.
-    unrelated = {
-        name
-        for name, design in designs.items()
-        if "unrelated" in dict(design.columns) and any(lookup(id_).reads_unrelated for id_ in design.estimands)
-    }
+    unrelated = [name for name in rows if any(lookup(id_).reads_unrelated for id_ in designs[name].estimands)]
+    unrelated = [name for name in unrelated if "unrelated" in dict(designs[name].columns)]
     return UnitTable(rows, scorer.kind, scorer.reads, scorer.columns, unrelated)
 
 
 def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[str, str]) -> Result:
-    """Return the result of the table of units; a unit without a number leaves its row unscored.
-
-    `model` is what the result says of the model: its ``name`` and identity.
-    """
+    """Return the result of the table of units; `model` is what it says of the model: its ``name`` and identity."""
     scored = units.tables()
     columns = ["id", *units.columns]
     tables = [table.reindex(columns=columns).assign(config=name) for name, table in scored.items()]

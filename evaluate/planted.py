@@ -69,10 +69,7 @@ TRUTH = Scorer(
 
 
 def result(job: ScoringJob, folder: Path, *, share: float, progress: Callable[[int], None] | None = None) -> Result:
-    """Train a model on the contrast rows of a job, and put the truth through the estimands as if it were scores.
-
-    Raises as `train` does, and SenseprobeError where there are no such rows.
-    """
+    """Train a model on the contrast rows of a job, and put the truth through the estimands as if it were scores."""
     tables = rows_of(job, TRUTH)
     rows = pd.concat([table.assign(config=name) for name, table in tables.items()], ignore_index=True)
     truth = train(rows, folder, share=share, seed=job.seed, progress=progress)
@@ -124,7 +121,7 @@ def train(
         torch.manual_seed(seed)
         longest = max(map(len, corpus))
         model = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), max_position_embeddings=longest, **_SIZES))
-        _fit(model, corpus, epochs, np.random.default_rng(seed), progress)
+        _fit(model, corpus, epochs, seed, progress)
     with _writing(folder), quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -157,14 +154,9 @@ def _single_threaded() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _fit(
-    model: Pretrained,
-    corpus: list[Ids],
-    epochs: int,
-    generator: np.random.Generator,
-    progress: Callable[[int], None] | None,
-) -> None:
+def _fit(model: Pretrained, corpus: list[Ids], epochs: int, seed: int, progress: Callable[[int], None] | None) -> None:
     """Minimise the loss on masked tokens: AdamW, the rate rising over the first steps, then falling to zero."""
+    generator = np.random.default_rng(seed)
     steps = epochs * len(list(_batches(corpus, np.random.default_rng(0))))
     warm = max(1, round(_WARM_UP * steps))
     optimiser = torch.optim.AdamW(model.parameters(), lr=_RATE)
@@ -196,9 +188,9 @@ def _batches(corpus: list[Ids], generator: np.random.Generator) -> Iterator[Ids]
 
 
 def _mask(ids: Ids, words: int, generator: np.random.Generator) -> tuple[Ids, Ids]:
-    """Choose tokens to be predicted, in each sentence 15 % and one at least; return inputs and labels, shaped as `ids`.
+    """Return inputs and labels, shaped as `ids`, with 15 % of each sentence, one token at least, to be predicted.
 
-    Of the chosen, 80 % are masked, 10 % replaced by a random word, and 10 % left (Devlin et al. 2019, appendix A.2).
+    Of these, 80 % are masked, 10 % replaced by a random word, and 10 % left (Devlin et al. 2019, appendix A.2).
     """
     count = max(1, round(0.15 * (ids.shape[1] - 2)))
     chosen = np.zeros(ids.shape, dtype=bool)  # the first and last token are [CLS] and [SEP]

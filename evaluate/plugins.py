@@ -18,8 +18,7 @@ from senseprobe.messages import offered
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}")  # of which files are named
 
-HERE = "this process"
-"""What messages call the origin of what was added to a registry by hand."""
+HERE = "this process"  # what messages call the origin of what was added to a registry by hand
 
 
 class Declared(Protocol):
@@ -67,10 +66,7 @@ def clause(error: BaseException) -> str:
 
 @contextmanager
 def blamed(make: Callable[[str], Exception]) -> Iterator[None]:
-    """Turn whatever somebody else's code raises, SystemExit too, into what `make` makes of its clause.
-
-    Errors of ours pass, and so does Ctrl-C.
-    """
+    """Turn what somebody else's code raises, but errors of ours and Ctrl-C, into what `make` makes of its clause."""
     try:
         yield
     except (SenseprobeError, Unfit, KeyboardInterrupt):
@@ -119,9 +115,7 @@ class Registry(MutableMapping[str, D]):
         self._seen: tuple[list[str], Entries] = ([], {})
 
     def __getitem__(self, name: str) -> D:
-        if name in self._own:
-            return self._own[name]
-        declared = self._plugged(name)
+        declared = self._own.get(name) or self._plugged(name)
         if declared is None or isinstance(declared, str):
             raise KeyError(name)
         return declared

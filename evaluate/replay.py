@@ -19,12 +19,9 @@ from senseprobe.messages import counted, printable
 TOLERANCE = 1e-5
 """By which a score may differ, times the score where that is above 1: other batches, threads or processors."""
 
-POINTS = 1e-6
-"""By which a figure may differ, in points."""
-
-LISTED = 10
-"""Differing scores that are listed; the rest is counted."""
-
+POINTS = 1e-6  # by which a figure may differ, in points
+LISTED = 10  # differing scores that are listed; the rest is counted
+_REDEFINED = "{} has another definition: {} then, {} now"
 _NUMBERS = ("value", "low", "high", "p", "p_holm", "neutral")
 
 
@@ -48,10 +45,7 @@ class Replay:
 def source_of(
     first: Result, name: str | None, *, device: str, batch_tokens: int | None, allow_pickle: bool
 ) -> ModelSource:
-    """Return where the model of a result is, to be loaded as it was; `name` says where it is now, if it was moved.
-
-    ResultError where a result is not of scores: a planted truth was not asked of a model.
-    """
+    """Return where the model of a result is, to be loaded as it was; `name` says where it is now, if it was moved."""
     if "planted" in first.model:
         raise ResultError("a planted truth is no score: `senseprobe plant` makes it again")
     revision = None if name else first.model.get("revision")
@@ -92,17 +86,13 @@ def compare(first: Result, rows: pd.DataFrame | None, second: Result) -> Replay:
             f"and was written by {first.senseprobe}: upgrade it"
         )
     if first.scorer_version != second.scorer_version:  # other numbers, and so other figures, are what it is about
-        return Replay(first, second, (), (_redefined(first.scorer, *versions[first.scorer]),))
+        return Replay(first, second, (), (_REDEFINED.format(first.scorer, *versions[first.scorer]),))
     differences, largest = [*_figure_differences(first, second, {*definitions})], 0.0
     if rows is not None and second.rows is not None:
         in_rows, largest = _row_differences(rows, second.rows)
         differences += in_rows
-    redefined = tuple(_redefined(name, *both) for name, both in definitions.items())
+    redefined = tuple(_REDEFINED.format(name, *both) for name, both in definitions.items())
     return Replay(first, second, tuple(differences), redefined, None if rows is None else len(rows), largest)
-
-
-def _redefined(name: str, then: int, now: int) -> str:
-    return f"{name} has another definition: {then} then, {now} now"
 
 
 def _definitions(first: Result, second: Result) -> dict[str, tuple[int, int]]:

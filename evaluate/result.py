@@ -35,9 +35,7 @@ SCHEMA = 3
 and `readings` to a figure.
 """
 
-MAX_BYTES = 32 * 2**20
-"""Of a result file: that of two million rows has 200 kB."""
-
+MAX_BYTES = 32 * 2**20  # of a result file: that of two million rows has 200 kB
 MAX_NAME = 4096
 MAX_FIGURES = 20_000
 MAX_REASONS = 20
@@ -92,7 +90,7 @@ class Result:
         """Everything that the numbers depend on, in one line."""
         config = self.release["config"]
         # The estimands of which the definition is not the first: ``relative@2,spread@2``.
-        newer = sorted({f"{figure.estimand}@{figure.definition}" for figure in self.figures if figure.definition > 1})
+        newer = sorted({(figure.estimand, figure.definition) for figure in self.figures if figure.definition > 1})
         parts = {
             "scorer": self.scorer if self.scorer_version == 1 else f"{self.scorer}@{self.scorer_version}",
             "release": f"{self.release['name']}:{config}" if config else self.release["name"],
@@ -104,7 +102,7 @@ class Result:
             "seed": self.seed,
             **({} if self.limit is None else {"limit": self.limit}),
             "senseprobe": self.senseprobe,
-            **({"definitions": ",".join(newer)} if newer else {}),
+            **({"definitions": ",".join(f"{name}@{version}" for name, version in newer)} if newer else {}),
         }
         return "|".join(f"{key}={value}" for key, value in parts.items())
 
@@ -173,10 +171,13 @@ class Result:
 
     def path_in(self, folder: Path) -> Path:
         """Return its path in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
-        path = folder / f"{self.stem}.json"
-        if _signature(path) in (None, self.signature):
-            return path
-        return folder / f"{self.stem}.{hashlib.sha256(self.signature.encode()).hexdigest()[:8]}.json"
+        path, signature = folder / f"{self.stem}.json", self.signature
+        try:
+            if read_result(path).signature != signature:
+                return folder / f"{self.stem}.{hashlib.sha256(signature.encode()).hexdigest()[:8]}.json"
+        except ResultError:
+            pass  # there is no result
+        return path
 
     def write(self, folder: Path) -> Path:
         """Write ``STEM.json``, and ``STEM.parquet`` with the scores, into a folder; ResultError where that fails.
@@ -202,19 +203,10 @@ class Result:
         return path
 
 
-def _signature(path: Path) -> str | None:
-    """Return the signature of the result in a file; None where there is no result."""
-    try:
-        return read_result(path).signature
-    except ResultError:
-        return None
-
-
 def folder_of(out: Path, release: str, model: str) -> Path:
-    """Return the folder of a model's results on a release: `out`/RELEASE/MODEL, which any file system takes.
+    """Return `out`/RELEASE/MODEL: ``org/name`` is ``org--name``, any other name gets some digits of its sha256.
 
-    ``org/name`` is ``org--name``; any other name gets some digits of its sha256. A folder and a model of the Hub
-    that have one name share a folder: `Result.write` keeps their results apart.
+    A folder and a model of the Hub that have one name share a folder: `Result.write` keeps their results apart.
     """
     if _HUB_NAME.fullmatch(model) and "--" not in model:  # which no name on the Hub has
         return out / release / model.replace("/", "--")
@@ -224,10 +216,7 @@ def folder_of(out: Path, release: str, model: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Raise ResultError where results could not be written into `folder`; make nothing.
-
-    It looks at the folder, or at the nearest of its parents that exists.
-    """
+    """Raise ResultError where the folder, or the nearest of its parents that exists, cannot be written to."""
     try:
         nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
     except OSError as error:
@@ -335,18 +324,11 @@ def read_result(path: Path) -> Result:
     except (ValueError, RecursionError):
         raise ResultError(f"{path} is no result of senseprobe") from None
     _check_size(path, form)
+    parts = form.model_dump(exclude={"form", "signature", "scale", "model", "fitness", "figures"})
     return Result(
-        scorer=form.scorer,
-        scorer_version=form.scorer_version,
+        **parts,
         scale=form.scale if schema == SCHEMA else _scale_of(form.scorer),
         model=form.model.model_dump(exclude_none=True),
-        release=form.release.model_dump(),
-        senseprobe=form.senseprobe,
-        libraries=form.libraries,
-        seed=form.seed,
-        limit=form.limit,
-        coarse=None if form.coarse is None else form.coarse.model_dump(),
-        unscored={reason: rows.model_dump() for reason, rows in form.unscored.items()},
         fitness=form.fitness,
         figures=form.figures,
     )

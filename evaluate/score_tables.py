@@ -15,18 +15,11 @@ from senseprobe.evaluate.result import Result
 from senseprobe.release.parquet import bounded_parquet, memory_cap
 
 MAX_ROWS = 2**24
-MAX_PART_BYTES = 2**29
-"""Bytes that a part of the table may take while it is read."""
-
-MAX_TABLE_BYTES = 2**31
-"""Two million rows have 200 MB."""
-
-LARGEST = 1e100
-"""Score, far beyond any: of 1e308, a difference is infinite."""
-
+MAX_PART_BYTES = 2**29  # bytes that a part of the table may take while it is read
+MAX_TABLE_BYTES = 2**31  # two million rows have 200 MB
+LARGEST = 1e100  # score, far beyond any: of 1e308, a difference is infinite
 ROWS_AT_ONCE = 8_192
-OF_THIRD = "unrelated_score"
-"""The score of the third sentence that StereoSet has."""
+OF_THIRD = "unrelated_score"  # the score of the third sentence that StereoSet has
 
 
 def read_scores(path: Path, result: Result) -> pd.DataFrame | None:

@@ -6,6 +6,7 @@ with the number of cells, and not with the number of rows of the release.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,7 @@ from senseprobe.statistics.permutation import hash_draw
 Parts = Callable[[], Iterator[pa.RecordBatch]]
 """Reads the rows of a config from the first one on, in parts: their ``id`` and the columns that make cells."""
 
-_SPARE = 65_536
-"""Candidates that are stored besides as many as are drawn, before they are sorted and cut."""
+_SPARE = 65_536  # candidates that are stored besides as many as are drawn, before they are sorted and cut
 
 
 def sample(
@@ -62,8 +62,7 @@ def _quotas(configs: Sequence[_Cells], limit: int, seed: int) -> dict[str, NDArr
     """Return how many rows are drawn of each cell, by config.
 
     In a cell of n rows, the k-th by its hash draw (from 0) has the key (k + u) / n, where u, from 0 to 1, is the draw
-    of the cell; the rows with the lowest keys are taken. So the rows of a cell come at equal distances, and of any two
-    cells either may be first.
+    of the cell; the rows with the lowest keys are taken.
     """
     offsets = np.array([_draw(seed, *cell) for cells in configs for cell in cells.numbers])
     sizes = np.array([size for cells in configs for size in cells.sizes], dtype=np.int64)
@@ -81,48 +80,30 @@ def _quotas(configs: Sequence[_Cells], limit: int, seed: int) -> dict[str, NDArr
 def _sample_rows(
     cells: _Cells, quotas: NDArray[np.int64], parts: Iterator[pa.RecordBatch], seed: int
 ) -> NDArray[np.int64]:
-    """Return the numbers of the rows that have the lowest draws of their cells, as many of each as its quota."""
-    candidates, start = _Candidates(quotas), 0
+    """Return the numbers of the rows, ascending, that have the lowest draws of their cells: as many as its quota."""
+    most = np.where(quotas > 0, np.inf, -np.inf)  # a row of a cell stays if its draw is below this
+    candidates: list[NDArray[Any]] = [np.empty(0, np.intp), np.empty(0), np.empty(0, np.int64)]
+    start, limit = 0, 2 * int(quotas.sum()) + _SPARE
     for part in parts:
         draws = np.array([_draw(seed, cells.name, id_) for id_ in part["id"].to_pylist()])
-        candidates.add(cells.number(part), draws, np.arange(start, start + part.num_rows))
+        cell, rows = cells.number(part), np.arange(start, start + part.num_rows)
+        may = draws < most[cell]
+        candidates = [np.concatenate(both) for both in zip(candidates, (cell[may], draws[may], rows[may]), strict=True)]
+        if len(candidates[0]) > limit:
+            candidates = _cut(candidates, quotas, most)
         start += part.num_rows
-    return candidates.rows()
+    return np.sort(_cut(candidates, quotas, most)[2])
 
 
-class _Candidates:
-    """The rows that may still be drawn: of each cell, those with the lowest draws so far."""
-
-    def __init__(self, quotas: NDArray[np.int64]) -> None:
-        self._quotas = quotas
-        self._most = np.where(quotas > 0, np.inf, -np.inf)  # a row of a cell stays if its draw is below this
-        self._columns = (np.empty(0, np.intp), np.empty(0), np.empty(0, np.int64))  # cell, draw, row number
-        self._limit = 2 * int(quotas.sum()) + _SPARE
-
-    def add(self, cell: NDArray[np.intp], draws: NDArray[np.float64], rows: NDArray[np.int64]) -> None:
-        """Add rows, which come after all that were added before."""
-        may = draws < self._most[cell]
-        new = (cell[may], draws[may], rows[may])
-        self._columns = tuple(np.concatenate(pair) for pair in zip(self._columns, new, strict=True))  # type: ignore[assignment]
-        if len(self._columns[0]) > self._limit:
-            self._cut()
-
-    def rows(self) -> NDArray[np.int64]:
-        """Return the numbers of the rows that are drawn, ascending."""
-        self._cut()
-        return np.sort(self._columns[2])
-
-    def _cut(self) -> None:
-        """Remove rows that have too many before them in their cell; of equal draws, the earlier row comes first."""
-        cell, draws, rows = self._columns
-        order = np.lexsort((rows, draws, cell))
-        cell, draws, rows = cell[order], draws[order], rows[order]
-        sizes = np.bincount(cell, minlength=len(self._quotas))
-        ranks = np.arange(len(cell)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        stays = ranks < self._quotas[cell]
-        last = ranks == self._quotas[cell] - 1
-        self._most[cell[last]] = draws[last]
-        self._columns = (cell[stays], draws[stays], rows[stays])
+def _cut(candidates: list[NDArray[Any]], quotas: NDArray[np.int64], most: NDArray[np.float64]) -> list[NDArray[Any]]:
+    """Leave out rows with too many before them in their cell (of equal draws the earlier row), and lower `most`."""
+    order = np.lexsort(candidates[::-1])
+    cell, draws, rows = (column[order] for column in candidates)
+    sizes = np.bincount(cell, minlength=len(quotas))
+    ranks = np.arange(len(cell)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    stays, last = ranks < quotas[cell], ranks == quotas[cell] - 1
+    most[cell[last]] = draws[last]
+    return [cell[stays], draws[stays], rows[stays]]
 
 
 def _draw(seed: int, *what: str) -> float:

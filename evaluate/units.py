@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from senseprobe.records import Design
 
+# Why a unit has no number, whatever the scorer; some have reasons of their own.
 TOO_LONG = "too long for the model"
 EMPTY = "no token to score"
 NOT_FINITE = "no finite number"
-"""Why a unit has no number, whatever the scorer; some have reasons of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,11 @@ class RowKind:
     noun: str = "row"
     reading: str = ""
 
-    def cell_columns(self, design: Design) -> list[str]:
-        """Return what divides a config into cells; the frame, and words that rows of all cells share, do not."""
+    def cell_columns(self, design: Design, there: Container[str]) -> list[str]:
+        """Return which of the columns `there` make cells; the frame, and words that all cells share, do not."""
         bound = [slot for names in design.roles.values() for slot in names.values() if slot in design.slots]
-        return [*self.cells, *dict.fromkeys(bound if self.slots_are_cells else ())]
+        columns = dict.fromkeys([*self.cells, *(bound if self.slots_are_cells else ())])
+        return [column for column in columns if column in there]
 
 
 KINDS: Mapping[str, RowKind] = {
@@ -55,12 +56,10 @@ KINDS: Mapping[str, RowKind] = {
 }
 """By the name that designs have for it."""
 
+# The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair.
 UNRELATED: Mapping[str, str] = {"unrelated": "stereo"}
-"""The third sentence of a contrast that StereoSet has, and its counterpart for scorers that read a pair."""
-
+# What the column `direction` of CrowS-Pairs says where `anti` was written first, to violate a stereotype.
 VIOLATES = "antistereo"
-"""What the column `direction` of CrowS-Pairs says where `anti` was written first, to violate a stereotype."""
-
 NO_SPAN = (-1, -1)
 
 
@@ -81,10 +80,7 @@ class Unit(NamedTuple):
 
 
 def units_of(table: pd.DataFrame, role: str, counterpart: str, reads: Iterable[str]) -> list[Unit]:
-    """Return the unit of each row for the sentence in column `role`, with nothing in it that the scorer does not read.
-
-    `reads` names ``text``, ``beside``, ``span`` and ``order``.
-    """
+    """Return the unit of each row for the sentence in column `role`, with nothing that the scorer does not read."""
     reads = frozenset(reads)
     others = table[counterpart] if "beside" in reads else [""] * len(table)
     marked = "span" in reads and f"{role}_span" in table  # nobody says where the target is in an unrelated sentence
@@ -101,20 +97,16 @@ def _is_second(table: pd.DataFrame, role: str) -> NDArray[np.bool_]:
     Sentence 1 is as in the released code of CrowS-Pairs (Nangia et al. 2020, metric.py): `stereo`, but `anti` where the
     column `direction` says ``antistereo``. Rows without that column have the stereotype first.
     """
-    anti_first = np.zeros(len(table), dtype=np.bool_)
-    if "direction" in table:
-        anti_first = (table["direction"] == VIOLATES).to_numpy(dtype=np.bool_)
-    if role == "stereo":
-        return anti_first
-    return ~anti_first if role == "anti" else np.full(len(table), role in UNRELATED)
+    if role not in ("stereo", "anti"):
+        return np.full(len(table), role in UNRELATED)
+    direction = table.get("direction", pd.Series("", index=table.index))
+    return (direction == VIOLATES).to_numpy(dtype=np.bool_) ^ (role == "anti")
 
 
 class UnitTable:
     """The distinct units of tables of one kind, and their numbers: NaN where there is none (yet).
 
-    `reads` says what of a row makes its units, `columns` names the numbers of a unit; `unrelated` holds the names of
-    tables whose third sentence is scored, too. A unit is ``in`` the table if it has an answer, so that a scorer can
-    skip it.
+    `unrelated` names the tables whose third sentence is scored, too. A unit with an answer is ``in`` the table.
     """
 
     def __init__(

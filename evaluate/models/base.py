@@ -3,7 +3,7 @@
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Self, TypeAlias
@@ -18,7 +18,9 @@ from senseprobe.evaluate.models.layers import pack
 
 Ids: TypeAlias = tuple[int, ...]
 
-_DTYPES = ("float32", "float64", "bfloat16", "float16")
+_DTYPES: Mapping[str, torch.dtype] = {
+    name: getattr(torch, name) for name in ("float32", "float64", "bfloat16", "float16")
+}
 # Tokens per forward pass: on a CPU, as many as benchmarks/score.py found best; elsewhere, what keeps the device busy.
 _BATCH_TOKENS = {"cpu": 1024}
 _BATCH_TOKENS_ELSEWHERE = 8192
@@ -58,10 +60,7 @@ class PretrainedModel:
         batch_tokens: int | None = None,
         labels: str | None = None,
     ) -> Self:
-        """Load the model in the folder, or under the Hub name, `spec`; for the rest see `models.load`.
-
-        Whatever its files make transformers raise, its first passes included, is a ModelError.
-        """
+        """Load the model in the folder, or under the Hub name, `spec`: see `models.load`. Raises only ModelError."""
         with explained(spec):
             target, number_format = device_of(device), dtype_of(dtype)
             cls.check_spec(spec)
@@ -124,15 +123,11 @@ def dtype_of(name: str) -> torch.dtype:
     """Return the number format called float32, float64, bfloat16 or float16; ModelError for another name."""
     if name not in _DTYPES:
         raise ModelError(f"unknown number format {name}: take one of {', '.join(_DTYPES)}")
-    dtype: torch.dtype = getattr(torch, name)
-    return dtype
+    return _DTYPES[name]
 
 
 def device_of(name: str) -> torch.device:
-    """Return the device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU.
-
-    Raises ModelError where there is no such device.
-    """
+    """Return the device of a name that torch knows; ``auto`` is CUDA if there is any, else the CPU."""
     try:
         with quiet():
             device = torch.device(name if name != "auto" else "cuda" if torch.cuda.is_available() else "cpu")
@@ -174,14 +169,11 @@ def fingerprint(model: Pretrained, tokenizer: Pretrained) -> dict[str, str]:
 
 
 def _tokenizer_parts(tokenizer: Pretrained) -> Iterator[dict[str, object]]:
-    """Yield what a tokenizer consists of, but for padding and cutting; and what it makes of a pair of texts.
-
-    The pair shows what is set outside the tokenizer's own state: whether the model is given segments, and whether the
-    names of special tokens are read as such in a text.
-    """
+    """Yield what a tokenizer consists of, but for padding and cutting; and what it makes of a pair of texts."""
     pieces = json.loads(tokenizer.backend_tokenizer.to_str())
     yield {key: value for key, value in pieces.items() if key not in ("padding", "truncation")}
     yield {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
+    # What is set outside its own state: whether models get segments, and names of special tokens are read as such.
     text = " ".join(["a", *tokenizer.all_special_tokens, "b"])
     pair = tokenizer([text], ["a"], return_special_tokens_mask=True, verbose=False)
     yield {name: column for name, column in pair.items() if name != "attention_mask"}

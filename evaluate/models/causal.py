@@ -104,10 +104,7 @@ class Forest:
 
 
 def rows_of(sequences: Sequence[Ids], limit: int) -> list[tuple[int, int]]:
-    """Return where rows of at most `limit` nodes begin and end among sorted sequences; a sequence alone may have more.
-
-    From where a row begins, where it ends does not depend on what came before.
-    """
+    """Return where rows of at most `limit` nodes begin and end among sorted sequences; one alone may have more."""
     return list(_cut(*_table(sequences), limit)) if sequences else []
 
 
@@ -155,8 +152,7 @@ class Reader:
         self._head = Head(name, model)
         self._longest = longest
         self._vocabulary = vocabulary(model)
-        takes_cache = "use_cache" in inspect.signature(model.forward).parameters
-        self._always = {"use_cache": False} if takes_cache else {}
+        self._always = {name: False for name in inspect.signature(model.forward).parameters if name == "use_cache"}
 
     @torch.inference_mode()
     def alone(self, queries: Sequence[Query]) -> NDArray[np.float64]:
@@ -183,8 +179,7 @@ class Reader:
     def shares(self) -> bool:
         """Whether beginnings can be shared: tried once, on random inputs that fill a row.
 
-        They cannot where the architecture takes no mask or positions of ours, or depends on other things as well: a
-        state that is handed on (Mamba), distances between tokens of the row (ALiBi), a window of it.
+        They cannot where a state is handed on (Mamba), distances in the row count (ALiBi), or a window of it does.
         """
         queries = [(ids, 1) for ids in self._random_inputs()]
         try:
@@ -233,20 +228,13 @@ class Reader:
         dtype, device = self._model.dtype, self._model.device
         shape = (forest.rows, 1, forest.width, forest.width)
         mask = torch.full(shape, torch.finfo(dtype).min, dtype=dtype, device=device)
-        node, above = forest.above
-        mask[
-            self._tensor(forest.row[node]), 0, self._tensor(forest.column[node]), self._tensor(forest.column[above])
-        ] = 0
-        # An empty place sees itself, so that attention from it is a number, too.
-        row, column = map(self._tensor, forest.empty)
-        mask[row, 0, column, column] = 0
+        (node, above), (row, column) = forest.above, forest.empty
+        mask[forest.row[node], 0, forest.column[node], forest.column[above]] = 0
+        mask[row, 0, column, column] = 0  # so that attention from an empty place, to itself, is a number, too
         return mask
 
     def _random_inputs(self) -> list[Ids]:
-        """Return random ids, always the same, sorted: one of the longest shared inputs, and what branches off it.
-
-        Together they need more than one row, the first full and the last not.
-        """
+        """Return random ids, always the same, sorted: a longest shared input and its branches, for more than a row."""
         generator = np.random.default_rng(0)
         longest = min(LONGEST, self._longest)
         trunk = generator.integers(self._vocabulary, size=longest + 1).tolist()
@@ -262,10 +250,7 @@ class Reader:
 
 
 class Tokens(NamedTuple):
-    """A text as the model reads it: the `ids` of its own tokens, and where the first of them ends, in code points.
-
-    What the tokenizer adds (a start token, an end token) is not the text's own.
-    """
+    """The `ids` of a text's own tokens, not of what a tokenizer adds, and where the first ends, in code points."""
 
     ids: Ids
     first_end: int
@@ -339,10 +324,14 @@ class CausalLM(PretrainedModel):
         sharing = sorted((i for i, (ids, _) in enumerate(queries) if self._shares(ids)), key=lambda i: queries[i])
         values[sharing] = self._shared([queries[i] for i in sharing])
         lengths = [len(ids) - 1 for ids, _ in queries]
-        alone = sorted((i for i, (ids, _) in enumerate(queries) if not self._shares(ids)), key=lengths.__getitem__)
-        for length, same in groupby(alone, key=lengths.__getitem__):
+        others = sorted((i for i, (ids, _) in enumerate(queries) if not self._shares(ids)), key=lengths.__getitem__)
+
+        def alone(part: Sequence[Query]) -> list[float]:
+            return _sums(part, self._reader.alone(part))
+
+        for length, same in groupby(others, key=lengths.__getitem__):
             numbers = list(same)
-            values[numbers] = self.budget.spend([queries[i] for i in numbers], length, self._sums_alone)
+            values[numbers] = self.budget.spend([queries[i] for i in numbers], length, alone)
         return values
 
     def _shares(self, ids: Ids) -> bool:
@@ -351,8 +340,12 @@ class CausalLM(PretrainedModel):
     def _shared(self, queries: Sequence[Query]) -> list[float]:
         """Return the answers to sorted `queries`, as many rows at a time as the budget allows."""
         values: list[float] = []
+
+        def together(part: Sequence[Query]) -> list[float]:
+            return _sums(part, self._reader.together(part, self._limit))
+
         for start, end, tokens in self._passes([ids for ids, _ in queries]):
-            values += self.budget.spend(queries[start:end], max(1, tokens // (end - start)), self._sums_together)
+            values += self.budget.spend(queries[start:end], max(1, tokens // (end - start)), together)
         return values
 
     def _passes(self, sequences: Sequence[Ids]) -> Iterator[tuple[int, int, int]]:
@@ -367,12 +360,6 @@ class CausalLM(PretrainedModel):
     @property
     def _limit(self) -> int:
         return min(ROW, self.budget.tokens)
-
-    def _sums_together(self, queries: Sequence[Query]) -> list[float]:
-        return _sums(queries, self._reader.together(queries, self._limit))
-
-    def _sums_alone(self, queries: Sequence[Query]) -> list[float]:
-        return _sums(queries, self._reader.alone(queries))
 
 
 load = CausalLM.load

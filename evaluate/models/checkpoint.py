@@ -32,8 +32,7 @@ from senseprobe.evaluate.plugins import without_tokens
 from senseprobe.messages import counted
 from senseprobe.release.parquet import memory_cap
 
-INDEX = "model.safetensors.index.json"
-"""Says which of several files has which of the weights."""
+INDEX = "model.safetensors.index.json"  # says which of several files has which of the weights
 WHOLE = "model.safetensors"
 _PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 _CONVERSION = "DISABLE_SAFETENSORS_CONVERSION"
@@ -79,10 +78,7 @@ _WORDLESS = (LookupError, AttributeError, TypeError, ArithmeticError, AssertionE
 
 @contextmanager
 def explained(spec: str, config: Pretrained = None) -> Iterator[None]:
-    """Turn whatever is raised meanwhile into a ModelError about the model `spec`; `config` is its config, if known.
-
-    Files that are damaged or made up can make transformers raise anything at all.
-    """
+    """Turn whatever damaged or made-up files make transformers raise into a ModelError about the model `spec`."""
     try:
         yield
     except Unloadable as reason:
@@ -204,13 +200,8 @@ def _location(spec: str) -> tuple[str, str | None]:
 
 
 def _commit(location: str, revision: str | None) -> str | None:
-    """Return the commit that a revision (None: the main branch) of a model on the Hub stands for; None for a folder.
-
-    None also where the Hub does not say: loading fails then, with the reason.
-    """
-    if Path(location).is_dir():
-        return None
-    config = _file(location, "config.json", revision)
+    """Return the commit of a revision on the Hub (None: the main branch); None for a folder, or where it is unknown."""
+    config = None if Path(location).is_dir() else _file(location, "config.json", revision)
     return config.parent.name if config else None
 
 
@@ -226,10 +217,7 @@ def _file(location: str, name: str, revision: str | None) -> Path | None:
 
 
 def _weight_files(location: str, revision: str | None, *, allow_pickle: bool) -> list[str]:
-    """Return the files of the weights that transformers would take.
-
-    Raises Unloadable where they could be a pickle that is not allowed, or lie elsewhere.
-    """
+    """Return the files of weights that transformers would take. Unloadable where they are a pickle, or elsewhere."""
     folder, index = Path(location), _file(location, INDEX, revision)
     names = _indexed_files(index) if index else [WHOLE]
     if not folder.is_dir():
@@ -318,10 +306,9 @@ def _prepare_tokenizer(tokenizer: Pretrained, model: Pretrained) -> None:
 
 
 def adopt(name: str, model: Pretrained, tokenizer: Pretrained) -> tuple[Pretrained, Pretrained]:
-    """Return a model and tokenizer that share the weights of those in memory, and can be changed without them.
+    """Return copies of a model and tokenizer in memory, with parameters of their own over the same weights.
 
-    Modules and config are copies; parameters are new ones over the same memory. Raises ModelError where the model has
-    hooks, which would make its numbers without being part of its weights, or its tokenizer is of no use.
+    Raises ModelError where the model has hooks, or its tokenizer is of no use.
     """
     if any(getattr(module, hook, None) for module in model.modules() for hook in _HOOKS):
         raise ModelError(f"cannot use the model {name}: it has hooks, which no hash of its weights would tell")

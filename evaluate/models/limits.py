@@ -22,9 +22,7 @@ from torch.nn.modules import module as hooks
 
 from senseprobe.errors import ModelError
 
-MOST_CONFIG_BYTES = 2**22
-"""A config.json has some kB, those that name ten thousand classes less than one MB."""
-
+MOST_CONFIG_BYTES = 2**22  # a config.json has some kB, those that name ten thousand classes less than one MB
 MOST_PARTS = 100_000
 """Layers, experts, heads or labels that a config may ask for: lists of so many are made when it is read."""
 
@@ -71,10 +69,7 @@ def _read_json(path: Path, most_bytes: int) -> Any:  # noqa: ANN401 - JSON
 
 
 def check_config(path: Path) -> None:
-    """Raise Unloadable where a config.json is too long, or asks for more layers or labels than any model has.
-
-    transformers makes lists of so many names when it reads one.
-    """
+    """Raise Unloadable where a config.json is too long, or has lists made of more parts than any model has."""
     for key, number in _numbers(_read_json(path, MOST_CONFIG_BYTES)):
         if _PARTS.search(key) and number > MOST_PARTS:
             raise Unloadable(f"its config.json says {key} {number}, more than any model has ({MOST_PARTS})")
@@ -130,21 +125,15 @@ def bounded_by(weights: Weights) -> Iterator[None]:
 
 # --- tokenizers -----------------------------------------------------------------------------------------------------
 
-MOST_FILE_BYTES = 2**28
-"""Of a tokenizer.json; the largest vocabularies have some 40 MB."""
-
+MOST_FILE_BYTES = 2**28  # of a tokenizer.json; the largest vocabularies have some 40 MB
 MOST_GROWTH = 256
 """How many times as long a text may get by what a file itself puts in: the first step of most puts in nothing."""
 
 MOST_GROWTH_IN_ALL = 2**20
 """The same with what Unicode's own forms may add, at most: ALBERT's steps could make 1,944 characters of one."""
 
-MOST_ADDED = 64
-"""Special tokens that a tokenizer may put around two texts."""
-
-PORTION = 2**14
-"""Characters of texts that are tokenized at once, unless one text alone has more; some 400 bytes each meanwhile."""
-
+MOST_ADDED = 64  # special tokens that a tokenizer may put around two texts
+PORTION = 2**14  # characters tokenized at once, unless one text has more; 400 bytes each meanwhile
 TOKENS_PER_BYTE = 8
 """Of a text in UTF-8. Byte-level tokenizers make one of each; a character of three bytes may be 18 by Unicode."""
 
@@ -161,10 +150,7 @@ _BLANKS = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 
 
 def check_tokenizer(path: Path) -> None:
-    """Raise Unloadable where the tokenizer.json in `path` would make texts many times as long.
-
-    It is checked before the file is loaded, since loading sends the added tokens through the same steps.
-    """
+    """Check the steps in a tokenizer.json before it is loaded, which sends the added tokens through them."""
     check_steps(_read_json(path, MOST_FILE_BYTES))
 
 
@@ -268,10 +254,7 @@ def tokenized(
     others: Sequence[str] | None = None,
     **options: bool,
 ) -> Iterator[Any]:
-    """Yield what a tokenizer makes of texts, or of pairs of texts, in order and in portions of some.
-
-    Raises ModelError where it makes many more tokens of a portion than its texts have bytes.
-    """
+    """Yield, in portions, what a tokenizer makes of texts, or of pairs. ModelError where that is far too much."""
     for start, end in _portions(texts, others):
         second = None if others is None else list(others[start:end])
         columns = tokenizer(list(texts[start:end]), second, verbose=False, **options)

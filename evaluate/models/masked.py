@@ -36,7 +36,17 @@ def observed(name: str, model: Pretrained, shape: tuple[int, ...]) -> Iterator[N
         _choose(model, usual, "eager")
     except (AttributeError, ValueError) as error:
         raise ModelError(f"the model {name} does not show its attention weights, which this scorer needs") from error
-    hooks = [module.register_forward_hook(_reduce(shape), prepend=True) for module in model.modules()]
+    square = (shape[0], shape[1], shape[1])
+
+    def reduced(part: object) -> object:
+        if isinstance(part, torch.Tensor) and part.ndim == 4 and (part.shape[0], *part.shape[2:]) == square:
+            return _mean(part)
+        return part
+
+    def reduce(_: torch.nn.Module, __: object, output: object) -> object:
+        return (*output[:1], *map(reduced, output[1:])) if isinstance(output, tuple) else output
+
+    hooks = [module.register_forward_hook(reduce, prepend=True) for module in model.modules()]
     try:
         yield
     finally:
@@ -66,22 +76,6 @@ def _choose(model: Pretrained, current: str | None, implementation: str | None) 
     if implementation != current:
         with quiet():  # older architectures, which always compute weights, say that they have no choice
             model.set_attn_implementation(implementation)
-
-
-def _reduce(shape: tuple[int, ...]) -> Any:  # noqa: ANN401 - a hook, whose module, input and output can be anything
-    square = (shape[0], shape[1], shape[1])
-
-    def reduce(_: torch.nn.Module, __: object, output: object) -> object:
-        if not isinstance(output, tuple):
-            return output
-        return (*output[:1], *map(reduced, output[1:]))
-
-    def reduced(part: object) -> object:
-        if isinstance(part, torch.Tensor) and part.ndim == 4 and (part.shape[0], *part.shape[2:]) == square:
-            return _mean(part)
-        return part
-
-    return reduce
 
 
 def _mean(weights: torch.Tensor) -> torch.Tensor:
@@ -129,10 +123,7 @@ class Encoding:
 
 
 class MaskedLM(PretrainedModel):
-    """A masked language model with the ability of token log-probabilities, and of the attention that tokens receive.
-
-    `budget` bounds the tokens of a forward pass; `tokens` are those of texts by themselves.
-    """
+    """A masked language model with the ability of token log-probabilities, and of the attention that tokens receive."""
 
     ability = "masked"
     auto_class = AutoModelForMaskedLM
@@ -170,8 +161,7 @@ class MaskedLM(PretrainedModel):
     def log_probabilities(self, queries: Sequence[Query]) -> Values:
         """Return natural log-probabilities for each query in order, shape (positions,), at most 0.
 
-        The queries are of one length: nothing is ever padded. They share forward passes as far as the budget allows,
-        and those with the same input share a row of it.
+        The queries are of one length: nothing is ever padded. Those with the same input share a row of a forward pass.
         """
         return self._spend(queries, self._answer)
 

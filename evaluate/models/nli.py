@@ -4,7 +4,7 @@ Which output is entailment, neutral or contradiction is decided by its name, nev
 """
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -37,9 +37,8 @@ _REMEDY = "labels='entailment,neutral,contradiction'"
 def class_columns(config: Pretrained, stated: str | None = None) -> tuple[int, ...]:
     """Return the model's output for each of `CLASSES`, by the names that its config gives to outputs (``id2label``).
 
-    `stated` names all outputs in the model's order, separated by commas, where the config does not. It may not
-    contradict the config. Raises ModelError, with the names, where these do not say which class is which, or classes
-    do not exclude one another.
+    `stated` names all outputs in the model's order, separated by commas, where the config does not. ModelError where
+    the two contradict each other, do not say which class is which, or classes do not exclude one another.
     """
     if getattr(config, "problem_type", None) not in (None, "single_label_classification"):
         raise ModelError(f"its classes do not exclude one another ({config.problem_type})")
@@ -115,17 +114,15 @@ class Joiner:
         """Return the pairs as the model reads them, in order, neither padded nor cut."""
         if not pairs:
             return []
-        ids = self._tokens(sorted({text for pair in pairs for text in pair}))
+        texts = sorted({text for pair in pairs for text in pair})
+        portions = tokenized(self._tokenizer, texts, add_special_tokens=False, return_attention_mask=False)
+        own = (tuple(tokens) for columns in portions for tokens in columns["input_ids"])
+        ids = dict(zip(texts, own, strict=True))
         # The tokenizer decides: where it does not join as was looked up, it joins all pairs itself.
         probes = [choose(pairs, key=lambda pair: len(ids[pair[0]]) + len(ids[pair[1]])) for choose in (min, max)]
         if self._parts and [self._put(ids[a], ids[b]) for a, b in probes] == self._joined(probes):
             return [self._put(ids[a], ids[b]) for a, b in pairs]
         return self._joined(pairs)
-
-    def _tokens(self, texts: Sequence[str]) -> dict[str, Ids]:
-        """Return the tokens of each text alone, without special ones."""
-        portions = tokenized(self._tokenizer, texts, add_special_tokens=False, return_attention_mask=False)
-        return dict(zip(texts, (tuple(ids) for columns in portions for ids in columns["input_ids"]), strict=True))
 
     def _put(self, first: Ids, second: Ids) -> Pair:
         """Put the two texts between what stands around them."""
@@ -153,25 +150,18 @@ class Joiner:
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
         """What a pair consists of; empty where each text is not in one piece."""
-        parts = tuple(self._stretches())
-        return parts if sorted(part.owner for part in parts if part.owner is not None) == [0, 1] else ()
-
-    def _stretches(self) -> Iterator[Part]:
         ids, owners = self._probe["input_ids"][0], self._probe.sequence_ids(0)
         types = self._probe["token_type_ids"][0] if self._typed else [0] * len(ids)
-        for (owner, kind), tokens in groupby(zip(owners, types, ids, strict=True), key=lambda token: token[:2]):
-            yield Part(owner, tuple(token for *_, token in tokens), kind)
+        stretches = groupby(zip(owners, types, ids, strict=True), key=lambda token: token[:2])
+        parts = tuple(Part(owner, tuple(id_ for *_, id_ in tokens), kind) for (owner, kind), tokens in stretches)
+        return parts if sorted(part.owner for part in parts if part.owner is not None) == [0, 1] else ()
 
 
 # --- models ---------------------------------------------------------------------------------------------------------
 
 
 class Classifier(PretrainedModel):
-    """A model with the ability of inference: it tells entailment, neutral and contradiction apart.
-
-    `columns` are its outputs for these three, in this order; `budget` bounds the tokens of a forward pass;
-    `tokens` are those of texts by themselves. The config that identifies it names the classes.
-    """
+    """A model with the ability of inference; `columns` are its outputs for entailment, neutral and contradiction."""
 
     ability = "inference"
     auto_class = AutoModelForSequenceClassification

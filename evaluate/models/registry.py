@@ -1,7 +1,6 @@
 """The families of models: which there are, to which a model belongs, and how a model is loaded.
 
-The architecture in config.json decides which of our families a model is of. A plug-in's family says which models it
-claims, and a model that it opens is checked before it is used.
+The architecture in config.json decides which of our families a model is of; a plug-in's family says which it claims.
 """
 
 import json
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 IDENTITY_PARTS = ("weights", "config", "tokenizer", "dtype")
-RESERVED_PARTS = {"name", "planted"}
-"""What a result says of a model besides its identity."""
+RESERVED_PARTS = {"name", "planted"}  # what a result says of a model besides its identity
 
 
 class Model(Protocol):
@@ -110,11 +108,9 @@ def title_of(ability: str) -> str:
 
 
 def ability_of(spec: str) -> str:
-    """Return the ability of the model at `spec`.
+    """Return the ability of the model at `spec`: that of the plug-in that claims it, else of its architecture.
 
-    It is that of the plug-in that claims the model, else follows from the architectures in its config.json. Where
-    these name a body without a head, the heads that exist for such a body decide: masked, else causal. Raises
-    ModelError.
+    Of a body without a head, the heads that exist for it decide: masked, else causal. Raises ModelError.
     """
     if family := claiming(spec, FAMILIES.values()):
         return family.ability
@@ -127,7 +123,8 @@ def ability_of(spec: str) -> str:
             f"cannot tell what kind of model {spec} is: in its config.json architectures is no list of names"
         )
     abilities = (_ability_of_head(name) for name in architectures)
-    if ability := next(filter(None, abilities), None) or _ability_of_body(config.model_type):
+    bodies = (ability for ability, mapping in _heads().items() if config.model_type in mapping)
+    if ability := next(filter(None, abilities), None) or next(bodies, None):
         return ability
     names = ", ".join(architectures) or "none"
     raise ModelError(f"cannot tell what kind of model {spec} is: its config.json names the architecture {names}")
@@ -141,10 +138,6 @@ def _ability_of_head(architecture: str) -> str | None:
         if any(architecture in several for several in names):
             return ability
     return None
-
-
-def _ability_of_body(model_type: str) -> str | None:
-    return next((ability for ability, mapping in _heads().items() if model_type in mapping), None)
 
 
 def _heads() -> dict[str, Mapping[str, str | Iterable[str]]]:
@@ -192,14 +185,14 @@ def _class_of(ability: str) -> Any:  # noqa: ANN401 - the class of a family of o
 
 
 def _stated(name: str, ability: str, labels: str | None) -> dict[str, str]:
-    """Return the option and the part of the identity that stated labels are; empty without. Raises ModelError."""
+    """Return what stated labels are as an option, and in the identity. ModelError without inference."""
     if labels is not None and ability != "inference":
         raise ModelError(f"{name} is {title_of(ability)}: labels are of a model of inference")
     return {} if labels is None else {"labels": labels}
 
 
 def ability_in_memory(source: ModelSource) -> str:
-    """Return the ability of the model that a source has in memory; raises ModelError where its class tells none."""
+    """Return the ability of the model that a source has in memory. ModelError where its class is of none."""
     kind = type(source.model).__name__
     if (ability := _ability_of_head(kind)) is None:
         raise ModelError(f"cannot tell what kind of model {source.name} is: it is a {kind}")
@@ -207,10 +200,7 @@ def ability_in_memory(source: ModelSource) -> str:
 
 
 def wrap(source: ModelSource, ability: str) -> Model:
-    """Wrap the model of transformers that a source has in memory, for an ability; it stays as it is.
-
-    It is used on its own device. Raises ModelError.
-    """
+    """Wrap the model of transformers that a source has in memory, on its own device; it stays as it is."""
     from senseprobe.evaluate.models.base import dtype_of
     from senseprobe.evaluate.models.checkpoint import adopt
 
@@ -265,11 +255,7 @@ def raw_config(spec: str) -> dict[str, Any]:
 
 
 def open_plugged(family: Family, spec: str, **options: object) -> Model:
-    """Load a model by a plug-in; `family` becomes part of its identity, since others may compute otherwise.
-
-    Raises ModelError, which names the plug-in, where it fails or its model lacks what scores are stored and replayed
-    by.
-    """
+    """Load a model by a plug-in; `family` becomes part of its identity, since others may compute otherwise."""
     failed = f"cannot load the model {spec}: {family.id} of {family.origin or HERE}"
     with blamed(lambda clause: ModelError(f"{failed} fails with {clause}")):
         model: Any = family.load(spec, **options) if family.load else None

@@ -22,6 +22,7 @@ from senseprobe.evaluate.scorers import get
 from senseprobe.evaluate.subsample import sample as sample_parts
 from senseprobe.evaluate.units import KINDS
 from senseprobe.records import Design
+from senseprobe.release.schema import design_schema
 
 DESIGN = Design(kind="contrast", sense_type="", bias_type="", slots=("a",), roles={}, factors=())
 INFERENCE = Design(
@@ -57,7 +58,7 @@ def _parts(table: pd.DataFrame, rows: int) -> Iterator[pa.RecordBatch]:
 
 def cell_columns(design: Design) -> list[str]:
     """What divides the rows of a config into cells."""
-    return KINDS[design.kind].cell_columns(design)
+    return KINDS[design.kind].cell_columns(design, design_schema(design).names)
 
 
 def drawn_at_once(

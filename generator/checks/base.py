@@ -67,10 +67,7 @@ class ConfigSubject:
 
     @cached_property
     def labelled(self) -> "list[tuple[ResolvedBlock, list[LabelledRow]]]":
-        """Each block whose pairs have labels, with rows of its first frame that are not contested.
-
-        Labels are the same in all frames of a block.
-        """
+        """Each block with labels, which all its frames share, and rows of the first frame that are not contested."""
         fronts = ((block, block.block.front) for block in self.config.blocks)
         contrasts = (block for block, front in fronts if isinstance(front, ContrastFront) and front.has_labels)
         return [(block, _labelled_rows(self, block)) for block in contrasts]

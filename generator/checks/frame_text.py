@@ -207,8 +207,7 @@ def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
     braces: `{slot}` and `$slot` are text.
     """
     for frame in subject.frames:
-        for at, text, hint in _placeholders(frame):
-            yield frame.finding("E115", f"{text!r} is a placeholder", hint, frame.position[1] + at)
+        yield from _placeholders(frame)
     for block in subject.config.template.blocks:
         for location, text in _texts(block.sources[0]):
             if match := _PLACEHOLDER.search(text):
@@ -224,8 +223,7 @@ def find_unfilled(frame: FrameSubject) -> Iterator[tuple[re.Match[str], str]]:
             yield match, name
 
 
-def _placeholders(frame: FrameSubject) -> Iterator[tuple[int, str, str]]:
-    """Yield the placeholders of a frame: offset from 0, text and hint."""
+def _placeholders(frame: FrameSubject) -> Iterator[Finding]:
     end = 0
     others = {match.start(): (match, "") for match in _PLACEHOLDER.finditer(mask_tags(frame.source, "\n"))}
     meant = {match.start(): (match, name) for match, name in find_unfilled(frame)}
@@ -233,7 +231,8 @@ def _placeholders(frame: FrameSubject) -> Iterator[tuple[int, str, str]]:
         if start >= end:
             end = match.end()
             slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
-            yield start, match[0], f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
+            hint = f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
+            yield frame.finding("E115", f"{match[0]!r} is a placeholder", hint, frame.position[1] + start)
 
 
 @check("E115")

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache, partial
-from itertools import islice, product, takewhile
+from itertools import islice, product
 
 from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, check
 from senseprobe.generator.config import ResolvedBlock
@@ -85,8 +85,8 @@ def _differing_tokens(first: Tokens, second: Tokens) -> tuple[Tokens, Tokens]:
 
 
 def _common_length(first: Tokens, second: Tokens) -> int:
-    pairs = zip(first, second, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 def _contradiction(
@@ -107,23 +107,23 @@ def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
     others: something else decides (UPSTREAM 1.5: mentor is labelled *he* in ten sentences and *she* in nine). Make the
     labels the same, or say what they rest on: `label_basis: trait` or `both`.
     """
-    seen: dict[str, Counter[tuple[str, str]]] = {}
-    blocks: dict[tuple[str, tuple[str, str]], Block] = {}
-    for block, rows in subject.labelled:
-        if isinstance(front := block.block.front, ContrastFront) and front.label_basis == "occupation":
-            for row in rows:
-                label = (row.stereo, row.anti)
-                seen.setdefault(str(row.target), Counter())[label] += len(block.frames)
-                blocks.setdefault((str(row.target), label), block.block)
-    for word, labels in seen.items():
-        for (stereo, anti), count in labels.items():
-            reverse = labels.get((anti, stereo), 0)
-            if (count, anti) < (reverse, stereo):  # reported once, where the rarer label is
-                sides = f"{anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
-                rarer = blocks[word, (stereo, anti)]
-                position = rarer.locate("flip" if any("flip" in source for source in rarer.sources) else "roles")
-                message = f"labels of {word!r} go both ways: {sides}"
-                yield subject.finding(position, "W508", message, "label_basis: trait, or both")
+    rows: Counter[tuple[str, str, str]] = Counter()
+    first: dict[tuple[str, str, str], Block] = {}
+    for resolved, labelled in subject.labelled:
+        front = resolved.block.front
+        if isinstance(front, ContrastFront) and front.label_basis == "occupation":
+            for row in labelled:
+                label = (str(row.target), row.stereo, row.anti)
+                rows[label] += len(resolved.frames)
+                first.setdefault(label, resolved.block)
+    for (word, stereo, anti), count in rows.items():
+        reverse = rows[word, anti, stereo]
+        if (count, anti) < (reverse, stereo):  # reported once, where the rarer label is
+            block = first[word, stereo, anti]
+            position = block.locate("flip" if any("flip" in source for source in block.sources) else "roles")
+            sides = f"{anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
+            message = f"labels of {word!r} go both ways: {sides}"
+            yield subject.finding(position, "W508", message, "label_basis: trait, or both")
 
 
 @check("W509")

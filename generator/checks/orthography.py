@@ -19,7 +19,7 @@ from senseprobe.generator.checks.base import TAG, ConfigSubject, cell_finding, c
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.word_lists import Cells, Word, WordList, WordLists
 from senseprobe.lexicon.install import wordnet_in
-from senseprobe.lexicon.vocabulary import POS, Pos, Vocabulary
+from senseprobe.lexicon.wordnet import POS, Pos, Vocabulary
 from senseprobe.records import Finding
 
 # ---- English words ----
@@ -38,15 +38,9 @@ FUNCTION_WORDS = word_set(WORDS["function"])
 _PREFIXES = ("non", "re", "un")
 _SHORTEST_REST = 5  # shorter ones make words of mistakes: un-till
 _SUFFIXES: tuple[tuple[str, str, Pos], ...] = (
-    ("ably", "able", "adj"),
-    ("ibly", "ible", "adj"),
-    ("ied", "y", "verb"),
-    ("ily", "y", "adj"),
-    ("less", "", "noun"),
-    ("like", "", "noun"),
-    ("ly", "", "adj"),
-    ("y", "", "noun"),
-)
+    ("ably", "able", "adj"), ("ibly", "ible", "adj"), ("ied", "y", "verb"), ("ily", "y", "adj"), ("less", "", "noun"),
+    ("like", "", "noun"), ("ly", "", "adj"), ("y", "", "noun"),
+)  # fmt: skip
 _DOUBLED = re.compile(r"(?:re)?(\w*([bdfgklmnprt]))\2(?:ed|ing)")
 _OVERREGULAR = re.compile(r"[^aeiou]y(?:s|ed)$")
 

@@ -5,6 +5,7 @@ and groups have the same attributes.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
@@ -86,11 +87,8 @@ def _unequal_classes(subject: ConfigSubject, columns: Mapping[str, str | None], 
     for key, text in columns.items():
         if match := reference(text, block.slots):
             slot, column = match
-            classes: dict[str, set[str]] = {}
-            for word in _words(subject.config, slot):
-                if word.columns[column] is not None:
-                    classes.setdefault(str(word.columns[column]), set()).add(str(word))
-            sizes = {name: len(words) for name, words in classes.items()}
+            words = [word for word in _words(subject.config, slot) if word.columns[column] is not None]
+            sizes = Counter(name for name, _ in dict.fromkeys((str(word.columns[column]), str(word)) for word in words))
             what = f"the words of {slot!r} are in classes"
             yield from _unequal_sizes(subject, block.block.locate(*under, key), what, sizes)
 
@@ -112,24 +110,18 @@ def _words(config: Config, slot: str) -> Iterator[Word]:
 
 
 def _unequal_sets(subject: ConfigSubject) -> Iterator[Finding]:
-    sets = _set_words(subject.config)
-    position = subject.config.blocks[0].block.locate("role")
-    for test in dict.fromkeys(test for test, _ in sets):
-        for pair in ("XY", "AB"):
-            sizes = {role: len(sets.get((test, role), ())) for role in pair}
-            yield from _unequal_sizes(subject, position, f"sets of {test} are", sizes)
-
-
-def _set_words(config: Config) -> dict[tuple[str, str], set[str]]:
-    """Return the distinct words of each test's sets."""
-    words: dict[tuple[str, str], set[str]] = {}
-    for block in config.blocks:
-        front = block.block.front
-        if isinstance(front, AssociationFront):
+    words: dict[tuple[str, str, str], None] = {}
+    for block in subject.config.blocks:
+        if isinstance(front := block.block.front, AssociationFront):
             for member in block.slots[next(iter(block.slots))]:
                 test, role, word = (_cell(text, block.slots, member) for text in (front.test, front.role, front.word))
-                words.setdefault((test, role), set()).add(word)
-    return words
+                words[test, role, word] = None
+    sizes = Counter((test, role) for test, role, _ in words)
+    position = subject.config.blocks[0].block.locate("role")
+    for test in dict.fromkeys(test for test, _ in sizes):
+        for pair in ("XY", "AB"):
+            pair_sizes = {role: sizes[test, role] for role in pair}
+            yield from _unequal_sizes(subject, position, f"sets of {test} are", pair_sizes)
 
 
 def _cell(text: str, slots: Iterable[str], word: Word) -> str:

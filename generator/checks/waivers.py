@@ -34,20 +34,19 @@ class Waiver:
 
     def mistakes(self, not_run: Collection[str]) -> Iterator[Finding]:
         """Yield E123 of each code that cannot be accepted; those of `not_run` may occur, but were not looked for."""
-        for code, reason in self.reasons.items():
-            for message, hint in self._problems(code, reason, not_run):
-                yield finding_at(self.path, self.position(code), "E123", message, hint)
-
-    def _problems(self, code: str, reason: str, not_run: Collection[str]) -> Iterator[tuple[str, str]]:
         codes = {*CODES, *(check.code for check in registered_checks())}
-        if code not in codes:
-            yield f"accept: there is no code {code}", nearest(code, (name for name in codes if name[0] == "W"))
-        elif not code.startswith("W"):
-            yield f"accept: {code} is a mistake, and no warning", "correct it: only warnings (W) can be accepted"
-        elif len(reason.split()) < FEWEST_WORDS:
-            yield f"accept: the reason for {code} is {reason!r}", f"say why, in {FEWEST_WORDS} words at least"
-        elif code not in self.used and code not in not_run:
-            yield f"accept: there is no {code} here", "remove it, or it will hide the next one"
+        for code, reason in self.reasons.items():
+            if code not in codes:
+                message, hint = f"there is no code {code}", nearest(code, (name for name in codes if name[0] == "W"))
+            elif not code.startswith("W"):
+                message, hint = f"{code} is a mistake, and no warning", "correct it: only warnings (W) can be accepted"
+            elif len(reason.split()) < FEWEST_WORDS:
+                message, hint = f"the reason for {code} is {reason!r}", f"say why, in {FEWEST_WORDS} words at least"
+            elif code not in self.used and code not in not_run:
+                message, hint = f"there is no {code} here", "remove it, or it will hide the next one"
+            else:
+                continue
+            yield finding_at(self.path, self.position(code), "E123", f"accept: {message}", hint)
 
 
 def config_waiver(config: Config) -> Waiver:

@@ -301,9 +301,8 @@ def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
     if (n := prod(sizes)) <= MOST_ROWS:
         return RowSelection(digits(np.arange(n), slots, sizes), n)
     draw, numbers = np.random.default_rng(0), np.arange(MOST_ROWS)
-    return RowSelection(
-        {slot: draw.permutation(numbers % size) for slot, size in zip(slots, sizes, strict=True)}, MOST_ROWS
-    )
+    at = {slot: draw.permutation(numbers % size) for slot, size in zip(slots, sizes, strict=True)}
+    return RowSelection(at, MOST_ROWS)
 
 
 def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> RowSelection:

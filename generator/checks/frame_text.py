@@ -7,7 +7,7 @@ stand twice in a sentence, and sentences without a capital or a full stop.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from math import prod
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from senseprobe.generator.english.library import word_set
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Front
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.word_lists import Cells, Word, WordList
+from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
 
@@ -241,8 +241,8 @@ def check_cell_placeholders(words: WordList) -> Iterator[Finding]:
     cells = Cells(words)
     for word in words.words:
         for name, cell in word.columns.items():
-            if isinstance(cell, str) and (
-                match := _SYNTAX.search(cell) or _FORMAT.search(cell) or _PLACEHOLDER.search(cell)
+            if match := isinstance(cell, str) and (
+                _SYNTAX.search(cell) or _FORMAT.search(cell) or _PLACEHOLDER.search(cell)
             ):
                 message = f"{name} holds a placeholder: {match[0]!r}"
                 yield cell_finding(cells, word, name, "E115", message, "fill it in")
@@ -363,11 +363,9 @@ def _beginnings(frame: FrameSubject, from_end: bool = False) -> Iterator[str]:
         for n in range(1, len(frame.segments) + 1):
             segments = frame.segments[-n:] if from_end else frame.segments[:n]
             slots = frame.block.reads(role, [name for segment in segments for name in segment.reads])
-            texts = [_text(frame, role, segments, chosen) for chosen in frame.combinations(slots)]
+            rows = frame.combinations(slots)
+            printed = ([frame.render(role, segment, chosen) or () for segment in segments] for chosen in rows)
+            texts = ["".join(chain.from_iterable(parts)).strip() for parts in printed]
             if all(texts):
                 yield from texts
                 break
-
-
-def _text(frame: FrameSubject, role: str, segments: Sequence[Segment], chosen: Mapping[str, Word]) -> str:
-    return "".join("".join(frame.render(role, segment, chosen) or ()) for segment in segments).strip()

@@ -229,10 +229,8 @@ def _articles_before_output(frame: FrameSubject) -> Iterator[Finding]:
         if typed := _BEFORE_OUTPUT.search(before):
             words = [stated.get(text, text) for text, _ in texts]
             if unfit := [word for word in words if word and _needed_article(english, word) != typed[1].lower()]:
-                message, hint = (
-                    f"{typed[1]!r} does not fit {first_words(unfit)}",
-                    "leave it out, and print the word with `| a`",
-                )
+                message = f"{typed[1]!r} does not fit {first_words(unfit)}"
+                hint = "leave it out, and print the word with `| a`"
                 yield frame.finding("E116", message, hint, column - len(typed[1]) - 1)
         if needless := [*_needless_articles([text[length:] for text, length in texts if length], stated)]:
             plural = "plural" in frame.source[column - frame.position[1] :].partition("}}")[0]

@@ -171,11 +171,8 @@ def check_list_spelling(words: WordList) -> Iterator[Finding]:
     a to z: names are no business of this check. A word that is right and that WordNet lacks is taken with `accept`.
     """
     vocabulary, cells = load_vocabulary(), Cells(words)
-    misspelt = (
-        (word, *mistake)
-        for word in islice(dict.fromkeys(words.words), MOST_WORDS)
-        for mistake in _misspelt_words(word, vocabulary)
-    )
+    distinct = islice(dict.fromkeys(words.words), MOST_WORDS)
+    misspelt = ((word, *mistake) for word in distinct for mistake in _misspelt_words(word, vocabulary))
     for word, start, part, hint in islice(misspelt, MOST_FINDINGS):
         yield _word_finding(cells, word, start, "W401", f"{part!r} is no word that WordNet knows", hint)
 

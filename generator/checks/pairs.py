@@ -134,15 +134,10 @@ def _binding_key(block: ResolvedBlock, role: str, name: str) -> object:
 
 # ---- Minimal pairs ----
 
-_AGREEMENT = frozenset(
-    map(
-        frozenset,
-        [
-            ("a", "an"), ("a", ""), ("an", ""), ("this", "these"), ("that", "those"), ("is", "are"), ("was", "were"),
-            ("has", "have"), ("does", "do"), ("isn't", "aren't"), ("wasn't", "weren't"), ("doesn't", "don't"),
-        ],
-    )
-)  # fmt: skip
+_AGREEMENT = [
+    {"a", "an"}, {"a", ""}, {"an", ""}, {"this", "these"}, {"that", "those"}, {"is", "are"}, {"was", "were"},
+    {"has", "have"}, {"does", "do"}, {"isn't", "aren't"}, {"wasn't", "weren't"}, {"doesn't", "don't"},
+]  # fmt: skip
 
 
 @check("W502")
@@ -234,8 +229,5 @@ def _differ_in_agreement(first: str, second: str) -> bool:
     if len(words[0]) != len(words[1]):
         return False
     apart = [(a, b) for a, b in zip(*words, strict=True) if a != b]
-    return len(apart) == 1 and (frozenset(apart[0]) in _AGREEMENT or _is_plural_ending(*sorted(apart[0], key=len)))
-
-
-def _is_plural_ending(short: str, long: str) -> bool:
-    return long in (f"{short}s", f"{short}es", f"{short[:-1]}ies")
+    short, long = sorted(apart[0], key=len) if len(apart) == 1 else ("", "")
+    return {short, long} in _AGREEMENT or long in (f"{short}s", f"{short}es", f"{short[:-1]}ies")

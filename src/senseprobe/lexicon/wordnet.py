@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -100,22 +100,26 @@ class Vocabulary:
 
     def senses(self, word: str, *poses: Pos) -> Iterator[Sense]:
         """Yield the senses of every word of which this is a form, in WordNet's order; by default any part of speech."""
-        lemmas = ((pos, base) for pos in poses or POS for base in self.bases(word, pos))
-        return (sense for pos, base in lemmas for sense in self._senses(base, pos))
+        lemmas = ((base, pos) for pos in poses or POS for base in self.bases(word, pos))
+        synsets = chain.from_iterable(self._spelled(base, pos) for base, pos in lemmas)
+        return (Sense(written, int(cells[1])) for cells, _, written, _ in synsets)
 
     def definitions(self, word: str, pos: Pos) -> dict[str, str]:
         """Return the definitions of the word itself, without quoted examples, by sense key, in WordNet's order.
 
         Raise LexiconError where a file of WordNet is damaged.
         """
-        return dict(pair for offset in self._entry(word, pos).offsets for pair in self._defined(word, pos, offset))
+        return {
+            f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}": definition
+            for cells, gloss, _, lex_id in self._spelled(word, pos)
+            for definition in [_EXAMPLE.sub("", gloss).strip("; ")]
+        }
 
-    def _defined(self, word: str, pos: Pos, offset: int) -> Iterator[tuple[str, str]]:
-        cells, gloss = self._synset(pos, offset)
-        definition = _EXAMPLE.sub("", gloss).strip("; ")
-        for written, lex_id in _spellings(cells):
-            if written.lower() == word:
-                yield f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}", definition
+    def _spelled(self, word: str, pos: Pos) -> Iterator[tuple[list[str], str, str, str]]:
+        """Yield the cells and the gloss of each synset of a word, and how it spells the word, with its lex_id."""
+        for offset in self._entry(word, pos).offsets:
+            cells, gloss = self._synset(pos, offset)
+            yield from ((cells, gloss, *spelling) for spelling in _spellings(cells) if spelling[0].lower() == word)
 
     def _head(self, pos: Pos, cells: list[str]) -> str:
         """Return the last two fields of a sense key: empty, but of a satellite the head of its first similar synset."""
@@ -132,11 +136,6 @@ class Vocabulary:
     def tagged(self, word: str) -> int:
         """Count the senses of a word in the texts that WordNet's makers tagged, a rough measure of how common it is."""
         return max((self._entry(base, pos).tagged for pos in POS for base in self.bases(word, pos)), default=0)
-
-    def _senses(self, base: str, pos: Pos) -> Iterator[Sense]:
-        for offset in self._entry(base, pos).offsets:
-            cells, _ = self._synset(pos, offset)
-            yield from (Sense(word, int(cells[1])) for word, _ in _spellings(cells) if word.lower() == base)
 
     def _synset(self, pos: Pos, offset: int) -> tuple[list[str], str]:
         """Return the cells of a line of a data file, and its gloss."""
@@ -166,7 +165,8 @@ class Vocabulary:
 
     @cached_property
     def _exceptions(self) -> dict[Pos, dict[str, list[str]]]:
-        return {pos: dict(_irregular_forms(self.wordnet / f"{pos}.exc")) for pos in POS}
+        lines = {pos: (self.wordnet / f"{pos}.exc").read_text("latin-1").splitlines() for pos in POS}
+        return {pos: {form: bases for form, *bases in map(str.split, lines[pos])} for pos in POS}
 
 
 def _spellings(cells: list[str]) -> Iterator[tuple[str, str]]:
@@ -174,12 +174,6 @@ def _spellings(cells: list[str]) -> Iterator[tuple[str, str]]:
     fields = cells[4 : 4 + 2 * int(cells[3], 16)]
     for word, lex_id in zip(fields[::2], fields[1::2], strict=True):
         yield word.partition("(")[0], f"{int(lex_id, 16):02d}"
-
-
-def _irregular_forms(path: Path) -> Iterator[tuple[str, list[str]]]:
-    for line in path.read_text("latin-1").splitlines():
-        form, *bases = line.split()
-        yield form, bases
 
 
 def _find_line(index: list[bytes], word: bytes) -> bytes:

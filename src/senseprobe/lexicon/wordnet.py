@@ -59,6 +59,13 @@ class _Entry(NamedTuple):
     offsets: tuple[int, ...] = ()
     tagged: int = 0
 
+    @classmethod
+    def parse(cls, cells: list[bytes]) -> "_Entry":
+        return cls(tuple(map(int, cells[-int(cells[2]) :])), int(cells[5 + int(cells[3])]))
+
+
+_NO_ENTRY = _Entry()
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -82,7 +89,7 @@ class Vocabulary:
 
     def has(self, word: str, pos: Pos) -> bool:
         """Return whether the word itself, not a form of it, is in WordNet as this part of speech."""
-        return bool(self._entry(word, pos).offsets)
+        return self._entry(word, pos) is not _NO_ENTRY
 
     def bases(self, word: str, pos: Pos) -> tuple[str, ...]:
         """Return the words of which this may be a form, itself included, by the rules of WordNet's morphy."""
@@ -150,9 +157,7 @@ class Vocabulary:
         if (word, pos) not in self._entries:
             cells = _find_line(self._index[pos], word.encode("latin-1", "replace")).split()
             try:
-                offsets = map(int, cells[-int(cells[2]) :]) if cells else ()
-                tagged = int(cells[5 + int(cells[3])]) if cells else 0
-                self._entries[word, pos] = _Entry(tuple(offsets), tagged)
+                self._entries[word, pos] = _Entry.parse(cells) if cells else _NO_ENTRY
             except (ValueError, IndexError):
                 path = self.wordnet / f"index.{pos}"
                 message = f"{path} cannot be read (damaged at {word!r}): remove its folder and run `senseprobe wordnet`"

@@ -11,8 +11,7 @@ from senseprobe.generator.schema import Sense
 from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
-from senseprobe.lexicon.vocabulary import Vocabulary
-from senseprobe.lexicon.wordnet import LEXICONS
+from senseprobe.lexicon.wordnet import LEXICONS, Vocabulary
 from senseprobe.records import Finding
 
 _CODES = {"malformed": "E301", "missing": "E302", "pos": "E303", "lemma": "E304"}

@@ -67,10 +67,7 @@ class ConfigSubject:
 
     @cached_property
     def labelled(self) -> "list[tuple[ResolvedBlock, list[LabelledRow]]]":
-        """Each block whose pairs have labels, with rows of its first frame that are not contested.
-
-        Labels are the same in all frames of a block.
-        """
+        """Each block with labels, which all its frames share, and rows of the first frame that are not contested."""
         fronts = ((block, block.block.front) for block in self.config.blocks)
         contrasts = (block for block, front in fronts if isinstance(front, ContrastFront) and front.has_labels)
         return [(block, _labelled_rows(self, block)) for block in contrasts]
@@ -304,9 +301,8 @@ def pick_rows(block: ResolvedBlock, slots: Sequence[str]) -> RowSelection:
     if (n := prod(sizes)) <= MOST_ROWS:
         return RowSelection(digits(np.arange(n), slots, sizes), n)
     draw, numbers = np.random.default_rng(0), np.arange(MOST_ROWS)
-    return RowSelection(
-        {slot: draw.permutation(numbers % size) for slot, size in zip(slots, sizes, strict=True)}, MOST_ROWS
-    )
+    at = {slot: draw.permutation(numbers % size) for slot, size in zip(slots, sizes, strict=True)}
+    return RowSelection(at, MOST_ROWS)
 
 
 def _covering_rows(block: ResolvedBlock, frame: ResolvedFrame, role: str) -> RowSelection:

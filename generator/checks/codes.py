@@ -1,4 +1,4 @@
-"""What lint says to help: the page `docs/checks.md`, and hints for declarations that lack a key or have an unknown one.
+"""What codes mean to authors: the page `docs/checks.md`, hints for keys of declarations, and warnings that they accept.
 
 Codes of registered checks have their docstrings. `codes.md` has the head of the page, and the mistakes that reading,
 resolving or verifying finds: what is wrong, why that matters, and what to do.
@@ -6,14 +6,17 @@ resolving or verifying finds: what is wrong, why that matters, and what to do.
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import NamedTuple, get_args
 
 from pydantic import BaseModel
 
-from senseprobe.generator.checks.base import registered_checks
+from senseprobe.generator.checks.base import Position, finding_at, registered_checks
+from senseprobe.generator.checks.lint_report import Accepted
+from senseprobe.generator.config import Config
 from senseprobe.generator.kinds import FRONTS
 from senseprobe.generator.schema import Card
 from senseprobe.messages import meant, nearest
@@ -96,13 +99,11 @@ def _nearest_key(path: str, location: Sequence[str]) -> str:
     for kind, form in FRONTS.items() if path.endswith(".j2") else {"": Card}.items():
         for name in _keys_at(form, steps):
             keys.setdefault(name, []).append(kind)
-    if key in keys:  # in a union, it is the key of another member
-        return "" if steps else _hint_of_other_kind(key, keys)
-    return nearest(key, keys) if keys else ""
-
-
-def _hint_of_other_kind(key: str, keys: Mapping[str, Sequence[str]]) -> str:
-    """Return a hint for the key of another kind: which kind, and a key of this kind that begins alike."""
+    if key not in keys:
+        return nearest(key, keys) if keys else ""
+    if steps:  # in a union, it is the key of another member
+        return ""
+    # Another kind has it: name a key of this kind that begins alike.
     begun = [name for name, kinds in keys.items() if name.startswith(key) and {*kinds} - {*keys[key]}]
     return f"{meant(key, begun)} only kind {' and '.join(keys[key])} has it".lstrip()
 
@@ -123,3 +124,61 @@ def _forms(annotation: object) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _forms(part)
+
+
+# ---- Warnings that authors accept: `accept: {W505: "the reason, in three words at least"}` ----
+
+FEWEST_WORDS = 3
+"""Words that it takes to give a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """What one `accept` lists: reasons by code, the file that it is in, and the position of each code there."""
+
+    path: str
+    reasons: Mapping[str, str]
+    position: Callable[[str], Position]
+    used: Counter[str] = field(default_factory=Counter)
+
+    def accepted(self) -> Iterator[Accepted]:
+        """Yield the warnings that occurred and are accepted."""
+        for code, findings in sorted(self.used.items()):
+            yield Accepted(code, self.path, self.reasons[code], findings)
+
+    def mistakes(self, not_run: Collection[str]) -> Iterator[Finding]:
+        """Yield E123 of each code that cannot be accepted; those of `not_run` may occur, but were not looked for."""
+        codes = {*CODES, *(check.code for check in registered_checks())}
+        for code, reason in self.reasons.items():
+            if code not in codes:
+                message, hint = f"there is no code {code}", nearest(code, (name for name in codes if name[0] == "W"))
+            elif not code.startswith("W"):
+                message, hint = f"{code} is a mistake, and no warning", "correct it: only warnings (W) can be accepted"
+            elif len(reason.split()) < FEWEST_WORDS:
+                message, hint = f"the reason for {code} is {reason!r}", f"say why, in {FEWEST_WORDS} words at least"
+            elif code not in self.used and code not in not_run:
+                message, hint = f"there is no {code} here", "remove it, or it will hide the next one"
+            else:
+                continue
+            yield finding_at(self.path, self.position(code), "E123", f"accept: {message}", hint)
+
+
+_FIRST_ONLY = {"accept": "E123", "expect": "E102"}
+
+
+def misplaced_keys(config: Config) -> Iterator[Finding]:
+    """Yield E123 and E102 of later front matters: what they accept or expect would be overlooked."""
+    path, hint = config.template.display_path, "move it there: it holds for the whole template"
+    for block in config.template.blocks[1:]:
+        for key in block.sources[0].keys() & _FIRST_ONLY.keys():
+            yield finding_at(path, block.locate(key), _FIRST_ONLY[key], f"{key}: not in the first front matter", hint)
+
+
+def apply_waivers(findings: Iterable[Finding], *waivers: Waiver) -> Iterator[Finding]:
+    """Yield the findings that no waiver accepts; the first one that accepts a finding counts it."""
+    for finding in findings:
+        waiver = next((w for w in waivers if finding.code.startswith("W") and finding.code in w.reasons), None)
+        if waiver is None:
+            yield finding
+        else:
+            waiver.used[finding.code] += 1

@@ -7,7 +7,7 @@ stand twice in a sentence, and sentences without a capital or a full stop.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from math import prod
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from senseprobe.generator.english.library import word_set
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Front
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.word_lists import Cells, Word, WordList
+from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
 
@@ -207,8 +207,7 @@ def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
     braces: `{slot}` and `$slot` are text.
     """
     for frame in subject.frames:
-        for at, text, hint in _placeholders(frame):
-            yield frame.finding("E115", f"{text!r} is a placeholder", hint, frame.position[1] + at)
+        yield from _placeholders(frame)
     for block in subject.config.template.blocks:
         for location, text in _texts(block.sources[0]):
             if match := _PLACEHOLDER.search(text):
@@ -224,8 +223,7 @@ def find_unfilled(frame: FrameSubject) -> Iterator[tuple[re.Match[str], str]]:
             yield match, name
 
 
-def _placeholders(frame: FrameSubject) -> Iterator[tuple[int, str, str]]:
-    """Yield the placeholders of a frame: offset from 0, text and hint."""
+def _placeholders(frame: FrameSubject) -> Iterator[Finding]:
     end = 0
     others = {match.start(): (match, "") for match in _PLACEHOLDER.finditer(mask_tags(frame.source, "\n"))}
     meant = {match.start(): (match, name) for match, name in find_unfilled(frame)}
@@ -233,7 +231,8 @@ def _placeholders(frame: FrameSubject) -> Iterator[tuple[int, str, str]]:
         if start >= end:
             end = match.end()
             slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
-            yield start, match[0], f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
+            hint = f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
+            yield frame.finding("E115", f"{match[0]!r} is a placeholder", hint, frame.position[1] + start)
 
 
 @check("E115")
@@ -242,8 +241,8 @@ def check_cell_placeholders(words: WordList) -> Iterator[Finding]:
     cells = Cells(words)
     for word in words.words:
         for name, cell in word.columns.items():
-            if isinstance(cell, str) and (
-                match := _SYNTAX.search(cell) or _FORMAT.search(cell) or _PLACEHOLDER.search(cell)
+            if match := isinstance(cell, str) and (
+                _SYNTAX.search(cell) or _FORMAT.search(cell) or _PLACEHOLDER.search(cell)
             ):
                 message = f"{name} holds a placeholder: {match[0]!r}"
                 yield cell_finding(cells, word, name, "E115", message, "fill it in")
@@ -364,11 +363,9 @@ def _beginnings(frame: FrameSubject, from_end: bool = False) -> Iterator[str]:
         for n in range(1, len(frame.segments) + 1):
             segments = frame.segments[-n:] if from_end else frame.segments[:n]
             slots = frame.block.reads(role, [name for segment in segments for name in segment.reads])
-            texts = [_text(frame, role, segments, chosen) for chosen in frame.combinations(slots)]
+            rows = frame.combinations(slots)
+            printed = ([frame.render(role, segment, chosen) or () for segment in segments] for chosen in rows)
+            texts = ["".join(chain.from_iterable(parts)).strip() for parts in printed]
             if all(texts):
                 yield from texts
                 break
-
-
-def _text(frame: FrameSubject, role: str, segments: Sequence[Segment], chosen: Mapping[str, Word]) -> str:
-    return "".join("".join(frame.render(role, segment, chosen) or ()) for segment in segments).strip()

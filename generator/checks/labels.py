@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache, partial
-from itertools import islice, product, takewhile
+from itertools import islice, product
 
 from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, check
 from senseprobe.generator.config import ResolvedBlock
+from senseprobe.generator.english.library import word_set
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Condition, Frame
 from senseprobe.generator.word_lists import Word
@@ -41,7 +42,11 @@ def check_contradictions(subject: ConfigSubject) -> Iterator[Finding]:
                 differing = _differing_tokens(_tokens(earlier), _tokens(frame))
                 if not any(token in _NEGATIONS or token.endswith("n't") for tokens in differing for token in tokens):
                     reported.add(frame.line)
-                    yield _contradiction(subject, earlier, frame, differing, words)
+                    theirs, mine = (" ".join(tokens) or "nothing" for tokens in differing)
+                    differs = f"{mine!r} for {theirs!r}" if mine != theirs else "the same words"
+                    other_way = f"labelled the other way round than the frame on line {earlier.line} ({differs})"
+                    message, hint = f"{other_way} with {', '.join(min(words))}", "one of the two labels is wrong"
+                    yield subject.finding((frame.line, frame.column), "W504", message, hint)
         for frame, key in frames:
             near.setdefault(key, []).append((number, frame))
 
@@ -56,9 +61,7 @@ def _reversed_words(labels: list[Labels], number: int, other: int) -> set[tuple[
 
 
 _TOKEN = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|[\w'-]+")
-_NEGATIONS = frozenset(
-    ["cannot", "hardly", "neither", "never", "no", "nobody", "none", "nor", "not", "nothing", "without"]
-)
+_NEGATIONS = word_set("cannot hardly neither never no nobody none nor not nothing without")
 
 Tokens = tuple[str, ...]
 
@@ -85,18 +88,8 @@ def _differing_tokens(first: Tokens, second: Tokens) -> tuple[Tokens, Tokens]:
 
 
 def _common_length(first: Tokens, second: Tokens) -> int:
-    pairs = zip(first, second, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _contradiction(
-    subject: ConfigSubject, earlier: Frame, frame: Frame, differing: tuple[Tokens, Tokens], words: set[tuple[str, ...]]
-) -> Finding:
-    mine, theirs = (" ".join(tokens) or "nothing" for tokens in reversed(differing))
-    differs = f"{mine!r} for {theirs!r}" if mine != theirs else "the same words"
-    of = ", ".join(min(words))
-    message = f"labelled the other way round than the frame on line {earlier.line} ({differs}) with {of}"
-    return subject.finding((frame.line, frame.column), "W504", message, "one of the two labels is wrong")
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 @check("W508")
@@ -107,23 +100,23 @@ def check_label_consistency(subject: ConfigSubject) -> Iterator[Finding]:
     others: something else decides (UPSTREAM 1.5: mentor is labelled *he* in ten sentences and *she* in nine). Make the
     labels the same, or say what they rest on: `label_basis: trait` or `both`.
     """
-    seen: dict[str, Counter[tuple[str, str]]] = {}
-    blocks: dict[tuple[str, tuple[str, str]], Block] = {}
-    for block, rows in subject.labelled:
-        if isinstance(front := block.block.front, ContrastFront) and front.label_basis == "occupation":
-            for row in rows:
-                label = (row.stereo, row.anti)
-                seen.setdefault(str(row.target), Counter())[label] += len(block.frames)
-                blocks.setdefault((str(row.target), label), block.block)
-    for word, labels in seen.items():
-        for (stereo, anti), count in labels.items():
-            reverse = labels.get((anti, stereo), 0)
-            if (count, anti) < (reverse, stereo):  # reported once, where the rarer label is
-                sides = f"{anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
-                rarer = blocks[word, (stereo, anti)]
-                position = rarer.locate("flip" if any("flip" in source for source in rarer.sources) else "roles")
-                message = f"labels of {word!r} go both ways: {sides}"
-                yield subject.finding(position, "W508", message, "label_basis: trait, or both")
+    rows: Counter[tuple[str, str, str]] = Counter()
+    first: dict[tuple[str, str, str], Block] = {}
+    for resolved, labelled in subject.labelled:
+        front = resolved.block.front
+        if isinstance(front, ContrastFront) and front.label_basis == "occupation":
+            for row in labelled:
+                label = (str(row.target), row.stereo, row.anti)
+                rows[label] += len(resolved.frames)
+                first.setdefault(label, resolved.block)
+    for (word, stereo, anti), count in rows.items():
+        reverse = rows[word, anti, stereo]
+        if (count, anti) < (reverse, stereo):  # reported once, where the rarer label is
+            block = first[word, stereo, anti]
+            position = block.locate("flip" if any("flip" in source for source in block.sources) else "roles")
+            sides = f"{anti!r} is stereo in {reverse} rows, {stereo!r} in {count}"
+            message = f"labels of {word!r} go both ways: {sides}"
+            yield subject.finding(position, "W508", message, "label_basis: trait, or both")
 
 
 @check("W509")
@@ -149,32 +142,28 @@ def check_exceptions(subject: ConfigSubject) -> Iterator[Finding]:
     strong, weak, professional, unclean in UPSTREAM 1.5). It needs no less evidence than the rule: declare the same
     words in `contested`, so that estimands leave them out until somebody has looked.
     """
-    fronts = [
-        (block, front) for block in subject.config.blocks if isinstance(front := block.block.front, ContrastFront)
-    ]
-    for block, front in fronts:
-        for number, condition in enumerate(front.flip):
-            if _is_exception(condition) and not _is_contested(block, front, condition):
+    for block in subject.config.blocks:
+        front = block.block.front
+        flip, contested = (front.flip, front.contested) if isinstance(front, ContrastFront) else ([], [])
+        for number, condition in enumerate(flip):
+            slots = {key.partition(".")[0] for key in condition}
+            is_exception = len(slots) > 1 and any(key.partition(".")[2] in ("", "word") for key in condition)
+            if is_exception and not _is_contested(block, contested, condition):
                 text = ", ".join(f"{key}: {value}" for key, value in condition.items())
                 message = f"an exception that `contested` does not declare: {text}"
-                hint = f"contested: [{{{text}}}]"
-                yield subject.finding(block.block.locate("flip", number), "W510", message, hint)
+                position = block.block.locate("flip", number)
+                yield subject.finding(position, "W510", message, f"contested: [{{{text}}}]")
 
 
-def _is_exception(condition: Condition) -> bool:
-    slots = {key.partition(".")[0] for key in condition}
-    return len(slots) > 1 and any(key.partition(".")[2] in ("", "word") for key in condition)
-
-
-def _is_contested(block: ResolvedBlock, front: ContrastFront, condition: Condition) -> bool:
+def _is_contested(block: ResolvedBlock, contested: list[Condition], condition: Condition) -> bool:
     """Return whether every combination of words that a condition matches is contested."""
-    if condition in front.contested:
+    if condition in contested:
         return True
-    slots = {key.partition(".")[0] for declared in (condition, *front.contested) for key in declared}
+    slots = {key.partition(".")[0] for declared in (condition, *contested) for key in declared}
     matching = ([word for word in block.slots[slot] if _matches(condition, slot, word)] for slot in slots)
     rows = (dict(zip(slots, chosen, strict=True)) for chosen in product(*matching))
     return all(
-        any(all(_matches(declared, slot, word) for slot, word in row.items()) for declared in front.contested)
+        any(all(_matches(declared, slot, word) for slot, word in row.items()) for declared in contested)
         for row in islice(rows, MOST_ROWS)
     )
 

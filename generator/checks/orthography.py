@@ -19,7 +19,7 @@ from senseprobe.generator.checks.base import TAG, ConfigSubject, cell_finding, c
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.word_lists import Cells, Word, WordList, WordLists
 from senseprobe.lexicon.install import wordnet_in
-from senseprobe.lexicon.vocabulary import POS, Pos, Vocabulary
+from senseprobe.lexicon.wordnet import POS, Pos, Vocabulary
 from senseprobe.records import Finding
 
 # ---- English words ----
@@ -38,15 +38,9 @@ FUNCTION_WORDS = word_set(WORDS["function"])
 _PREFIXES = ("non", "re", "un")
 _SHORTEST_REST = 5  # shorter ones make words of mistakes: un-till
 _SUFFIXES: tuple[tuple[str, str, Pos], ...] = (
-    ("ably", "able", "adj"),
-    ("ibly", "ible", "adj"),
-    ("ied", "y", "verb"),
-    ("ily", "y", "adj"),
-    ("less", "", "noun"),
-    ("like", "", "noun"),
-    ("ly", "", "adj"),
-    ("y", "", "noun"),
-)
+    ("ably", "able", "adj"), ("ibly", "ible", "adj"), ("ied", "y", "verb"), ("ily", "y", "adj"), ("less", "", "noun"),
+    ("like", "", "noun"), ("ly", "", "adj"), ("y", "", "noun"),
+)  # fmt: skip
 _DOUBLED = re.compile(r"(?:re)?(\w*([bdfgklmnprt]))\2(?:ed|ing)")
 _OVERREGULAR = re.compile(r"[^aeiou]y(?:s|ed)$")
 
@@ -177,11 +171,8 @@ def check_list_spelling(words: WordList) -> Iterator[Finding]:
     a to z: names are no business of this check. A word that is right and that WordNet lacks is taken with `accept`.
     """
     vocabulary, cells = load_vocabulary(), Cells(words)
-    misspelt = (
-        (word, *mistake)
-        for word in islice(dict.fromkeys(words.words), MOST_WORDS)
-        for mistake in _misspelt_words(word, vocabulary)
-    )
+    distinct = islice(dict.fromkeys(words.words), MOST_WORDS)
+    misspelt = ((word, *mistake) for word in distinct for mistake in _misspelt_words(word, vocabulary))
     for word, start, part, hint in islice(misspelt, MOST_FINDINGS):
         yield _word_finding(cells, word, start, "W401", f"{part!r} is no word that WordNet knows", hint)
 

@@ -4,10 +4,9 @@ A sentence is repeated within a pair, by a slot that changes nothing, or by a fr
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow.compute as pc
@@ -42,10 +41,7 @@ def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
 
 
 def _identical_pairs(frame: FrameSubject) -> str:
-    """Return what is wrong with the pairs whose two sentences are the same; empty where there are none.
-
-    Compared is what segments print that roles bind differently; the others are alike.
-    """
+    """Return how many pairs have equal sentences, compared where roles bind differently; empty where none has."""
     block = frame.block
     varying = [at for at, segment in enumerate(frame.segments) if _bound_differently(block, segment)]
     reads = [name for at in varying for name in frame.segments[at].reads]
@@ -138,15 +134,10 @@ def _binding_key(block: ResolvedBlock, role: str, name: str) -> object:
 
 # ---- Minimal pairs ----
 
-_AGREEMENT = frozenset(
-    map(
-        frozenset,
-        [
-            ("a", "an"), ("a", ""), ("an", ""), ("this", "these"), ("that", "those"), ("is", "are"), ("was", "were"),
-            ("has", "have"), ("does", "do"), ("isn't", "aren't"), ("wasn't", "weren't"), ("doesn't", "don't"),
-        ],
-    )
-)  # fmt: skip
+_AGREEMENT = [
+    {"a", "an"}, {"a", ""}, {"an", ""}, {"this", "these"}, {"that", "those"}, {"is", "are"}, {"was", "were"},
+    {"has", "have"}, {"does", "do"}, {"isn't", "aren't"}, {"wasn't", "weren't"}, {"doesn't", "don't"},
+]  # fmt: skip
 
 
 @check("W502")
@@ -191,47 +182,36 @@ def _differing_segments(frame: FrameSubject) -> Iterator[Finding]:
             yield frame.finding("W502", message, "print the same in both roles, or bind what differs", column)
 
 
-def _differing_texts(frame: FrameSubject, segment: Segment) -> tuple[str, str] | None:
+def _differing_texts(frame: FrameSubject, segment: Segment) -> Sequence[str] | None:
     """Return what a segment prints in the two roles, where more than the bound words differ in it."""
     names = _bound_differently(frame.block, segment)
     printed = not segment.block and any(name in segment.prints for name in names)
     minimal, followed = False, None
-    for first, second in _rendered_pairs(frame, segment, names) if names else ():
-        if (first.article, printed or first.rest) == (second.article, printed or second.rest):
-            minimal = True
+    for texts, articles, rests in _rendered_pairs(frame, segment, names) if names else ():
+        if articles[0] == articles[1] and (printed or rests[0] == rests[1]):
             if printed:
                 return None  # only articles could differ in other pairs
-        elif not printed and first.rest != second.rest and not _differ_in_agreement(first.rest, second.rest):
-            return first.text, second.text
+            minimal = True
+        elif not printed and rests[0] != rests[1] and not _differ_in_agreement(*rests):
+            return texts
         else:
-            followed = first.text, second.text
+            followed = texts
     return None if minimal else followed
 
 
-class _RenderedSegment(NamedTuple):
-    """What a segment prints in one role: its article, all of its text, and the text without article and bound words."""
-
-    article: str
-    text: str
-    rest: str
-
-
-def _rendered_pairs(
-    frame: FrameSubject, segment: Segment, names: Iterable[str]
-) -> Iterator[tuple[_RenderedSegment, _RenderedSegment]]:
-    """Yield what a segment prints in the two roles, where they bind different words."""
-    block = frame.block
-    slots = tuple(dict.fromkeys(slot for role in block.roles for slot in block.reads(role, segment.reads)))
+def _rendered_pairs(frame: FrameSubject, segment: Segment, names: Iterable[str]) -> Iterator[tuple[list[str], ...]]:
+    """Yield, where the two roles bind different words, the texts, their articles, and what is left without both."""
+    roles = {role: frame.block.names(role) for role in frame.block.roles}
+    slots = tuple(dict.fromkeys(slot for role in roles for slot in frame.block.reads(role, segment.reads)))
     for chosen in frame.combinations(slots):
-        words, texts = [], []
-        for role in block.roles:
-            bindings = (block.names(role)[name] for name in names)
-            words.append([bound if isinstance(bound, Word) else chosen[bound] for bound in bindings])
-            if rendered := frame.render(role, segment, chosen):
-                article, text = rendered
-                texts.append(_RenderedSegment(article.strip(), article + text, _without_words(text, words[-1])))
-        if words[0] != words[1] and len(texts) == len(words):
-            yield texts[0], texts[1]
+        words = [
+            [word if isinstance(word := bound[name], Word) else chosen[word] for name in names]
+            for bound in roles.values()
+        ]
+        rendered = [text for role in roles if (text := frame.render(role, segment, chosen))]
+        if words[0] != words[1] and len(rendered) == len(words):
+            rests = [_without_words(text, bound) for (_, text), bound in zip(rendered, words, strict=True)]
+            yield ["".join(pair) for pair in rendered], [article.strip() for article, _ in rendered], rests
 
 
 def _without_words(text: str, words: Iterable[Word]) -> str:
@@ -249,8 +229,5 @@ def _differ_in_agreement(first: str, second: str) -> bool:
     if len(words[0]) != len(words[1]):
         return False
     apart = [(a, b) for a, b in zip(*words, strict=True) if a != b]
-    return len(apart) == 1 and (frozenset(apart[0]) in _AGREEMENT or _is_plural_ending(*sorted(apart[0], key=len)))
-
-
-def _is_plural_ending(short: str, long: str) -> bool:
-    return long in (f"{short}s", f"{short}es", f"{short[:-1]}ies")
+    short, long = sorted(apart[0], key=len) if len(apart) == 1 else ("", "")
+    return {short, long} in _AGREEMENT or long in (f"{short}s", f"{short}es", f"{short[:-1]}ies")

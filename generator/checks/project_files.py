@@ -141,16 +141,13 @@ def _list_folder(dataset: Dataset) -> Path:
 
 
 def _unknown_source(what: str, key: str, folder: Path, path: str, position: Position) -> Iterator[Finding]:
-    """Yield E207 unless the key is in the folder's bibliography, or the built-in one.
-
-    Where the folder has none, that is reported at its descriptor, in the same words for each key.
-    """
+    """Yield E207 unless the key is in the folder's bibliography, or the built-in one."""
     keys = _bibliography_keys(folder / BIBLIOGRAPHY) | _bibliography_keys(built_in().wordlists / BIBLIOGRAPHY)
     if key in keys:
         return
     if (folder / BIBLIOGRAPHY).is_file():
         yield finding_at(path, position, "E207", f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys))
-    else:
+    else:  # the same finding for each key
         message, hint = f"no {BIBLIOGRAPHY} beside it", "write one, with an entry for each source that is named"
         yield finding_at(format_path(folder / DESCRIPTOR), (1, 1), "E207", message, hint)
 

@@ -15,9 +15,15 @@ from typing import TypeVar
 
 from senseprobe.errors import DeclarationError, LexiconError, SenseprobeError
 from senseprobe.generator import senses
-from senseprobe.generator.checks import waivers
-from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, FolderSubject, registered_checks
-from senseprobe.generator.checks.codes import add_hint
+from senseprobe.generator.checks.base import (
+    ConfigSubject,
+    DatasetSubject,
+    FolderSubject,
+    registered_checks,
+    resource_position,
+    yaml_position,
+)
+from senseprobe.generator.checks.codes import Waiver, add_hint, apply_waivers, misplaced_keys
 from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, ReportCache, cache_key, join_reports
 from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
@@ -123,9 +129,9 @@ class _PartResult:
                 self.not_checked[check.code] += 1
             yield from findings or ()
 
-    def add(self, findings: Iterable[Finding], own: waivers.Waiver, *others: waivers.Waiver) -> None:
+    def add(self, findings: Iterable[Finding], own: Waiver, *others: Waiver) -> None:
         """Add the findings that no waiver accepts, and mistakes in what the first waiver accepts."""
-        self.findings += waivers.apply_waivers(findings, own, *others)
+        self.findings += apply_waivers(findings, own, *others)
         self.accepted += own.accepted()
         self.findings += own.mistakes({*self.not_checked})
 
@@ -183,7 +189,9 @@ class Run:
     def _list(self, table: WordList) -> Report:
         def check() -> Report:
             result = _PartResult(lists=1, claims=[*senses.claims_of_list(table)])
-            result.add(result.run(table), waivers.list_waiver(table))
+            path = table.path.with_name(DESCRIPTOR)
+            position = partial(resource_position, table, "accept")
+            result.add(result.run(table), Waiver(format_path(path), table.resource.accept, position))
             return self._report(result)
 
         bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
@@ -230,10 +238,11 @@ class Run:
         return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
 
     def _resolved(self, resolved: ResolvedDataset, result: _PartResult) -> None:
-        dataset, waiver = resolved.dataset, waivers.dataset_waiver(resolved.dataset)
+        dataset, path = resolved.dataset, resolved.dataset.folder / "dataset.yaml"
+        waiver = Waiver(format_path(path), dataset.card.accept, partial(yaml_position, path, "accept"))
         if not self.target.config:
             findings = result.run(DatasetSubject(dataset, self.visible))
-            result.findings += waivers.apply_waivers(findings, waiver)
+            result.findings += apply_waivers(findings, waiver)
         english = English()
         for config in resolved.configs:
             self._config(ConfigSubject(dataset, config, self.visible, english), waiver, result)
@@ -242,7 +251,7 @@ class Run:
             result.findings += waiver.mistakes({*result.not_checked})
         result.guesses |= {(*question, answer) for question, answer in resolved.english.guesses.items()}
 
-    def _config(self, subject: ConfigSubject, of_dataset: waivers.Waiver, result: _PartResult) -> None:
+    def _config(self, subject: ConfigSubject, of_dataset: Waiver, result: _PartResult) -> None:
         """Check a config whose sentences can all be rendered, and count it."""
         before = len(result.findings)
         for frame in subject.frames:
@@ -251,8 +260,11 @@ class Run:
             return
         result.checked.add(subject.config.name)
         result.claims += senses.claims_of_config(subject.config)
-        result.findings += waivers.misplaced_keys(subject.config)
-        result.add(result.run(subject), waivers.config_waiver(subject.config), of_dataset)
+        result.findings += misplaced_keys(subject.config)
+        template = subject.config.template
+        position = partial(template.blocks[0].locate, "accept")
+        own = Waiver(template.display_path, template.blocks[0].front.accept, position)
+        result.add(result.run(subject), own, of_dataset)
 
     # ---- Senses ----
 

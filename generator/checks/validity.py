@@ -5,6 +5,7 @@ and groups have the same attributes.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
@@ -78,7 +79,7 @@ def _unequal_roles(subject: ConfigSubject) -> Iterator[Finding]:
             continue
         sizes = {str(slot): len({*_words(subject.config, str(slot))}) for slot in slots}
         what = f"the two roles choose {name!r} from sets"
-        yield from _unequal_sizes(subject, block.block.locate("roles", "stereo", name), what, sizes)
+        yield from _unequal(subject, block.block.locate("roles", "stereo", name), what, sizes)
 
 
 def _unequal_classes(subject: ConfigSubject, columns: Mapping[str, str | None], *under: str) -> Iterator[Finding]:
@@ -86,18 +87,13 @@ def _unequal_classes(subject: ConfigSubject, columns: Mapping[str, str | None], 
     for key, text in columns.items():
         if match := reference(text, block.slots):
             slot, column = match
-            classes: dict[str, set[str]] = {}
-            for word in _words(subject.config, slot):
-                if word.columns[column] is not None:
-                    classes.setdefault(str(word.columns[column]), set()).add(str(word))
-            sizes = {name: len(words) for name, words in classes.items()}
+            words = [word for word in _words(subject.config, slot) if word.columns[column] is not None]
+            sizes = Counter(name for name, _ in dict.fromkeys((str(word.columns[column]), str(word)) for word in words))
             what = f"the words of {slot!r} are in classes"
-            yield from _unequal_sizes(subject, block.block.locate(*under, key), what, sizes)
+            yield from _unequal(subject, block.block.locate(*under, key), what, sizes)
 
 
-def _unequal_sizes(
-    subject: ConfigSubject, position: Position, what: str, sizes: Mapping[str, int]
-) -> Iterator[Finding]:
+def _unequal(subject: ConfigSubject, position: Position, what: str, sizes: Mapping[str, int]) -> Iterator[Finding]:
     """Yield W505 where the sizes are not all the same."""
     if len({*sizes.values()}) > 1:
         text = ", ".join(f"{name} {size}" for name, size in sizes.items())
@@ -112,24 +108,18 @@ def _words(config: Config, slot: str) -> Iterator[Word]:
 
 
 def _unequal_sets(subject: ConfigSubject) -> Iterator[Finding]:
-    sets = _set_words(subject.config)
-    position = subject.config.blocks[0].block.locate("role")
-    for test in dict.fromkeys(test for test, _ in sets):
-        for pair in ("XY", "AB"):
-            sizes = {role: len(sets.get((test, role), ())) for role in pair}
-            yield from _unequal_sizes(subject, position, f"sets of {test} are", sizes)
-
-
-def _set_words(config: Config) -> dict[tuple[str, str], set[str]]:
-    """Return the distinct words of each test's sets."""
-    words: dict[tuple[str, str], set[str]] = {}
-    for block in config.blocks:
-        front = block.block.front
-        if isinstance(front, AssociationFront):
+    words: dict[tuple[str, str, str], None] = {}
+    for block in subject.config.blocks:
+        if isinstance(front := block.block.front, AssociationFront):
             for member in block.slots[next(iter(block.slots))]:
                 test, role, word = (_cell(text, block.slots, member) for text in (front.test, front.role, front.word))
-                words.setdefault((test, role), set()).add(word)
-    return words
+                words[test, role, word] = None
+    sizes = Counter((test, role) for test, role, _ in words)
+    position = subject.config.blocks[0].block.locate("role")
+    for test in dict.fromkeys(test for test, _ in sizes):
+        for pair in ("XY", "AB"):
+            pair_sizes = {role: sizes[test, role] for role in pair}
+            yield from _unequal(subject, position, f"sets of {test} are", pair_sizes)
 
 
 def _cell(text: str, slots: Iterable[str], word: Word) -> str:
@@ -159,13 +149,11 @@ def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
     """
     path, card = subject.dataset.folder / "dataset.yaml", subject.dataset.card
     groups = next(filter(None, map(_placeholder_mistake, card.groups)), "") if card.groups else "is not declared"
+    harm = _text_mistake(card.who_could_be_harmed)
     mistakes = {
         "construct": (_text_mistake(card.measured), "say what is measured, and of whom"),
         "groups": (groups, "groups: [women, men]"),
-        "who_could_be_harmed": (
-            _text_mistake(card.who_could_be_harmed),
-            "say for whom a wrong reading would be dangerous",
-        ),
+        "who_could_be_harmed": (harm, "say for whom a wrong reading would be dangerous"),
     }
     for key, (mistake, hint) in mistakes.items():
         if mistake:

@@ -14,7 +14,7 @@ from senseprobe.generator.checks.codes import all_codes
 from senseprobe.generator.templates import RELEASE_FILE_NAMES
 from senseprobe.generator.word_lists import WordLists
 from senseprobe.lexicon import Lexicon
-from senseprobe.lexicon.vocabulary import Pos
+from senseprobe.lexicon.wordnet import Pos
 from senseprobe.project import Layer
 
 CHECKS = Path(__file__).parents[1] / "checks"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from senseprobe.generator.checks.base import MOST_ROWS, ConfigSubject, DatasetSubject, pick_rows, segment_columns
 from senseprobe.generator.checks.frame_text import check_repeated_words, check_sentence_ends
-from senseprobe.generator.checks.gender import find_other_pronoun
+from senseprobe.generator.checks.grammar import find_other_pronoun
 from senseprobe.generator.checks.labels import (
     check_contradictions,
     check_exceptions,

@@ -13,7 +13,7 @@ from senseprobe.generator.checks import lint
 from senseprobe.generator.checks.orthography import find_words, is_word, spelling_hint
 from senseprobe.lexicon import prepare
 from senseprobe.lexicon.install import FILES
-from senseprobe.lexicon.vocabulary import Sense, Vocabulary
+from senseprobe.lexicon.wordnet import Sense, Vocabulary
 from senseprobe.project import Layer
 from senseprobe.records import Finding
 

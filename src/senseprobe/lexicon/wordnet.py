@@ -1,4 +1,7 @@
-"""Sense keys, checked against WordNet's data files.
+"""WordNet, read from its files: words with their forms and senses (`Vocabulary`), and checked sense keys (`Lexicon`).
+
+NLTK, which takes seconds to start, is not needed. Nothing is cached between runs: the files are sorted (wndb(5WN)), so
+that a word is found by bisection, and reading them takes less time than checking a cache would.
 
 A sense key is ``lemma%ss_type:lex_filenum:lex_id:head_word:head_id`` (senseidx(5WN)); the last two are empty unless
 ss_type is 5, a satellite adjective. ``index.sense`` is not used: it lacks eight keys whose lemmas differ in case only
@@ -8,23 +11,190 @@ be letter for letter one of theirs.
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon.install import DATA_FILES
-from senseprobe.lexicon.vocabulary import Pos, Vocabulary
+from senseprobe.lexicon.install import DATA_FILES, VERSION, damage, wordnet_in
 
 LEXICONS = ("wordnet-3.0",)
+
+Pos = Literal["noun", "verb", "adj", "adv"]
+
+POS: tuple[Pos, ...] = ("noun", "verb", "adj", "adv")
+
+# morphy(7WN): endings of inflected forms, and the endings of their base forms.
+_ENDINGS: Mapping[Pos, tuple[tuple[str, str], ...]] = {
+    "noun": (
+        ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
+        ("men", "man"), ("ies", "y"),
+    ),
+    "verb": (("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"), ("ing", "")),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adv": (),
+}  # fmt: skip
+
+
+_SS_TYPES = {"n": 1, "v": 2, "a": 3, "r": 4, "s": 5}
+"""The number of each letter of a data file's third cell in sense keys (senseidx(5WN)); s is a satellite adjective."""
+
+_EXAMPLE = re.compile(r'".*?"')
+
+
+class Sense(NamedTuple):
+    """A sense: its word with capitals, and the number of its lexicographer file (18 is noun.person)."""
+
+    word: str
+    file: int
+
+
+class _Entry(NamedTuple):
+    """A line of an index file: the offsets of the word's synsets in the data file, and how many senses were tagged."""
+
+    offsets: tuple[int, ...] = ()
+    tagged: int = 0
+
+    @classmethod
+    def parse(cls, cells: list[bytes]) -> "_Entry":
+        return cls(tuple(map(int, cells[-int(cells[2]) :])), int(cells[5 + int(cells[3])]))
+
+
+_NO_ENTRY = _Entry()
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of the WordNet in a folder; a word is given in lower case, with underscores for blanks."""
+
+    wordnet: Path
+    _entries: dict[tuple[str, Pos], _Entry] = field(default_factory=dict, repr=False)
+    _knows: dict[str, bool] = field(default_factory=dict, repr=False)
+    _data: dict[Pos, bytes] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, folder: Path | None = None) -> "Vocabulary":
+        """Open what `prepare` has put into the NLTK data folder `folder`, by default senseprobe's own.
+
+        Raise LexiconError where the folder is not a whole WordNet.
+        """
+        _, wordnet = wordnet_in(folder)
+        if why := damage(wordnet):
+            raise LexiconError(f"wordnet-{VERSION} is not prepared in {wordnet} ({why}): run `senseprobe wordnet`")
+        return cls(wordnet)
+
+    def has(self, word: str, pos: Pos) -> bool:
+        """Return whether the word itself, not a form of it, is in WordNet as this part of speech."""
+        return self._entry(word, pos) is not _NO_ENTRY
+
+    def bases(self, word: str, pos: Pos) -> tuple[str, ...]:
+        """Return the words of which this may be a form, itself included, by the rules of WordNet's morphy."""
+        candidates = [word, *self._exceptions[pos].get(word, ())]
+        if len(candidates) == 1:  # a form that is listed follows no rule
+            stems = ((word.removesuffix(ending), put) for ending, put in _ENDINGS[pos] if word.endswith(ending))
+            candidates += [stem + put for stem, put in stems]
+        return tuple(dict.fromkeys(base for base in candidates if self.has(base, pos)))
+
+    def knows(self, word: str) -> bool:
+        """Return whether the word is in WordNet, in any form and as any part of speech."""
+        if word not in self._knows:
+            self._knows[word] = any(self.bases(word, pos) for pos in POS)
+        return self._knows[word]
+
+    def senses(self, word: str, *poses: Pos) -> Iterator[Sense]:
+        """Yield the senses of every word of which this is a form, in WordNet's order; by default any part of speech."""
+        lemmas = ((base, pos) for pos in poses or POS for base in self.bases(word, pos))
+        synsets = chain.from_iterable(self._spelled(base, pos) for base, pos in lemmas)
+        return (Sense(written, int(cells[1])) for cells, _, written, _ in synsets)
+
+    def definitions(self, word: str, pos: Pos) -> dict[str, str]:
+        """Return the definitions of the word itself, without quoted examples, by sense key, in WordNet's order.
+
+        Raise LexiconError where a file of WordNet is damaged.
+        """
+        return {
+            f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}": definition
+            for cells, gloss, _, lex_id in self._spelled(word, pos)
+            for definition in [_EXAMPLE.sub("", gloss).strip("; ")]
+        }
+
+    def _spelled(self, word: str, pos: Pos) -> Iterator[tuple[list[str], str, str, str]]:
+        """Yield the cells and the gloss of each synset of a word, and how it spells the word, with its lex_id."""
+        for offset in self._entry(word, pos).offsets:
+            cells, gloss = self._synset(pos, offset)
+            yield from ((cells, gloss, *spelling) for spelling in _spellings(cells) if spelling[0].lower() == word)
+
+    def _head(self, pos: Pos, cells: list[str]) -> str:
+        """Return the last two fields of a sense key: empty, but of a satellite the head of its first similar synset."""
+        if cells[2] != "s":
+            return ":"
+        head, _ = self._synset(pos, int(cells[cells.index("&") + 1]))
+        written, lex_id = next(_spellings(head))
+        return f"{written.lower()}:{lex_id}"
+
+    def irregular(self, word: str, pos: Pos) -> bool:
+        """Return whether the word is listed as an irregular form: saw of see, children of child."""
+        return word in self._exceptions[pos]
+
+    def tagged(self, word: str) -> int:
+        """Count the senses of a word in the texts that WordNet's makers tagged, a rough measure of how common it is."""
+        return max((self._entry(base, pos).tagged for pos in POS for base in self.bases(word, pos)), default=0)
+
+    def _synset(self, pos: Pos, offset: int) -> tuple[list[str], str]:
+        """Return the cells of a line of a data file, and its gloss."""
+        if pos not in self._data:
+            self._data[pos] = (self.wordnet / f"data.{pos}").read_bytes()
+        data = self._data[pos]
+        cells, _, gloss = data[offset : data.find(b"\n", offset)].decode("latin-1").partition(" | ")
+        return cells.split(), gloss.strip()
+
+    def _entry(self, word: str, pos: Pos) -> _Entry:
+        """Return the entry of a word, which is empty where it is not in WordNet."""
+        if (word, pos) not in self._entries:
+            cells = _find_line(self._index[pos], word.encode("latin-1", "replace")).split()
+            try:
+                self._entries[word, pos] = _Entry.parse(cells) if cells else _NO_ENTRY
+            except (ValueError, IndexError):
+                path = self.wordnet / f"index.{pos}"
+                message = f"{path} cannot be read (damaged at {word!r}): remove its folder and run `senseprobe wordnet`"
+                raise LexiconError(message) from None
+        return self._entries[word, pos]
+
+    @cached_property
+    def _index(self) -> dict[Pos, list[bytes]]:
+        return {pos: (self.wordnet / f"index.{pos}").read_bytes().splitlines() for pos in POS}
+
+    @cached_property
+    def _exceptions(self) -> dict[Pos, dict[str, list[str]]]:
+        lines = {pos: (self.wordnet / f"{pos}.exc").read_text("latin-1").splitlines() for pos in POS}
+        return {pos: {form: bases for form, *bases in map(str.split, lines[pos])} for pos in POS}
+
+
+def _spellings(cells: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield the words of a synset as they are spelled, without an adjective's position marker, and their lex_ids."""
+    fields = cells[4 : 4 + 2 * int(cells[3], 16)]
+    for word, lex_id in zip(fields[::2], fields[1::2], strict=True):
+        yield word.partition("(")[0], f"{int(lex_id, 16):02d}"
+
+
+def _find_line(index: list[bytes], word: bytes) -> bytes:
+    """Return the line of a sorted file that begins with `word` and a blank; empty where there is none."""
+    start = word + b" "
+    position = bisect_left(index, start)  # lines of the licence begin with a blank, and no word has one
+    line = index[position] if word and b" " not in word and position < len(index) else b""
+    return line if line.startswith(start) else b""
+
+
+# ---- Sense keys ----
 
 _POS: Mapping[str, Pos] = {"noun": "noun", "verb": "verb", "adjective": "adj", "adverb": "adv"}
 """WordNet's files by part of speech; satellites are among the adjectives."""
 
-_SS_TYPES = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
+_POS_OF_TYPE = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 
 _FORM = re.compile(r"(?P<lemma>[^\s%:A-Z]+)%(?P<ss_type>[1-5]):[0-9]{2}:[0-9]{2}:[^\s%:A-Z]*:(?:[0-9]{2})?")
 
@@ -134,7 +304,7 @@ class Lexicon:
 def _parse(key: str) -> tuple[str, str]:
     """Return the lemma and the part of speech of a sense key; both are empty where it is not of a key's form."""
     form = _FORM.fullmatch(key)
-    return (form["lemma"], _SS_TYPES[form["ss_type"]]) if form else ("", "")
+    return (form["lemma"], _POS_OF_TYPE[form["ss_type"]]) if form else ("", "")
 
 
 def _as_lemma(text: str) -> str:

@@ -55,20 +55,17 @@ def start(root: Path) -> list[Path]:
     if os.path.lexists(root / MARKER):
         raise SenseprobeError(f"{root} is a project already: `senseprobe new DATASET/CONFIG` adds to it")
     layer = Layer(root)
+    workflow = fill_template_file("project/workflow.yml", version=version("senseprobe"))
     files = {
         **plan_files(layer, EXAMPLE, "contrast"),
         root / "README.md": fill_template_file("project/README.md"),
         root / ".gitignore": fill_template_file("project/gitignore"),
-        root / ".github" / "workflows" / "senseprobe.yml": fill_template_file(
-            "project/workflow.yml", version=version("senseprobe")
-        ),
+        root / ".github" / "workflows" / "senseprobe.yml": workflow,
         layer.releases / ".gitkeep": "",
         root / MARKER: fill_template_file("project/senseprobe.toml"),  # last: an incomplete project is not one
     }
-    if existing := [path.relative_to(root).as_posix() for path in files if os.path.lexists(path)]:
-        raise SenseprobeError(
-            f"{root} has {', '.join(existing)} already: name a new folder, or move what is in the way"
-        )
+    if existing := ", ".join(path.relative_to(root).as_posix() for path in files if os.path.lexists(path)):
+        raise SenseprobeError(f"{root} has {existing} already: name a new folder, or move what is in the way")
     write_all(files)
     return [*files]
 
@@ -117,9 +114,8 @@ def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
     for name in missing:
         path = layer.wordlists / f"{name}.csv"
         if os.path.lexists(path):
-            raise SenseprobeError(
-                f"{yaml_source.format_path(path)} is there and not in {DESCRIPTOR}: describe it, or remove it"
-            )
+            what = f"{yaml_source.format_path(path)} is there and not in {DESCRIPTOR}"
+            raise SenseprobeError(f"{what}: describe it, or remove it")
         yield path, read_template_file(f"lists/{name}.csv")
     if missing:
         path = layer.wordlists / DESCRIPTOR
@@ -146,9 +142,8 @@ def _read_yaml(path: Path) -> str:
 def _with_item(path: Path, text: str, key: str, item: str) -> str:
     added = append_item(text.replace("\r\n", "\n"), key, item)
     if added is None:
-        raise SenseprobeError(
-            f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to: write it with an item in a line"
-        )
+        what = f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to"
+        raise SenseprobeError(f"{what}: write it with an item in a line")
     return added.replace("\n", "\r\n") if "\r\n" in text else added
 
 

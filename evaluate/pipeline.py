@@ -19,9 +19,8 @@ from senseprobe.evaluate import fitness, models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.caveats import ROWS, count_flipped, is_coarse, unscored_rows
 from senseprobe.evaluate.control import is_probe, sufficient_controls
-from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.evaluate.estimands import CATALOGUE, check_additional
 from senseprobe.evaluate.estimands.comparison import SCORES
-from senseprobe.evaluate.estimands.registry import check_additional
 from senseprobe.evaluate.figures import figures_of, with_unreadable_sides
 from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
 from senseprobe.evaluate.plugins import Declared, versions

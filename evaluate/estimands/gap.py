@@ -16,7 +16,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import Presentation, Scope, difference_fields
 from senseprobe.evaluate.estimands.kernel import KernelRows, row_codes, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.nli import LABELS, InferenceEstimand, compact, fillers
+from senseprobe.evaluate.estimands.nli import ANSWERS, LABELS, PROBES, InferenceEstimand, compact, fillers
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Projection, Scale
 
@@ -132,3 +132,4 @@ GAP = Gap(
     ),
 )
 GAPS = Family(id="gaps", says="all groups of a config that `gap` is told apart by", by=("config",), estimands=(GAP.id,))
+NLI_ESTIMANDS = (*PROBES, GAP, *ANSWERS)

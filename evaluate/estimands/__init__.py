@@ -172,10 +172,7 @@ def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...
 
 
 def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str, scale: Scale = "log") -> KernelRows:
-    """Return the rows, kernel and weights of an estimand of the interval rule.
-
-    Raises ResultError where it is not one: `relative` has its own sentences, `spread` and `icat` have no interval.
-    """
+    """Return the rows, kernel and weights of an estimand; ResultError where it is no weighted mean over rows."""
     return _declared(estimand, design).kernel_rows(rows, design, scale)
 
 
@@ -208,15 +205,10 @@ def contrast_figure(
 
 
 def _plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
-    """Yield the figures of a plug-in's estimand over the rows of a config, with scores: it gets a copy of its own.
-
-    Raises ResultError, which names the plug-in, where it fails, or returns what is not a figure of that name and range.
-    """
-    if estimand.figures is None:
-        raise ResultError(f"no plug-in computes {estimand.id}")
-    name = f"the estimand {estimand.id} of {estimand.origin or HERE}"
+    """Yield a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
+    compute, name = estimand.figures, f"the estimand {estimand.id} of {estimand.origin or HERE}"
     with blamed(lambda reason: ResultError(f"{name} fails on {config} with {reason}")):
-        results = [*estimand.figures(rows.copy(), design, config, seed)]
+        results = [*compute(rows.copy(), design, config, seed)] if compute else []
     groups: set[str | None] = set()
     for figure in results:
         with blamed(lambda reason: ResultError(f"{name} makes, of {config}, a figure that fails: {reason}")):

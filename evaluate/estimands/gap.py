@@ -44,10 +44,11 @@ class Gap(InferenceEstimand):
     def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the gap of each level of the other sentence's filler (each occupation), p corrected over them."""
         gendered, columns = gap_sides(rows, scope.design)
-        parts = gap_tables(rows, columns) if columns else ()
+        parts = [part for _, part in rows.groupby(row_codes(rows, columns))] if columns else []
+        named = {" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in parts}
         figures = [
             self.figure(gap_rows(part, scope.design, gendered), replace(scope, group=name, about=columns))
-            for name, part in parts
+            for name, part in sorted(named.items())
         ]
         return corrected(figures, GAPS)
 
@@ -108,12 +109,6 @@ def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]
         for slot in slots
         if row_codes(table, (slot,)).max(initial=-1) == row_codes(table, (slot, "gender", "pair")).max(initial=-1)
     )
-
-
-def gap_tables(table: pd.DataFrame, columns: tuple[str, ...]) -> list[tuple[str, pd.DataFrame]]:
-    """Return the rows of each combination of words in some columns, such as each occupation, in order of names."""
-    parts = (part for _, part in table.groupby(row_codes(table, columns)))
-    return sorted({" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in parts}.items())
 
 
 GAP = Gap(

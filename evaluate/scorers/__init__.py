@@ -82,17 +82,13 @@ def _checked_answer(
             f"the scorer {scorer.id}, a plug-in, answers what it was not asked, or with"
             f" {counted(len(numbers), 'number')} instead of {len(scorer.columns)}"
         )
-    if outside := [number for number in numbers if _is_outside(number, scorer.range)]:
+    low, high = (end + sign * DUST * max(1.0, abs(end)) for sign, end in zip((-1, 1), scorer.range, strict=True))
+    if outside := [number for number in numbers if number < low or number > high]:
         raise SenseprobeError(
             f"the scorer {scorer.id}, a plug-in, answers {outside[0]:g}, outside its range"
             f" {scorer.range[0]:g} to {scorer.range[1]:g}"
         )
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
-
-
-def _is_outside(number: float, ends: tuple[float, float]) -> bool:
-    low, high = ends
-    return number < low - DUST * max(1.0, abs(low)) or number > high + DUST * max(1.0, abs(high))
 
 
 SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", (*masked.SCORERS, *causal.SCORERS, *nli.SCORERS), admit)

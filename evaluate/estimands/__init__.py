@@ -50,6 +50,7 @@ __all__ = [
     "additional",
     "check_additional",
     "contrast_figure",
+    "declared",
     "figures",
     "in_order",
     "kernel_rows",
@@ -112,13 +113,13 @@ def check_additional(names: Iterable[str], kinds: Iterable[str], listed: Iterabl
     """
     kinds, listed = sorted({*kinds}), {*listed}
     for name in names:
-        declared = CATALOGUE.find(name)
-        if declared.figures is None and not declared.variant_of:
+        estimand = CATALOGUE.find(name)
+        if estimand.figures is None and not estimand.variant_of:
             raise SenseprobeError(f"{name} is no plug-in's: a release says itself which of senseprobe's figures it has")
-        if declared.kind not in kinds:
-            raise SenseprobeError(f"{name} is over {declared.kind} rows, and these are {' and '.join(kinds)} rows")
-        if declared.variant_of and declared.variant_of not in listed:
-            raise SenseprobeError(f"{name} is a variant of {declared.variant_of}, which none of these configs has")
+        if estimand.kind not in kinds:
+            raise SenseprobeError(f"{name} is over {estimand.kind} rows, and these are {' and '.join(kinds)} rows")
+        if estimand.variant_of and estimand.variant_of not in listed:
+            raise SenseprobeError(f"{name} is a variant of {estimand.variant_of}, which none of these configs has")
 
 
 def figures(
@@ -139,10 +140,10 @@ def figures(
     Where no value of `preference` is neutral and there is `pronoun-stereotype`, which is balanced, that comes first;
     those of plug-ins come last. Raises ResultError for an estimand that is not in the catalogue.
     """
-    estimands = {name: _declared(name, design) for name in in_order(rows, design, scale)}
+    estimands = {name: declared(name, design) for name in in_order(rows, design, scale)}
     plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
     ours = (estimand for estimand in estimands.values() if estimand.figures is None)
-    computed = {estimand.id: estimand for one in ours for estimand in one.computed_with(design)}
+    computed = {added.id: added for estimand in ours for added in estimand.computed_with(design)}
     scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale)
     table = compact(rows, design)
     results = [
@@ -151,10 +152,10 @@ def figures(
         if estimand.variant_of in ("", *computed) and estimand.applies_to(table)
         for figure in estimand.compute(table, scope)
     ]
-    return [*results, *(figure for added in plugged for figure in _plugin_figures(added, rows, design, config, seed))]
+    return [*results, *(figure for plugin in plugged for figure in _plugin_figures(plugin, rows, design, config, seed))]
 
 
-def _declared(name: str, design: Design) -> Estimand:
+def declared(name: str, design: Design) -> Estimand:
     """Return the estimand with an id; ResultError where none over rows of the design's kind has it."""
     estimand = CATALOGUE.get(name)
     if estimand is None or estimand.kind != design.kind:
@@ -173,7 +174,7 @@ def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...
 
 def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str, scale: Scale = "log") -> KernelRows:
     """Return the rows, kernel and weights of an estimand; ResultError where it is no weighted mean over rows."""
-    return _declared(estimand, design).kernel_rows(rows, design, scale)
+    return declared(estimand, design).kernel_rows(rows, design, scale)
 
 
 def of_sample(figure: Figure, levels: Mapping[str, int]) -> Figure:
@@ -200,7 +201,7 @@ def contrast_figure(
     tables = ((a, a_design), (b, b_design))
     if not contrast.matched:
         return UNMATCHED.contrast_figure(contrast, tables, scale)
-    estimand = _declared(contrast.estimand, a_design)
+    estimand = declared(contrast.estimand, a_design)
     return MATCHED_CONTRAST.contrast_figure(contrast, estimand, tables, scale, confidence)
 
 

@@ -182,7 +182,8 @@ class Probe(RowMean):
 
     def computed_with(self, design: Design) -> tuple[Estimand, ...]:
         """Return it, and what the released code makes of it where the sentences have fillers."""
-        return (self, *(AS_RELEASED[name] for name in (self.id,) if name in AS_RELEASED and filler_slots(design)))
+        released = AS_RELEASED.get(self.id)
+        return (self, released) if released and filler_slots(design) else (self,)
 
 
 class Accuracy(InferenceEstimand):

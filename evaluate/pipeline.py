@@ -17,9 +17,8 @@ from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import caveats, models
 from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.control import is_probe, sufficient_controls
-from senseprobe.evaluate.estimands import CATALOGUE, lookup
+from senseprobe.evaluate.estimands import CATALOGUE, check_additional, lookup
 from senseprobe.evaluate.estimands.comparison import SCORES
-from senseprobe.evaluate.estimands.registry import check_additional
 from senseprobe.evaluate.figures import figures_of, with_unreadable_sides
 from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_of
 from senseprobe.evaluate.plugins import versions

@@ -1,5 +1,7 @@
 """Estimands: from a table of scores per sentence to the figures that are reported, with intervals.
 
+They are in a registry by id, ours in order of print, then those of plug-ins, whose figures are checked before use.
+
 ::
 
     preference            figure of the paper, strict                     preference.py
@@ -17,31 +19,107 @@ A table has the columns of a contrast config (`id`, `frame`, a column per slot, 
 a finite number leaves its row unscored.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from math import isfinite
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from senseprobe.errors import ResultError
+from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
+from senseprobe.evaluate.estimands.gap import GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
 from senseprobe.evaluate.estimands.nli import compact
-from senseprobe.evaluate.estimands.preference import PREFERENCE
-from senseprobe.evaluate.estimands.registry import CATALOGUE, lookup, plugin_figures
-from senseprobe.evaluate.estimands.sense_contrast import MATCHED_CONTRAST, UNMATCHED
+from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCES
+from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
+from senseprobe.evaluate.estimands.relative import RELATIVE_ESTIMANDS, RELATIVE_GROUPS
+from senseprobe.evaluate.estimands.sense_contrast import CONTRAST_ESTIMANDS, CONTRASTS, MATCHED_CONTRAST, UNMATCHED
+from senseprobe.evaluate.estimands.stereoset import STEREOSET_ESTIMANDS
+from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, clause
 from senseprobe.records import Contrast, Design, Figure
 from senseprobe.statistics import CONFIDENCE, Scale
 
 __all__ = [
     "CATALOGUE",
+    "FAMILIES",
     "NO_NEUTRAL",
     "Estimand",
+    "additional",
+    "check_additional",
     "contrast_figure",
+    "declared",
     "figures",
     "in_order",
     "kernel_rows",
     "lookup",
     "of_sample",
 ]
+
+TOLERANCE = 1e-9
+"""Points by which a plug-in's figure may lie outside its range or interval: what the order of a sum adds."""
+
+
+def _admit(estimand: Estimand) -> Estimand:
+    """Return a plug-in's estimand; Unfit where it cannot be used."""
+    if not callable(estimand.figures):
+        raise Unfit("its figures is no function")
+    if estimand.kind not in NOUNS:
+        raise Unfit(f"it is over {estimand.kind} rows, and there is contrast and inference")
+    ends = (estimand.low, estimand.high)
+    if not all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends):
+        raise Unfit("its range is no numbers")
+    if not estimand.low < estimand.high:
+        raise Unfit("its range is not a lower and an upper end")
+    return estimand
+
+
+CATALOGUE = Registry(
+    "senseprobe.estimands",
+    Estimand,
+    "estimand",
+    (*PREFERENCES, *RELATIVE_ESTIMANDS, *PRONOUN_ESTIMANDS, *CONTRAST_ESTIMANDS, *STEREOSET_ESTIMANDS, *NLI_ESTIMANDS),
+    _admit,
+)
+"""All estimands by id, in order of print: ours, then those of plug-ins."""
+
+
+FAMILIES = (CONTRASTS, RELATIVE_GROUPS, GAPS)
+"""The families of tests of single models, but for that of all configs whose polarity is permuted."""
+
+
+_NOT_INSTALLED = Estimand(
+    id="", title="", low=-50, high=50, direction="", source="", says="", cannot_say="", origin="not installed"
+)
+
+
+def lookup(name: str) -> Estimand:
+    """Return the estimand with an id; for one that is not installed, an estimand that makes no claims."""
+    return CATALOGUE.get(name) or replace(_NOT_INSTALLED, id=name, title=name)
+
+
+def additional(names: Iterable[str]) -> list[str]:
+    """Return those of the names that no release lists, each once: plug-ins' estimands, and variants of ours."""
+    estimands = ((name, lookup(name)) for name in dict.fromkeys(names))
+    return [name for name, estimand in estimands if estimand.figures or estimand.variant_of]
+
+
+def check_additional(names: Iterable[str], kinds: Iterable[str], listed: Iterable[str] = ()) -> None:
+    """Raise SenseprobeError where one of the names cannot be computed besides a release's own estimands.
+
+    It has to be a plug-in's, over rows of one of the `kinds`, or a variant of one of the `listed` estimands.
+    """
+    kinds, listed = sorted({*kinds}), {*listed}
+    for name in names:
+        estimand = CATALOGUE.find(name)
+        if estimand.figures is None and not estimand.variant_of:
+            raise SenseprobeError(f"{name} is no plug-in's: a release says itself which of senseprobe's figures it has")
+        if estimand.kind not in kinds:
+            raise SenseprobeError(f"{name} is over {estimand.kind} rows, and these are {' and '.join(kinds)} rows")
+        if estimand.variant_of and estimand.variant_of not in listed:
+            raise SenseprobeError(f"{name} is a variant of {estimand.variant_of}, which none of these configs has")
 
 
 def figures(
@@ -62,10 +140,10 @@ def figures(
     Where no value of `preference` is neutral and there is `pronoun-stereotype`, which is balanced, that comes first;
     those of plug-ins come last. Raises ResultError for an estimand that is not in the catalogue.
     """
-    estimands = {name: _declared(name, design) for name in in_order(rows, design, scale)}
+    estimands = {name: declared(name, design) for name in in_order(rows, design, scale)}
     plugged = [estimand for estimand in estimands.values() if estimand.figures is not None]
     ours = (estimand for estimand in estimands.values() if estimand.figures is None)
-    computed = {estimand.id: estimand for one in ours for estimand in one.computed_with(design)}
+    computed = {added.id: added for estimand in ours for added in estimand.computed_with(design)}
     scope = Scope(design=design, config=config, seed=seed, confidence=confidence, scale=scale)
     table = compact(rows, design)
     results = [
@@ -74,10 +152,10 @@ def figures(
         if estimand.variant_of in ("", *computed) and estimand.applies_to(table)
         for figure in estimand.compute(table, scope)
     ]
-    return [*results, *(figure for added in plugged for figure in plugin_figures(added, rows, design, config, seed))]
+    return [*results, *(figure for plugin in plugged for figure in _plugin_figures(plugin, rows, design, config, seed))]
 
 
-def _declared(name: str, design: Design) -> Estimand:
+def declared(name: str, design: Design) -> Estimand:
     """Return the estimand with an id; ResultError where none over rows of the design's kind has it."""
     estimand = CATALOGUE.get(name)
     if estimand is None or estimand.kind != design.kind:
@@ -95,11 +173,8 @@ def in_order(rows: pd.DataFrame, design: Design, scale: Scale) -> tuple[str, ...
 
 
 def kernel_rows(rows: pd.DataFrame, design: Design, estimand: str, scale: Scale = "log") -> KernelRows:
-    """Return the rows, kernel and weights of an estimand of the interval rule.
-
-    Raises ResultError where it is not one: `relative` has its own sentences, `spread` and `icat` have no interval.
-    """
-    return _declared(estimand, design).kernel_rows(rows, design, scale)
+    """Return the rows, kernel and weights of an estimand; ResultError where it is no weighted mean over rows."""
+    return declared(estimand, design).kernel_rows(rows, design, scale)
 
 
 def of_sample(figure: Figure, levels: Mapping[str, int]) -> Figure:
@@ -126,5 +201,59 @@ def contrast_figure(
     tables = ((a, a_design), (b, b_design))
     if not contrast.matched:
         return UNMATCHED.contrast_figure(contrast, tables, scale)
-    estimand = _declared(contrast.estimand, a_design)
+    estimand = declared(contrast.estimand, a_design)
     return MATCHED_CONTRAST.contrast_figure(contrast, estimand, tables, scale, confidence)
+
+
+def _plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
+    """Yield a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
+    compute, name = estimand.figures, f"the estimand {estimand.id} of {estimand.origin or HERE}"
+    with blamed(lambda reason: ResultError(f"{name} fails on {config} with {reason}")):
+        results = [*compute(rows.copy(), design, config, seed)] if compute else []
+    groups: set[str | None] = set()
+    for figure in results:
+        with blamed(lambda reason: ResultError(f"{name} makes, of {config}, a figure that fails: {reason}")):
+            error = _figure_error(figure, estimand, config)
+        if error := error or ("a figure twice" if figure.group in groups else ""):
+            raise ResultError(f"{name} makes, of {config}, {error}")
+        groups.add(figure.group)
+        yield replace(figure, definition=estimand.definition)
+
+
+def _figure_error(figure: object, estimand: Estimand, config: str) -> str:
+    """Return what is wrong with a figure; empty where nothing is."""
+    if not isinstance(figure, Figure):
+        return f"a {type(figure).__name__}, not a Figure"
+    if (figure.estimand, figure.config) != (estimand.id, config):
+        return f"a figure {figure.estimand} of {figure.config}"
+    try:
+        _ResultFile.model_validate_json(json.dumps({"figure": figure.as_dict()}, allow_nan=False))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        return f"a figure whose {first['loc'][1]} is amiss ({first['msg']})"
+    except (TypeError, ValueError) as error:
+        return f"a figure that no file can hold ({clause(error)})"
+    return _number_error(figure, estimand)
+
+
+class _ResultFile(BaseModel):
+    """A figure in a result file, as `result.py` reads it."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+    figure: Figure
+
+
+def _number_error(figure: Figure, estimand: Estimand) -> str:
+    """Return which of a figure's numbers cannot be; empty where all can."""
+    points = [point for point in (figure.low, figure.value, figure.high) if point is not None]
+    if outside := [point for point in points if not estimand.low - TOLERANCE <= point <= estimand.high + TOLERANCE]:
+        return f"a figure of {outside[0]:g}, outside its range"
+    if any(later < sooner - TOLERANCE for sooner, later in pairwise(points)):
+        return "a figure outside its interval"
+    if any(p is not None and not 0 <= p <= 1 for p in (figure.p, figure.p_holm)):
+        return "a p-value outside 0 to 1"
+    counts = [figure.rows, figure.scored, figure.unscored, figure.ties, *figure.left_out.values()]
+    if min(counts) < 0 or figure.rows != figure.scored + figure.unscored:
+        return "a figure whose rows are not those that are scored and those that are not"
+    return ""

@@ -110,32 +110,17 @@ class Estimand:
     origin: str = ""
     presentation: Presentation = Presentation()
 
-    has_interval: ClassVar[bool] = True
-    """Whether its figures can have an interval, and two models can be compared on it."""
-
-    neutral: ClassVar[float | None] = None
-    """The value that means no bias, whatever the rows; None where none is known, or it follows from the rows."""
-
-    neutral_from_labels: ClassVar[bool] = False
-    """Whether its neutral value follows from the labels of the rows."""
-
-    zero_share: ClassVar[float] = -50.0
-    """What a share of 0 reads, in points."""
-
-    cells_split_factors: ClassVar[bool] = False
-    """Whether its cells (gold labels, genders) split factors into strata that a release does not count."""
-
-    p_is_permuted: ClassVar[bool] = False
-    """Whether its p is of permutations, not of its interval."""
-
-    reads_unrelated: ClassVar[bool] = False
-    """Whether it needs the scores of the unrelated sentences that StereoSet has."""
-
-    needs_control: ClassVar[bool] = False
-    """Whether it says nothing without right answers on the control: it is 100 for a model that infers nothing."""
-
-    needs_gold: ClassVar[bool] = False
-    """Whether it is the share of right answers, and so needs pairs whose label is not always neutral."""
+    has_interval: ClassVar[bool] = True  # whether figures can have one, and two models can be compared on it
+    neutral: ClassVar[float | None] = (
+        None  # what means no bias, whatever the rows; None: unknown, or it follows from them
+    )
+    neutral_from_labels: ClassVar[bool] = False  # whether its neutral value follows from the labels of the rows
+    zero_share: ClassVar[float] = -50.0  # what a share of 0 reads, in points
+    cells_split_factors: ClassVar[bool] = False  # by gold labels or genders, into strata that a release does not count
+    p_is_permuted: ClassVar[bool] = False  # whether its p is of permutations, not of its interval
+    reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
+    needs_control: ClassVar[bool] = False  # whether it is 100 for a model that infers nothing, and so needs a control
+    needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
 
     @property
     def from_zero(self) -> bool:

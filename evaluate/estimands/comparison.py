@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import in_order, lookup
+from senseprobe.evaluate.estimands import declared, in_order, lookup
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE, Estimand
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE as OF_EQUIVALENCE
 from senseprobe.evaluate.estimands.equivalence import Margin, verdict
@@ -271,7 +271,7 @@ def compare_contrast(
     if not contrast.matched:
         raise ResultError(f"{contrast.name} is not matched: it has no interval, and models cannot be compared on it")
     scored = zip(*(both_scored(*three) for three in zip(a, b, designs, strict=True)), strict=True)
-    estimand = lookup(contrast.estimand)
+    estimand = declared(contrast.estimand, designs[0])
     of_a, of_b = (
         contrast_sides(contrast, estimand, list(zip(tables, designs, strict=True)), scale) for tables in scored
     )

@@ -16,7 +16,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands.base import Presentation, Scope, difference_fields
 from senseprobe.evaluate.estimands.kernel import KernelRows, row_codes, select
 from senseprobe.evaluate.estimands.multiple_testing import Family, corrected
-from senseprobe.evaluate.estimands.nli import LABELS, InferenceEstimand, compact, fillers
+from senseprobe.evaluate.estimands.nli import ANSWERS, LABELS, PROBES, InferenceEstimand, compact, fillers
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Projection, Scale
 
@@ -44,10 +44,11 @@ class Gap(InferenceEstimand):
     def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the gap of each level of the other sentence's filler (each occupation), p corrected over them."""
         gendered, columns = gap_sides(rows, scope.design)
-        parts = gap_tables(rows, columns) if columns else ()
+        parts = [part for _, part in rows.groupby(row_codes(rows, columns))] if columns else []
+        named = {" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in parts}
         figures = [
             self.figure(gap_rows(part, scope.design, gendered), replace(scope, group=name, about=columns))
-            for name, part in parts
+            for name, part in sorted(named.items())
         ]
         return corrected(figures, GAPS)
 
@@ -110,12 +111,6 @@ def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]
     )
 
 
-def gap_tables(table: pd.DataFrame, columns: tuple[str, ...]) -> list[tuple[str, pd.DataFrame]]:
-    """Return the rows of each combination of words in some columns, such as each occupation, in order of names."""
-    parts = (part for _, part in table.groupby(row_codes(table, columns)))
-    return sorted({" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in parts}.items())
-
-
 GAP = Gap(
     id="gap",
     title="Entailment of the male word over the female one",
@@ -132,3 +127,4 @@ GAP = Gap(
     ),
 )
 GAPS = Family(id="gaps", says="all groups of a config that `gap` is told apart by", by=("config",), estimands=(GAP.id,))
+NLI_ESTIMANDS = (*PROBES, GAP, *ANSWERS)

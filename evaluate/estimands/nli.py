@@ -20,7 +20,6 @@ FN, tables 3, 5 and 9). Both are computed, under names of their own.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,10 +83,6 @@ def _probabilities(scored: pd.DataFrame) -> FloatArray:
 
 def _largest(p: FloatArray) -> BoolArray:
     return np.asarray(p[:, 1] == p.max(axis=1))
-
-
-def _above(p: FloatArray, threshold: float) -> BoolArray:
-    return np.asarray(p[:, 1] > threshold)
 
 
 def _ties(p: FloatArray) -> FloatArray:
@@ -162,10 +157,7 @@ class Released(InferenceEstimand):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RowMean(InferenceEstimand):
-    """A plain mean over rows of what `values` makes of their probabilities, of shape (N, 3): values in [0, 1].
-
-    `ties` counts the rows that are ties.
-    """
+    """A mean over rows of what `values` makes of probabilities, (N, 3), in [0, 1]; `ties` counts the rows that tie."""
 
     values: Callable[[FloatArray], FloatArray | BoolArray]
     ties: Callable[[FloatArray], int] = lambda p: 0
@@ -190,7 +182,8 @@ class Probe(RowMean):
 
     def computed_with(self, design: Design) -> tuple[Estimand, ...]:
         """Return it, and what the released code makes of it where the sentences have fillers."""
-        return (self, *(AS_RELEASED[name] for name in (self.id,) if name in AS_RELEASED and filler_slots(design)))
+        released = AS_RELEASED.get(self.id)
+        return (self, released) if released and filler_slots(design) else (self,)
 
 
 class Accuracy(InferenceEstimand):
@@ -251,7 +244,7 @@ def _fraction_above(threshold: float) -> Probe:
         says=f"The share of pairs of sentences in which the probability of neutral is above {threshold}.",
         cannot_say=_NOT_ONLY_BIAS,
         blind=100,
-        values=partial(_above, threshold=threshold),
+        values=lambda p: np.asarray(p[:, 1] > threshold),
         presentation=Presentation(plotted=True, by_word=True),
     )
 

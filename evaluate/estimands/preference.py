@@ -35,10 +35,7 @@ def unusable(rows: pd.DataFrame) -> dict[str, BoolArray]:
 
 
 def labelled_pairs(rows: pd.DataFrame) -> Hashable:
-    """Return the set of pairs of sentences that have a label and are not contested.
-
-    `rows` are those of a contrast config; None where they have no sentences.
-    """
+    """Return the set of labelled, uncontested pairs of sentences; None where rows have no sentences."""
     if not {"stereo", "anti", "label_basis", "contested"} <= {*rows.columns}:
         return None
     usable = rows[~np.any([*unusable(rows).values()], axis=0)]
@@ -81,10 +78,7 @@ def are_independent(table: pd.DataFrame, design: Design) -> bool:
 
 
 def exact_hits(rows: KernelRows, design: Design) -> int | None:
-    """Return how many rows prefer the stereotype where there is an exact interval, else None.
-
-    There is one where rows are independent and none is a tie.
-    """
+    """Return how many rows prefer the stereotype where rows are independent and none is a tie, else None."""
     return int(rows.kernel.sum()) if are_independent(rows.table, design) and rows.tally.ties == 0 else None
 
 

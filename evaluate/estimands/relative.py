@@ -114,9 +114,9 @@ class GroupScores:
         tables = WordTables(wins=wins, counts=valid.sum(axis=3).astype(np.float64))
         return tables.studentised(self.bad[None, :])[0], tables.studentised(others.labels)
 
-    def rows(self, design: Design) -> dict[str, KernelRows]:
+    def rows(self, design: Design) -> dict[str | None, KernelRows]:
         """Return the pairs of a bad and a good word in a frame that can be compared, by group; words are codes."""
-        rows = {}
+        rows: dict[str | None, KernelRows] = {}
         for index, group in enumerate(self.groups):
             block = self.kernel[index][np.ix_(self.bad, ~self.bad)]
             present = np.nonzero(~np.isnan(block))
@@ -221,7 +221,7 @@ class Relative(Estimand):
 
     def compared_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> dict[str | None, KernelRows]:
         """Return R of each group as rows with a kernel; ResultError where the design names no group or no words."""
-        return dict(self._scores(rows, design, scale).rows(design).items())
+        return self._scores(rows, design, scale).rows(design)
 
     def rule_design(self, design: Design) -> Design:
         """Return the design with the bad and the good words as its only factors."""
@@ -264,7 +264,9 @@ class Relative(Estimand):
             )
         return group_scores(rows, design, scale, self.reference)
 
-    def _group_figure(self, kernel: KernelRows, group: str, scores: GroupScores, scope: Scope, of_test: str) -> Figure:
+    def _group_figure(
+        self, kernel: KernelRows, group: str | None, scores: GroupScores, scope: Scope, of_test: str
+    ) -> Figure:
         """Return R of one group, with its interval over the words; `of_test` is the note on its p."""
         notes = []
         if scores.unmarked:

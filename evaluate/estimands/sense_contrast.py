@@ -220,6 +220,7 @@ UNMATCHED = UnmatchedDifference(
     "interval, no p-value, and no value that is known to mean no bias.",
     presentation=Presentation(contrasts=True),
 )
+CONTRAST_ESTIMANDS = (MATCHED_CONTRAST, UNMATCHED)
 CONTRASTS = Family(
     id="contrasts", says="all matched sense contrasts of the release", by=(), estimands=(MATCHED_CONTRAST.id,)
 )

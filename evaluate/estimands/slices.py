@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.base import Scope
 from senseprobe.evaluate.estimands.kernel import row_codes
 from senseprobe.evaluate.estimands.nli import (
@@ -18,7 +19,6 @@ from senseprobe.evaluate.estimands.nli import (
     filler_slots,
     first_rows,
 )
-from senseprobe.evaluate.estimands.registry import lookup
 from senseprobe.messages import meant, offered
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import CONFIDENCE

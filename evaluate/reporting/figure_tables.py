@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from senseprobe.evaluate.caveats import Fitness, unreadable
-from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands import FAMILIES, lookup
 from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
-from senseprobe.evaluate.estimands.registry import FAMILIES
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, draw_forest, name_cells, table_section

@@ -14,8 +14,7 @@ import pandas as pd
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.estimands import CATALOGUE, lookup
-from senseprobe.evaluate.estimands.registry import additional
+from senseprobe.evaluate.estimands import CATALOGUE, additional, lookup
 from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores

@@ -1,7 +1,108 @@
-"""The registry of scorers: each turns what a model can be asked into one number per sentence, or a few."""
+"""The registry of scorers: each turns what a model can be asked into one number per sentence, or a few.
 
-from senseprobe.evaluate.scorers.base import Answers, Scorer
-from senseprobe.evaluate.scorers.registry import SCORERS, counterpart, get
+Ours come first, then those of plug-ins, whose declarations and answers are checked before they are used.
+"""
+
+import math
+from collections.abc import Container, Iterable, Iterator, Set
+from dataclasses import replace
+from typing import Any
+
+from senseprobe.errors import SenseprobeError
+from senseprobe.evaluate.plugins import Registry, Unfit, iterate_blamed
+from senseprobe.evaluate.scorers import causal, masked, nli
+from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
+from senseprobe.messages import counted
+from senseprobe.statistics import SCALES
 
 __all__ = ["SCORERS", "Answers", "Scorer", "Unit", "counterpart", "get"]
+
+READABLE = ("text", "beside", "span", "order")
+DUST = 1e-6
+"""By which a number may lie outside its range, times the end where that is above 1: what computing adds to it."""
+
+
+def admit(scorer: Scorer) -> Scorer:
+    """Return the scorer of a plug-in with its answers checked. Raise Unfit where rows could not take its numbers."""
+    columns = COLUMNS[scorer.kind]
+    if not _are_texts(scorer.columns) or tuple(scorer.columns) != columns:
+        raise Unfit(f"its columns are {_listed(scorer.columns)}, where figures need {_listed(columns)}")
+    if not _are_texts(scorer.reads) or not {*scorer.reads} <= {*READABLE}:
+        raise Unfit(f"it reads {_listed(scorer.reads)}, and there is {_listed(READABLE)}")
+    if not callable(scorer.score) or type(scorer.version) is not int:
+        raise Unfit("its score is no function, or its version no whole number")
+    if scorer.scale not in SCALES:
+        raise Unfit(f"its scale is {scorer.scale!r}, and there is {' and '.join(SCALES)}")
+    if not _is_range(scorer.range):
+        raise Unfit("its range is not a lower and an upper end")
+    if scorer.made is not None or scorer.basis or scorer.parts:
+        raise Unfit("its numbers are made of others' (basis, parts, made), as only senseprobe's own may be")
+    scorer = replace(scorer, range=(float(scorer.range[0]), float(scorer.range[1])))
+    return replace(scorer, columns=columns, reads=tuple(scorer.reads), score=_checked(scorer), why=None)
+
+
+def _are_texts(names: object) -> bool:
+    return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+
+
+def _is_range(ends: object) -> bool:
+    """Return whether these are two numbers, infinite ones among them, the lower one first."""
+    if not (isinstance(ends, tuple) and len(ends) == 2):
+        return False
+    return all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends) and ends[0] < ends[1]
+
+
+def _listed(names: object) -> str:
+    return ", ".join(map(str, names)) if isinstance(names, list | tuple) else str(names)
+
+
+def _checked(scorer: Scorer) -> Score:
+    """Return the plug-in's function; it raises SenseprobeError, which names it, where it fails or answers amiss."""
+
+    def score(model: Any, units: Iterable[Unit], done: Container[Unit]) -> Iterator[Answers]:  # noqa: ANN401
+        requested = units if isinstance(units, Set) else {*units}
+
+        def answer() -> Iterator[Answers]:
+            for answers in scorer.score(model, requested, done):
+                yield [_checked_answer(scorer, requested, unit, numbers) for unit, numbers in answers]
+
+        failed = f"the scorer {scorer.id}, a plug-in, fails with"
+        yield from iterate_blamed(lambda clause: SenseprobeError(f"{failed} {clause}"), answer)
+
+    return score
+
+
+def _checked_answer(
+    scorer: Scorer, requested: Container[Unit], unit: Unit, answer: Iterable[float]
+) -> tuple[Unit, tuple[float, ...]]:
+    numbers = tuple(map(float, answer))
+    if unit not in requested or len(numbers) != len(scorer.columns):
+        raise SenseprobeError(
+            f"the scorer {scorer.id}, a plug-in, answers what it was not asked, or with"
+            f" {counted(len(numbers), 'number')} instead of {len(scorer.columns)}"
+        )
+    low, high = (end + sign * DUST * max(1.0, abs(end)) for sign, end in zip((-1, 1), scorer.range, strict=True))
+    if outside := [number for number in numbers if number < low or number > high]:
+        raise SenseprobeError(
+            f"the scorer {scorer.id}, a plug-in, answers {outside[0]:g}, outside its range"
+            f" {scorer.range[0]:g} to {scorer.range[1]:g}"
+        )
+    return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
+
+
+SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", (*masked.SCORERS, *causal.SCORERS, *nli.SCORERS), admit)
+"""All scorers by id: ours, then those of plug-ins."""
+
+
+def get(name: str) -> Scorer:
+    """Return the scorer with the id `name`. Raises SenseprobeError, which lists the ids that there are."""
+    return SCORERS.find(name)
+
+
+def counterpart(name: str) -> str:
+    """Return the id of the scorer that differs from `name` in the start token alone; empty where there is none."""
+    scorer = SCORERS.get(name)
+    if scorer is None or scorer.without_start:
+        return scorer.without_start if scorer else ""
+    return next((scorer.id for scorer in SCORERS.values() if scorer.without_start == name), "")

@@ -4,7 +4,7 @@ They share one computation; what a text begins with is computed once for all tex
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,18 +82,6 @@ def _obstacle(model: "CausalLM", ids: Sequence[int], given: int) -> str:
     return TOO_LONG if len(ids) > model.max_length + 1 else ""
 
 
-def _sum(total: float, _tokens: float, _bytes: float) -> float:
-    return total
-
-
-def _per_token(total: float, tokens: float, _bytes: float) -> float:
-    return total / tokens
-
-
-def _per_byte(total: float, _tokens: float, size: float) -> float:
-    return total / size if size else np.nan
-
-
 _START = (
     "What stands before the text is what its tokenizer puts there (Llama's <s>), else its beginning-of-sequence token "
     "(GPT-2's <|endoftext|>), else its end-of-sequence token (Qwen's); a model without any is refused."
@@ -126,97 +114,93 @@ _SPELT = (
 _FIRST = "How likely the first word is stays out of it, which matters where texts differ in it."
 
 
-def _declared(
+def _with_and_without_start(
     name: str,
     *,
-    title: str,
+    titles: tuple[str, str],
     measure: str,
     made: Callable[..., float],
-    start: bool,
-    equation: str,
-    words: str,
+    equations: tuple[str, str],
+    words: tuple[str, str],
     cannot_say: str,
-) -> Scorer:
-    return Scorer(
+) -> tuple[Scorer, Scorer]:
+    """Return a scorer with a start token, and the same without; what is said of both comes in that order."""
+    with_start = Scorer(
         id=name,
-        title=title,
+        title=titles[0],
         ability="causal",
         measure=measure,
         range=(-np.inf, 0.0),
         direction="higher: the model finds the sentence more likely",
         paper="Biderman et al. 2024",
-        equation=equation,
-        description=f"{words} {_START if start else _NO_START} {_ENDS}",
-        cannot_say=cannot_say if start else f"{cannot_say} {_FIRST}",
-        basis="ll" if start else "ll-no-start",
-        without_start=f"{name}-no-start" if start else "",
+        equation=equations[0],
+        description=f"{words[0]} {_START} {_ENDS}",
+        cannot_say=cannot_say,
+        basis="ll",
+        without_start=f"{name}-no-start",
         parts=_PARTS,
         made=made,
-        score=_score(start=start),
-        why=_why(start=start),
+        score=_score(start=True),
+        why=_why(start=True),
     )
+    without_start = replace(
+        with_start,
+        id=with_start.without_start,
+        title=titles[1],
+        equation=equations[1],
+        description=f"{words[1]} {_NO_START} {_ENDS}",
+        cannot_say=f"{cannot_say} {_FIRST}",
+        basis="ll-no-start",
+        without_start="",
+        score=_score(start=False),
+        why=_why(start=False),
+    )
+    return with_start, without_start
 
 
-SCORERS = (
-    _declared(
-        "ll",
-        title="log-likelihood",
-        measure="nats",
-        made=_sum,
-        start=True,
-        equation="Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
-        words=f"The sum over the text's tokens of log P(token | all before it, and a start token). {_LM_EVAL}",
-        cannot_say=_LONGER,
+LL, LL_NO_START = _with_and_without_start(
+    "ll",
+    titles=("log-likelihood", "log-likelihood without a start token"),
+    measure="nats",
+    made=lambda total, tokens, size: total,
+    equations=("Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n", "Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n"),
+    words=(
+        f"The sum over the text's tokens of log P(token | all before it, and a start token). {_LM_EVAL}",
+        "The sum over the text's tokens but the first of log P(token | all before it).",
     ),
-    _declared(
-        "ll-mean",
-        title="log-likelihood per token",
-        measure="nats per token",
-        made=_per_token,
-        start=True,
-        equation="1/n Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
-        words="ll divided by the number of the text's tokens.",
-        cannot_say=_CUT,
-    ),
-    _declared(
-        "ll-byte",
-        title="log-likelihood per byte",
-        measure="nats per byte",
-        made=_per_byte,
-        start=True,
-        equation="1/bytes Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
-        words="ll divided by the number of bytes of the text in UTF-8.",
-        cannot_say=_SPELT,
-    ),
-    _declared(
-        "ll-no-start",
-        title="log-likelihood without a start token",
-        measure="nats",
-        made=_sum,
-        start=False,
-        equation="Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
-        words="The sum over the text's tokens but the first of log P(token | all before it).",
-        cannot_say=_LONGER,
-    ),
-    _declared(
-        "ll-mean-no-start",
-        title="log-likelihood per token, without a start token",
-        measure="nats per token",
-        made=_per_token,
-        start=False,
-        equation="1/(n-1) Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
-        words="ll-no-start divided by the number of tokens in the sum. " + _MINICONS,
-        cannot_say=_CUT,
-    ),
-    _declared(
-        "ll-byte-no-start",
-        title="log-likelihood per byte, without a start token",
-        measure="nats per byte",
-        made=_per_byte,
-        start=False,
-        equation="1/bytes Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
-        words="ll-no-start divided by the number of bytes, in UTF-8, after the characters that the first token stands "
-        "for; where these are the whole text, it is unscored.",
-        cannot_say=_SPELT,
-    ),
+    cannot_say=_LONGER,
 )
+LL_MEAN, LL_MEAN_NO_START = _with_and_without_start(
+    "ll-mean",
+    titles=("log-likelihood per token", "log-likelihood per token, without a start token"),
+    measure="nats per token",
+    made=lambda total, tokens, size: total / tokens,
+    equations=(
+        "1/n Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
+        "1/(n-1) Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
+    ),
+    words=(
+        "ll divided by the number of the text's tokens.",
+        f"ll-no-start divided by the number of tokens in the sum. {_MINICONS}",
+    ),
+    cannot_say=_CUT,
+)
+LL_BYTE, LL_BYTE_NO_START = _with_and_without_start(
+    "ll-byte",
+    titles=("log-likelihood per byte", "log-likelihood per byte, without a start token"),
+    measure="nats per byte",
+    made=lambda total, tokens, size: total / size if size else np.nan,
+    equations=(
+        "1/bytes Σ log P(t_i | start, t_1 … t_(i-1)), i = 1 … n",
+        "1/bytes Σ log P(t_i | t_1 … t_(i-1)), i = 2 … n",
+    ),
+    words=(
+        "ll divided by the number of bytes of the text in UTF-8.",
+        (
+            "ll-no-start divided by the number of bytes, in UTF-8, after the characters that the first token stands "
+            "for; where these are the whole text, it is unscored."
+        ),
+    ),
+    cannot_say=_SPELT,
+)
+SCORERS = (LL, LL_MEAN, LL_BYTE, LL_NO_START, LL_MEAN_NO_START, LL_BYTE_NO_START)

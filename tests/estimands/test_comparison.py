@@ -478,6 +478,8 @@ def test_sense_contrasts_are_compared() -> None:
     assert made.rows == 150
     with pytest.raises(ResultError, match="not matched"):
         compare_contrast(replace(contrast, matched=False), models[0], models[1], designs)
+    with pytest.raises(ResultError, match="no estimand 'nn' for rows of pairs"):
+        compare_contrast(replace(contrast, estimand="nn"), models[0], models[1], designs)
 
 
 def test_a_release_is_compared_whole() -> None:

@@ -24,8 +24,7 @@ from senseprobe import api
 from senseprobe.errors import ModelError, ResultError, SenseprobeError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.cache import Store
-from senseprobe.evaluate.estimands import CATALOGUE, Estimand, figures
-from senseprobe.evaluate.estimands.registry import check_additional
+from senseprobe.evaluate.estimands import CATALOGUE, Estimand, check_additional, figures
 from senseprobe.evaluate.models import FAMILIES
 from senseprobe.evaluate.models.registry import answers_of
 from senseprobe.evaluate.scorers import SCORERS, get, masked_queries

@@ -17,7 +17,7 @@ import senseprobe
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, SenseprobeError
 from senseprobe.evaluate import models
-from senseprobe.evaluate.estimands.registry import additional
+from senseprobe.evaluate.estimands import additional
 from senseprobe.evaluate.pipeline import ScoringJob
 from senseprobe.evaluate.pipeline import run as run_job
 from senseprobe.evaluate.result import Result

@@ -24,7 +24,7 @@ from senseprobe.evaluate.models.checkpoint import Pretrained
 from senseprobe.evaluate.models.layers import Head
 from senseprobe.evaluate.models.masked import Encoding, MaskedLM, load, observed
 from senseprobe.evaluate.scorers import SCORERS, get
-from senseprobe.evaluate.scorers.token_alignment import inside, rest_of_word, shared_tokens
+from senseprobe.evaluate.scorers.masked_queries import inside, rest_of_word, shared_tokens
 from senseprobe.evaluate.units import Unit
 
 VECTORS = json.loads(naive_masked.VECTORS.read_text(encoding="utf-8"))

@@ -146,7 +146,7 @@ def replay(
     ResultError where `result` is none or its release has changed, and as `score` does.
     """
     from senseprobe.evaluate import replay as replays
-    from senseprobe.evaluate.estimands.registry import additional
+    from senseprobe.evaluate.estimands import additional
     from senseprobe.evaluate.result import read_result
 
     first = read_result(Path(result))

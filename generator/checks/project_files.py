@@ -118,8 +118,8 @@ def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
 def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
     dataset, path = subject.dataset, subject.dataset.folder / "dataset.yaml"
-    place = format_path(path), yaml_position(path, "citation")
-    yield from _unknown_source("citation", dataset.card.citation, _list_folder(dataset), *place)
+    folder, position = _list_folder(dataset), yaml_position(path, "citation")
+    yield from _unknown_source("citation", dataset.card.citation, folder, format_path(path), position)
 
 
 @check("E207")

@@ -165,13 +165,13 @@ def group_scores(
     marked = groups != design.reference
     named, unmarked = scores[marked], not marked.all()
     base = np.broadcast_to(scores[~marked], named.shape) if unmarked else reference(scores)
-    beside = np.broadcast_to(exists[~marked], named.shape) if unmarked else exists.sum(axis=0) - exists > 0
+    compared = np.broadcast_to(exists[~marked], named.shape) if unmarked else exists.sum(axis=0) - exists > 0
     return GroupScores(
         groups=tuple(str(name) for name in groups[marked]),
         bad=bad,
         scores=named,
         base=base,
-        has_reference=beside,
+        has_reference=compared,
         size=np.fmax(np.abs(named), np.abs(base)) if unmarked else _largest(scores),
         unmarked=unmarked,
         scale=scale,

@@ -74,6 +74,8 @@ _TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]|_")
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 PRONOUNS = MALE | FEMALE | {"they", "them", "their", "theirs", "themself", "themselves"}
+MANY_WORDS = 100
+"""Of so many differing words none are taken for a single run: releases were frozen so."""
 MOSTLY = 0.9
 """The share of rows that differ in pronouns from which on a config is taken for one of pronouns."""
 
@@ -106,6 +108,7 @@ def find_difference(stereo: str, anti: str) -> Difference:
         differs = [word != other for word, other in zip(words, others, strict=True)]
         shared = " ".join("_" if differ else word for word, differ in zip(words, differs, strict=True))
         runs = sum(differ and not before for before, differ in pairwise([False, *differs]))
+        runs = max(runs, count if (count := sum(differs)) >= MANY_WORDS else 0)
         return Difference(tuple(compress(left, differs)), tuple(compress(right, differs)), shared, runs)
     start = _count_common(words, others)
     end = _count_common(words[start:][::-1], others[start:][::-1])

@@ -23,7 +23,8 @@ class RowKind:
     - `roles`: the columns that are scored, each with the column of its counterpart; none where no scorer takes them.
     - `cells`: the columns whose values divide a config into the cells that a sample represents alike; with
       `slots_are_cells` so do the slots in which the texts of a row differ.
-    - `pairs`: whether the two sentences of a row are each scored, and compared.
+    - `pairs`: whether the two sentences of a row are each scored, and compared; `infers`: whether models say what
+      follows from the one of them.
     - `noun`, `reading`: what a row, and what its numbers say, is called in messages.
     """
 
@@ -31,6 +32,7 @@ class RowKind:
     cells: tuple[str, ...] = ()
     slots_are_cells: bool = False
     pairs: bool = False
+    infers: bool = False
     noun: str = "row"
     reading: str = ""
 
@@ -50,7 +52,11 @@ KINDS: Mapping[str, RowKind] = {
         reading="sign",
     ),
     "inference": RowKind(
-        roles={"premise": "hypothesis"}, cells=("gold",), slots_are_cells=True, reading="largest label"
+        roles={"premise": "hypothesis"},
+        cells=("gold",),
+        slots_are_cells=True,
+        infers=True,
+        reading="largest label",
     ),
     "association": RowKind(),
 }

@@ -19,6 +19,7 @@ from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Figure
 from senseprobe.release.release import DRAFT, Release, open_release
@@ -87,7 +88,7 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | None = None) 
         raise ResultError(f"a report is of results on one release, and these are on {releases}: leave out the others")
     opened, missing = _open_release(subjects[0][1], release)
     inputs = [_read_input(source, result, opened, controls, missing) for source, result in subjects]
-    if controls and not any(source.kind == "inference" for source in inputs):
+    if controls and not any(KINDS[source.kind].infers for source in inputs):
         raise ResultError("results on the control go with those of a model of inference, and there is none here")
     return inputs
 
@@ -143,7 +144,7 @@ def _read_input(
     result, update_notes = _update_figures(result, release, tables)
     missing = (*notes, *update_notes)
     source = ReportInput(result=result, rows=rows, release=release, tables=tables, missing=missing)
-    if source.kind != "inference" or control.is_control(result):
+    if not KINDS[source.kind].infers or control.is_control(result):
         return source
     of_model = [candidate for candidate in controls if control.same_model(candidate, result)]
     of_model += control.find_controls(origin.resolve().parent, result) if isinstance(origin, Path) else []

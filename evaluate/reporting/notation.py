@@ -6,6 +6,7 @@ from senseprobe.evaluate.estimands import NO_NEUTRAL, lookup
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
 
@@ -76,7 +77,7 @@ def describe_zero(figure: Figure) -> str:
         return estimand.presentation.zero
     if figure.neutral is not None:
         return "neutral"
-    if estimand.kind == "inference":
+    if KINDS[estimand.kind].infers:
         return "100 is neutral to all"
     return "; ".join(filter(None, ("not known to be neutral", format_readings(figure))))
 

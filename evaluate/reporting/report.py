@@ -14,6 +14,7 @@ from senseprobe.evaluate.reporting.document import Cell, Document, Section, Tabl
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.scorers import SCORERS, counterpart
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
 
@@ -323,7 +324,7 @@ def _describe_figures(figures: Sequence[Figure]) -> Iterator[str]:
 
 def _classify(figure: Figure) -> str:
     """Return the key of `_HEADS` for what an interval can say of a figure."""
-    if lookup(figure.estimand).kind == "inference":
+    if KINDS[lookup(figure.estimand).kind].infers:
         return "inference"
     if figure.value is None or not _has_interval(figure):
         return "bare"

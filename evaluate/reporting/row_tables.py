@@ -19,6 +19,7 @@ from senseprobe.evaluate.estimands.slices import NoRowError, extremes, slice_fig
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput, Tables
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Design, Figure
 from senseprobe.release.release import Release
@@ -125,7 +126,7 @@ def build_filler_section(inputs: Sequence[ReportInput]) -> Section:
     tables = (
         replace(table, caption=f"{source.label}, {table.caption}")
         for source in inputs
-        if source.release is not None and source.kind == "inference"
+        if source.release is not None and KINDS[source.kind].infers
         for table in build_filler_tables(source.tables, source.release)
     )
     return table_section("Words with the largest entailment and contradiction", [text], tables)
@@ -138,7 +139,7 @@ def build_filler_tables(tables: Tables, release: Release, count: int = MOST_ROWS
     """
     for config, table in tables.items():
         design = release.design(config)
-        if design.kind != "inference" or any(lookup(name).needs_gold for name in design.estimands):
+        if not KINDS[design.kind].infers or any(lookup(name).needs_gold for name in design.estimands):
             continue
         slots = [slot for side in fillers(design) for slot in side]
         for label in ("entailment", "contradiction") if slots else ():
@@ -297,7 +298,7 @@ def compute_slices(
     `largest` is a label: the words with its largest means are added, averaged within the columns `by`. Raises
     ResultError for a result without inference, without its rows or its release, and where no config has such rows.
     """
-    if source.kind != "inference":
+    if not KINDS[source.kind].infers:
         raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results can be sliced")
     if not source.tables or source.release is None:
         raise ResultError(" ".join(source.missing) or "the rows of the result are not at hand")

@@ -17,6 +17,7 @@ from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
 
@@ -180,7 +181,7 @@ def assess_equivalence(source: ReportInput, margin: Margin) -> Iterator[Equivale
         return
     for config, table in source.tables.items():
         design, levels = release.design(config), source.release_levels(config)
-        if design.kind == "inference":  # those without a neutral value take long to compute
+        if KINDS[design.kind].infers:  # those without a neutral value take long to compute
             neutral = (name for name in design.estimands if lookup(name).neutral is not None)
             design = replace(design, estimands=tuple(neutral))
         yield from equivalences(table, design, config, margin, seed=seed, scale=scale, drawn_from=levels)

@@ -176,7 +176,7 @@ def _estimate(value: float, draws: FloatArray, scale: float, percent: float, ite
     tail = (1 - confidence) / 2
     defined = draws[~np.isnan(draws)]
     if len(defined) < (1 - MOST_UNDEFINED) * len(draws):
-        return Estimate(value=value, why="no interval: a second label is too rare to redraws")
+        return Estimate(value=value, why="no interval: a second label is too rare to resample")
     low, high = (float(end) for end in np.quantile(defined, [tail, 1 - tail]))
     reach = (1 - tail ** (1 / items)) / scale
     if percent >= 1 - _ROUNDING:

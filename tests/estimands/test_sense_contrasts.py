@@ -120,6 +120,7 @@ def test_contrasts_of_a_release_are_corrected_as_one_family(monkeypatch: pytest.
         manifest=SimpleNamespace(
             name="sssb@1.0.0",
             content=release.manifest.content,
+            config=release.manifest.config,
             contrasts=[*CONTRASTS, replace(CONTRASTS[0], name="four", matched=False)],
         ),
         design=release.design,

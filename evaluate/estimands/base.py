@@ -111,9 +111,7 @@ class Estimand:
     presentation: Presentation = Presentation()
 
     has_interval: ClassVar[bool] = True  # whether figures can have one, and two models can be compared on it
-    neutral: ClassVar[float | None] = (
-        None  # what means no bias, whatever the rows; None: unknown, or it follows from them
-    )
+    neutral: ClassVar[float | None] = None  # what means no bias, whatever the rows; None: unknown, or it follows
     neutral_from_labels: ClassVar[bool] = False  # whether its neutral value follows from the labels of the rows
     zero_share: ClassVar[float] = -50.0  # what a share of 0 reads, in points
     cells_split_factors: ClassVar[bool] = False  # by gold labels or genders, into strata that a release does not count

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from senseprobe.errors import DeclarationError
@@ -110,7 +110,7 @@ def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
     path = subject.config.template.display_path
     for block in subject.config.template.blocks:
         if "source" in block.sources[0]:
-            folder, position = _list_folder(subject.dataset), block.locate("source")
+            folder, position = _list_folder(subject.dataset), partial(block.locate, "source")
             yield from _unknown_source("source", block.front.source, folder, path, position)
 
 
@@ -118,7 +118,7 @@ def check_template_source(subject: ConfigSubject) -> Iterator[Finding]:
 def check_dataset_citation(subject: DatasetSubject) -> Iterator[Finding]:
     """The citation of a dataset is no key of the bibliography."""
     dataset, path = subject.dataset, subject.dataset.folder / "dataset.yaml"
-    folder, position = _list_folder(dataset), yaml_position(path, "citation")
+    folder, position = _list_folder(dataset), partial(yaml_position, path, "citation")
     yield from _unknown_source("citation", dataset.card.citation, folder, format_path(path), position)
 
 
@@ -132,7 +132,7 @@ def check_list_sources(words: WordList) -> Iterator[Finding]:
     """
     path = words.path.with_name(DESCRIPTOR)
     for at, source in enumerate(words.resource.sources):
-        position = resource_position(words, "sources", at, "title")
+        position = partial(resource_position, words, "sources", at, "title")
         yield from _unknown_source("source", source.title, path.parent, format_path(path), position)
 
 
@@ -140,13 +140,15 @@ def _list_folder(dataset: Dataset) -> Path:
     return open_word_lists(Layer(dataset.folder.parent.parent)).folders[0]
 
 
-def _unknown_source(what: str, key: str, folder: Path, path: str, position: Position) -> Iterator[Finding]:
-    """Yield E207 unless the key is in the folder's bibliography, or the built-in one."""
+def _unknown_source(
+    what: str, key: str, folder: Path, path: str, position: Callable[[], Position]
+) -> Iterator[Finding]:
+    """Yield E207 unless the key is in the folder's bibliography, or the built-in one; `position` is slow to find."""
     keys = _bibliography_keys(folder / BIBLIOGRAPHY) | _bibliography_keys(built_in().wordlists / BIBLIOGRAPHY)
     if key in keys:
         return
     if (folder / BIBLIOGRAPHY).is_file():
-        yield finding_at(path, position, "E207", f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys))
+        yield finding_at(path, position(), "E207", f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys))
     else:  # the same finding for each key
         message, hint = f"no {BIBLIOGRAPHY} beside it", "write one, with an entry for each source that is named"
         yield finding_at(format_path(folder / DESCRIPTOR), (1, 1), "E207", message, hint)

@@ -71,6 +71,7 @@ def test_three_libraries_make_one_draft(tiny_models: dict[str, Path]) -> None:
     tables = [PAIRS, pa.Table.from_pandas(PAIRS), Dataset.from_pandas(PAIRS)]
     signatures = {score(tiny_models["bert"], table)[0].signature for table in tables}
     other, _ = score(tiny_models["bert"], PAIRS.iloc[::-1])
+    score(tiny_models["bert"], PAIRS.assign(line="1", source="a", difference="b"))  # any names of other columns
 
     assert len(signatures) == 1
     assert signatures.isdisjoint({other.signature})

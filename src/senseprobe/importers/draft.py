@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.sentence_pairs import MOSTLY, contrast_design, find_difference, pair_row
-from senseprobe.importers.sources import Source
+from senseprobe.importers.sources import Source, Table
 from senseprobe.messages import listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine
@@ -132,7 +132,9 @@ def _contrast(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[F
     differences = [find_difference(row["stereo"], row["anti"]) for row in records]
     stated = [{name: value for name, value in row.items() if value is not None} for row in records]
     rows = [
-        pair_row(source=_SOURCE, line=line, difference=difference, **{"label_basis": "published", **row})
+        # Merged, not passed: a column may have the name of a parameter.
+        pair_row(row["stereo"], row["anti"], _SOURCE, line, difference, row.get("target"))
+        | {"label_basis": "published", **row}
         for line, (row, difference) in enumerate(zip(stated, differences, strict=True), start=1)
     ]
     pronouns = sum(difference.pronouns for difference in differences) >= MOSTLY * len(rows)
@@ -234,15 +236,11 @@ def _manifest(rows: pa.Table, design: Design) -> DraftManifest:
     content = ContentHash(design_schema(design))
     for batch in rows.to_batches():
         content.update(batch)
-    levels = {
-        factor.name: len({value for column in factor.columns for value in rows[column].to_pylist()} - {None})
-        for factor in design.factors
-    }
     config = {
         "rows": len(rows),
         "content": content.hexdigest(),
         "design": asdict(design),
-        "levels": levels,
+        "levels": Table(CONFIG, "", design, rows.to_pylist()).levels(),
         "description": "",
         "expect": {},
     }

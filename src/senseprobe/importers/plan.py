@@ -186,17 +186,13 @@ def _plan_config(imported: ImportedDataset, table: Table) -> ConfigPlan:
     def write(folder: Path, schema: pa.Schema, progress: BatchCallback) -> None:
         write_rows(folder, schema, len(table.rows), partial(imported.rows, table.name), progress)
 
-    levels = {
-        factor.name: len({row[column] for row in table.rows for column in factor.columns if row.get(column)})
-        for factor in table.design.factors
-    }
     return ConfigPlan(
         name=table.name,
         size=len(table.rows),
         schema=design_schema(table.design),
         write=write,
         design=table.design,
-        levels=levels,
+        levels=table.levels(),
         description=table.description,
         expect={table.unit: len(table.rows), "published": None, "reason": None, "cite": None},
         accept={},

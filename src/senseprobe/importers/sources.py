@@ -199,6 +199,13 @@ class Table:
     rows: Sequence[Row]
     unit: str = "pairs"
 
+    def levels(self) -> dict[str, int]:
+        """Count the levels of each factor."""
+        return {
+            factor.name: len({row[column] for row in self.rows for column in factor.columns if row.get(column)})
+            for factor in self.design.factors
+        }
+
 
 def check_count(rows: int, what: str) -> None:
     """Raise ReleaseError where there are more rows than a config may have."""

@@ -140,7 +140,7 @@ def status(project: str, folder: str | Path | None = None) -> Status:
     from senseprobe.annotation.label_studio.client import connect
     from senseprobe.annotation.label_studio.transfer import read_status
 
-    return read_status(connect(), _open_project(project, folder)[0])
+    return read_status(connect(), *_open_project(project, folder))
 
 
 @with_progress("pulling {project}")

@@ -78,8 +78,8 @@ def _print_figures(title: str, figures: Sequence["Figure"]) -> None:
 def _value(figure: "Figure") -> str:
     if figure.value is None:
         return "none"
-    between = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.2f}{between}"
+    between = "" if figure.low is None or figure.high is None else f" [{figure.low:z.2f}, {figure.high:z.2f}]"
+    return f"{figure.value:z.2f}{between}"
 
 
 def _percent(share: float | None) -> str:

@@ -10,7 +10,7 @@ import typer
 from senseprobe.cli import adjudicate
 from senseprobe.cli.adjudicate import Folder, Project
 from senseprobe.cli.console import AsJson, print_json, print_line, print_table
-from senseprobe.messages import counted, listed
+from senseprobe.messages import counted, listed, printable
 
 if TYPE_CHECKING:
     from senseprobe.annotation.ingest import IngestResult
@@ -172,6 +172,9 @@ def status(project: Project, folder: Folder = None, as_json: AsJson = False) -> 
     print_line(f"{result.title}: {result.tasks} of {result.planned} rows are there, {done}")
     _print_counts({"answers": "rows"}, result.answered)
     _print_counts({"annotator": "rows"}, result.annotators)
+    if result.seconds is not None:
+        slowest = listed(f"{printable(row)} {seconds:.0f} s" for row, seconds in result.slowest.items())
+        print_line(f"{result.seconds:.0f} s for a row (median of rows' means); longest: {slowest}")
     print_line(f"{result.skips} skipped; {result.url}")
 
 

@@ -217,9 +217,9 @@ def describe_answers(round_: Round) -> str:
 
 def describe_agreement(fact: AgreementFact) -> str:
     """Describe how well people agreed on a question."""
-    alpha = "not estimable" if fact.alpha is None else f"{fact.alpha:.2f}"
+    alpha = "not estimable" if fact.alpha is None else f"{fact.alpha:z.2f}"
     if fact.alpha is not None and fact.low is not None and fact.high is not None:
-        alpha += f" (95 % interval {fact.low:.2f} to {fact.high:.2f})"
+        alpha += f" (95 % interval {fact.low:z.2f} to {fact.high:z.2f})"
     same = "" if fact.same is None else f", {fact.same:.0%} of pairs of answers the same"
     return f"Krippendorff's alpha {alpha}{same}, from {fact.answers} answers on {counted(fact.items, 'row')}"
 

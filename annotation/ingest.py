@@ -66,7 +66,8 @@ def ingest_files(
     """Take files into the tables: ``.csv`` is a sheet, of the annotator after whom it is named; others are exports.
 
     `pseudonym_of` gives pseudonyms, which annotators have unless `names`. A sheet with answers replaces what the same
-    annotator's sheet said before, under whichever name. All files are read before anything is written.
+    annotator's sheet of that part of the plan said before, under whichever name. All files are read
+    before anything is written.
     """
     name_of = (lambda name: name.removeprefix(SHEET)) if names else pseudonym_of
     paths = [path for path in files if path.suffix.lower() == ".csv"]
@@ -89,11 +90,14 @@ def ingest_files(
         for (path, sheet), owner in zip(sheets.items(), owners, strict=True)
         for name in (names_of[path] if sheet.annotations else ())
     }
+    part_of = {item.row: plan.part_of(number) for number, item in enumerate(plan.items)}
+    listed = {(a.annotator, part_of[a.row]) for sheet in sheets.values() for a in sheet.annotations}
+    listed |= {(name, -1) for name in replaced.values()}  # of rows that the plan does not have
     old = [_renamed(annotation, replaced) for annotation in old]
     new = [
         annotation
         for annotation in old
-        if not (annotation.annotator in replaced.values() if annotation.of_sheet else exports)
+        if not ((annotation.annotator, part_of.get(annotation.row, -1)) in listed if annotation.of_sheet else exports)
     ]
     findings: list[AnswerFinding | Finding] = []
     sources: list[ParsedExport | Sheet] = [*exports, *sheets.values()]

@@ -20,9 +20,10 @@ from senseprobe.statistics.permutation import hash_draw
 _ITEM, _CHECK = "item", "check"
 
 
-def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
+def sheets(plan: Plan, annotators: Sequence[str], start: int = 0) -> dict[str, bytes]:
     """Return a CSV file for each annotator, by name; each item is in as many of them as the plan has answers to it.
 
+    `start` is the number of items, the first of the plan, that are in none of them.
     Annotators take turns, so that everybody shares items with others; the order of a sheet is drawn by the plan's seed.
     """
     if plan.prefill:
@@ -32,7 +33,7 @@ def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
     if len(annotators) < plan.overlap:
         people, answers = counted(len(annotators), "annotator"), counted(plan.overlap, "answer")
         raise AnnotationError(f"{people} cannot give {answers} to each item")
-    size, items = len(annotators), range(len(plan.items))
+    size, items = len(annotators), range(start, len(plan.items))
     return {
         name: _sheet(plan, name, [number for number in items if (turn - number) % size < plan.overlap])
         for turn, name in enumerate(annotators)

@@ -1,6 +1,8 @@
 """`senseprobe annotate` over several rounds: other names, renamed projects, plans that grow, rows that stay open."""
 
-from collections.abc import Mapping
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,4 +139,127 @@ def test_status_tells_how_long_a_row_takes(typed: Typed, studio: world.Studio, f
     assert (
         f"40 s for a row (median of rows' means); longest: {rows[2]} 90 s"
         in typed("annotate", "status", "First check").out
+    )
+
+
+# ---- Plans that grow -----------------------------------------------------------------------------------------------
+
+
+def _rows(folder: Path) -> list[str]:
+    return [item.row for item in read_plan(folder).items]
+
+
+@pytest.mark.parametrize("command", [EXPORT, PUSH], ids=["export", "push"])
+def test_a_plan_grows(command: Sequence[str], typed: Typed, studio: world.Studio, folder: Path) -> None:
+    """The first rows stay, in their places, and new ones come behind; the same command again changes nothing."""
+    strata = ("--strata", "config,target", "--seed", "3")
+    assert typed(*command, "--n", "9", *strata).code == 0
+    first, form = _rows(folder), json.loads((folder / "plan.json").read_text())["form"]
+    assert (len(first), form) == (9, 1)
+    grown = typed(*command, "--n", "21", *strata)
+    assert (grown.code, grown.err) == (0, "")
+    assert "21 contrast rows of tiny@1.0.0 in 4 strata, drawn as 9 + 12, for 3 people each" in grown.out
+    assert _rows(folder)[:9] == first
+    assert len({*_rows(folder)}) == 21
+    before = (folder / "plan.json").read_bytes()
+    assert json.loads(before)["form"] == 2  # which an older senseprobe refuses by a message of its own
+    assert typed(*command, "--n", "21", *strata).code == 0
+    assert (folder / "plan.json").read_bytes() == before
+    if command is PUSH:
+        assert sorted(task["data"]["ext_id"] for task in studio.held[1]) == sorted(_rows(folder))
+
+
+def test_a_plan_that_grew_is_that_which_is_drawn_at_once(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Whatever the steps: without strata, or with shares that only rise, the rows are those of one draw."""
+    for n in ("5", "6", "20"):
+        typed(*EXPORT, "--n", n)
+    typed(*EXPORT, "--n", "20", "--folder", str(tmp_path / "at-once"))
+    assert sorted(_rows(folder)) == sorted(_rows(tmp_path / "at-once"))
+
+
+def test_a_plan_does_not_shrink_nor_grow_by_itself(typed: Typed, folder: Path) -> None:
+    """Fewer rows, or a command without `--n` (500), are refused, as are other options; nothing is changed."""
+    typed(*EXPORT, "--n", "9")
+    before = (folder / "plan.json").read_bytes()
+    told = typed(*EXPORT, "--n", "8")
+    assert (told.code, told.message) == (
+        2,
+        "9 rows were drawn before, and a plan only grows: ask for so many, or more",
+    )
+    assert "another plan: its rows are others" in typed(*EXPORT).message
+    assert "another plan: it has seed 0" in typed(*EXPORT, "--n", "20", "--seed", "1").message
+    assert "it has configs none" in typed(*EXPORT, "--n", "20", "--config", "tourists").message
+    assert (folder / "plan.json").read_bytes() == before
+
+
+def test_an_older_plan_of_a_config_grows(typed: Typed, folder: Path) -> None:
+    """Plans of form 1 do not say which configs they are of: the same command goes on as before, and more are added."""
+    typed(*EXPORT, "--n", "4", "--config", "people")
+    path = folder / "plan.json"
+    plan = json.loads(path.read_text())
+    added = {"configs", "allocation", "exclude", "excluded", "parts"}
+    path.write_text(json.dumps({**{key: plan[key] for key in plan if key not in added}, "form": 1}))
+    assert typed(*EXPORT, "--n", "4", "--config", "people").code == 0
+    assert typed(*EXPORT, "--n", "7", "--config", "people").code == 0
+    assert {item.config for item in read_plan(folder).items} == {"people"}
+    assert read_plan(folder).parts == (4,)
+
+
+def test_sheets_of_a_plan_that_grew_have_the_new_rows(typed: Typed, folder: Path) -> None:
+    """Beside the filled ones, under the same names: what a person said of both parts is kept, and can be corrected."""
+    typed(*EXPORT, "--n", "5")
+    assert _import(typed, folder, _fine).code == 0
+    grown = typed(*EXPORT, "--n", "8")
+    assert (grown.code, grown.err) == (0, "")
+    second = folder / "sheets" / "6-8"
+    assert f"senseprobe annotate import 'First check' {second}/*.csv" in grown.out
+    assert sorted(path.name for path in second.iterdir()) == ["READ-ME-FIRST.txt", *(f"{name}.csv" for name in NAMES)]
+    sheets = [fill(folder, f"6-8/{name}", _fine) for name in NAMES]
+    told = typed("annotate", "import", "First check", *map(str, sheets))
+    assert told.out == "24 annotations by 3 annotators, 0 skipped: 9 new, 0 edited, 0 deleted\n"
+    again = _import(typed, folder, lambda who, item: {"withhold": "yes"}).out
+    assert again.startswith("24 annotations by 3 annotators, 0 skipped: 0 new, 15 edited")
+
+
+def test_rows_of_another_project_are_left_out(typed: Typed, folder: Path) -> None:
+    """`--exclude`: 48 rows, 30 of them asked before, so 18 are left; the plan names the project and the rows."""
+    typed(*EXPORT, "--n", "30")
+    other = ("annotate", "export", "tiny@1.0.0", "--project", "Second", "--exclude", "First check")
+    told = typed(*other, "--n", "40")
+    assert (told.code, told.err) == (0, "")
+    assert "40 rows were asked for, and there are no more than 18" in told.out
+    second = folder.with_name("second")
+    assert not {*_rows(folder)} & {*_rows(second)}
+    assert read_plan(second).exclude == ("First check",)
+    assert {*read_plan(second).excluded} == {*_rows(folder)}
+    typed(*EXPORT, "--n", "35")  # of rows that the second project asks about too
+    assert typed(*other, "--n", "40").code == 0
+    assert len(_rows(second)) == 18
+    third = ("annotate", "export", "tiny@1.0.0", "--project", "Third", "--n", "4", "--exclude")
+    assert "no annotation project 'Frist check': there is first-check, second" in typed(*third, "Frist check").message
+    assert "all that there are were asked about already" in typed(*third, "Second", "--exclude", str(folder)).message
+    own = typed(*EXPORT, "--n", "35", "--exclude", "First check").message
+    assert own == "First check cannot leave out its own rows: --exclude names another project"
+
+
+def test_several_configs_can_be_named(typed: Typed, folder: Path) -> None:
+    typed(*EXPORT, "--n", "48", "--config", "people", "--config", "tourists")
+    assert len(_rows(folder)) == 48
+    assert read_plan(folder).configs == ("people", "tourists")
+    wrong = ("annotate", "export", "tiny@1.0.0", "--project", "Wrong", "--n", "4", "--config", "people")
+    assert "tourist" in typed(*wrong, "--config", "tourist").message
+
+
+def test_strata_can_have_equal_shares(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """36 rows of people, 12 of tourists. By hand: 10 each of 20; of 30, 12 and 18, since there are no more tourists."""
+    equal = (*EXPORT, "--strata", "config", "--allocation", "equal")
+    typed(*equal, "--n", "20")
+    assert Counter(row.partition(".")[0] for row in _rows(folder)) == {"people": 10, "tourists": 10}
+    typed(*equal, "--n", "30")
+    assert Counter(row.partition(".")[0] for row in _rows(folder)) == {"people": 18, "tourists": 12}
+    assert (
+        "allocation 'equal': expected proportional, or equal to levels of strata"
+        in typed(
+            "annotate", "export", "tiny@1.0.0", "--project", "No strata", "--n", "4", "--allocation", "equal"
+        ).message
     )

@@ -145,6 +145,7 @@ def summarise_round(
     decisions: Sequence[Decision],
     rule: Rule,
     agreement: Agreement | None = None,
+    estimates: Sequence[record.RejectionEstimate] = (),
 ) -> record.Round:
     """Return the facts of a project for `annotation.json`; no name, no free text, and no group of fewer than five."""
     submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
@@ -165,6 +166,7 @@ def summarise_round(
         annotators=record.AnnotatorFacts(count=len(people), pseudonyms=pseudonyms, groups=count_groups(submitted)),
         agreement=_agreement_facts(agreement) if agreement else [],
         verdicts=_count_verdicts(decisions),
+        estimates=[*estimates[: record.MOST_ESTIMATES]],
     )
 
 
@@ -180,6 +182,8 @@ def _protocol(plan: Plan, rule: Rule) -> record.Protocol:
         seed=plan.seed,
         strata=list(map(printable, plan.strata)),
         where=printable(shortened(plan.where)).strip(),
+        allocation="" if plan.allocation == "proportional" else plan.allocation,
+        exclude=list(map(printable, plan.exclude)),
         prefill=plan.prefill,
         rule=str(rule),
         thresholds=rule.numbers(),

@@ -220,7 +220,7 @@ def _scan(
     candidates: Candidates = {}
     named: set[int] = set()
     for config, start, batch in _batches(release, configs):
-        columns = _texts(batch, config, {*strata, *query.columns})
+        columns = column_texts(batch, config, {*strata, *query.columns})
         mask = query.holds(columns, batch.num_rows)
         if excluded:
             mask = pc.and_not(mask, pc.is_in(batch["id"], value_set=not_drawn))
@@ -250,7 +250,7 @@ def _batches(release: Release, configs: Sequence[str]) -> Iterator[tuple[str, in
             start += batch.num_rows
 
 
-def _texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[str, pa.Array]:
+def column_texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[str, pa.Array]:
     """Return columns of texts or flags as texts; empty for null, and where this config has no such column."""
     return {
         name: pc.fill_null(batch[name].cast(pa.string()), "")
@@ -263,6 +263,11 @@ def _texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[s
 def _levels(columns: Sequence[pa.Array], rows: int) -> Iterable[tuple[str, ...]]:
     """Return the levels of each of so many rows; there may be no column."""
     return zip(*(column.to_pylist() for column in columns), strict=True) if columns else [()] * rows
+
+
+def level_texts(strata: Sequence[str], columns: Sequence[pa.Array], rows: int) -> Iterator[str]:
+    """Return the stratum of each of so many rows: the levels of these columns, as ``config=race, target=black``."""
+    return (", ".join(map("=".join, zip(strata, level, strict=True))) for level in _levels(columns, rows))
 
 
 def _choose(candidates: Candidates, n: int | None, seed: int, allocation: str, drawn: Collection[int]) -> set[int]:
@@ -342,8 +347,8 @@ def _fetched(
     for config, start, batch in _batches(release, configs):
         here = chosen_numbers[(chosen_numbers >= start) & (chosen_numbers < start + batch.num_rows)] - start
         rows = batch.take(pa.array(here))
-        levels = _levels([*_texts(rows, config, strata).values()], len(here))
+        levels = level_texts(strata, [*column_texts(rows, config, strata).values()], len(here))
         for row, level in zip(rows.to_pylist(), levels, strict=True):
-            yield SampledRow(config, ", ".join(map("=".join, zip(strata, level, strict=True))), row)
+            yield SampledRow(config, level, row)
         if not len(chosen_numbers) or chosen_numbers[-1] < start + batch.num_rows:
             return

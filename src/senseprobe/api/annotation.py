@@ -234,14 +234,17 @@ def adjudicate(
     threshold: float | None = None,
     thresholds: Mapping[str, float] | None = None,
     keep_reported: bool = False,
+    propose: bool = False,
 ) -> Adjudication:
     """Make verdicts of answers, in the dataset's `verdicts.csv`, with `annotation.json` beside it.
 
     `rule` is ``majority`` or ``dawid-skene``, with the fewest answers that decide (`least`), the share or probability
     that a choice needs (`threshold`; `thresholds` by question), and whether rows that people of the targeted group
-    report may stay (`keep_reported`); or a `Rule` with all of these. `release` is where the release of the plan is, if
-    not in the project. Raises AnnotationError where it is another, DeclarationError where a verdict of another source
-    or project says the opposite (nothing is written then), and ReleaseError.
+    report may stay (`keep_reported`); or a `Rule` with all of these. With `propose`, the rows that nobody judged of
+    words and frames that people reject throughout are written to `proposed-verdicts.csv` in the annotation folder.
+    `release` is where the release of the plan is, if not in the project. Raises AnnotationError where it is another,
+    DeclarationError where a verdict of another source or project says the opposite (nothing is written then), and
+    ReleaseError.
     """
     from senseprobe.annotation import adjudication
     from senseprobe.annotation.rules import Rule
@@ -250,7 +253,8 @@ def adjudicate(
         rule = Rule.of(rule, least=least, threshold=threshold, thresholds=thresholds, keep_reported=keep_reported)
     plan, path, annotations = _open_answers(project, folder)
     opened = _open_release(plan, release)
-    return adjudication.adjudicate(plan, path, annotations, rule, opened, _verdict_folder(opened, path))
+    target = _verdict_folder(opened, path)
+    return adjudication.adjudicate(plan, path, annotations, rule, opened, target, propose=propose)
 
 
 @with_progress("releasing answers to {project}")

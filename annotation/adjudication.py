@@ -191,13 +191,18 @@ def read_claims(release: Release, plan: Plan) -> dict[str, Claim]:
 def _claim(row: Mapping[str, Any], design: Design, item: Item) -> Claim:
     """Return what a row says; a row of inference has the words for its group in its sentences alone, marked."""
     marked = (sentence.text[slice(*sentence.span)] for sentence in item.sentences if sentence.span)
-    targets = (row.get("target"), row.get(design.group) if design.group else None, *marked)
+    declared = [name.strip() for name in str(row.get(TARGET_GROUP) or "").split(";")]
+    targets = (row.get("target"), row.get(design.group) if design.group else None, *marked, *declared)
     return Claim(
         kind=design.kind,
         labelled=row.get("label_basis") not in (None, "none"),
         gold=row.get("gold") or "",
         targets=tuple(dict.fromkeys(str(word) for word in targets if word)),
     )
+
+
+TARGET_GROUP = "target_group"
+"""The column in which a template says, by a column of a list, what people of the target call themselves: ``a; b``."""
 
 
 def _targets(claims: Mapping[str, Claim]) -> dict[str, tuple[str, ...]]:

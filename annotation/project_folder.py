@@ -8,8 +8,9 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, fields, replace
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,7 @@ from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.label_studio.interface import interface, tasks
 from senseprobe.annotation.questions import ROLES, for_sheets, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
-from senseprobe.annotation.sheets import sheets
+from senseprobe.annotation.sheets import sheet_of, sheets
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable, shortened
@@ -270,6 +271,25 @@ def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     interface_path = write_file(folder / INTERFACE, interface(plan).encode())
     tasks_path = write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
     if contents:
-        write_file(folder / SHEETS / ".gitignore", b"*\n")
-        write_file(part / READ_FIRST, for_sheets(plan).encode())
+        _write_guide(folder, plan, part)
     return [plan_path, interface_path, tasks_path, *(write_file(path, raw) for path, raw in contents.items())]
+
+
+def write_queue(folder: Path, plan: Plan, rows: Collection[str]) -> Path:
+    """Write a sheet of some rows for one more annotator, and return its path: that of one that nobody filled in.
+
+    Sheets are called `queue-1.csv` and so on; whoever fills one in is another annotator than those of the others.
+    """
+    for number in count(1):
+        path = folder / SHEETS / f"queue-{number}.csv"
+        raw = sheet_of(plan, path.stem, rows)
+        if not path.exists() or path.read_bytes() == raw:
+            break
+    _write_guide(folder, plan, path.parent)
+    return write_file(path, raw)
+
+
+def _write_guide(folder: Path, plan: Plan, sheets_folder: Path) -> None:
+    """Write what people read first beside their sheets, and keep all sheets from git."""
+    write_file(folder / SHEETS / ".gitignore", b"*\n")
+    write_file(sheets_folder / READ_FIRST, for_sheets(plan).encode())

@@ -263,3 +263,67 @@ def test_strata_can_have_equal_shares(typed: Typed, folder: Path, tmp_path: Path
             "annotate", "export", "tiny@1.0.0", "--project", "No strata", "--n", "4", "--allocation", "equal"
         ).message
     )
+
+
+# ---- Rows that stay open, and who is meant by them -----------------------------------------------------------------
+
+
+def test_undecided_rows_are_put_to_one_more_person(typed: Typed, folder: Path) -> None:
+    """Three who all say something else leave two rows open; what the fourth says decides them, by 2 of 4 and more."""
+    open_rows = ("people.are.japanese.nice.rude", "people.are.french.nice.rude")
+    choices = dict(zip(NAMES, ("stereotype", "neither", "unsure"), strict=True))
+
+    def said(annotator: str, item: Item) -> Mapping[str, str]:
+        return {"stereotype.stereo": choices[annotator]} if item.row in open_rows else {}
+
+    typed(*EXPORT, "--n", "48")
+    assert (
+        "decisions.csv is not there: `annotate apply` says which" in typed("annotate", "queue", "First check").message
+    )
+    _import(typed, folder, said)
+    assert "undecided 2" in typed("annotate", "apply", "First check").out
+    sheet = folder / "sheets" / "queue-1.csv"
+    told = typed("annotate", "queue", "First check")
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith(f"2 undecided rows in {sheet}: for somebody who has not answered them")
+    assert typed("annotate", "queue", "First check", "--json").told == {"rows": 2, "file": str(sheet)}
+    numbers = {int(line.partition(",")[0]) for line in sheet.read_text("utf-8-sig").splitlines()[1:]}
+    assert {read_plan(folder).items[number - 1].row for number in numbers} == {*open_rows}
+    fill(folder, "queue-1", lambda who, item: {})  # who calls both a stereotype: 2 of 4, a tie no more, but no majority
+    assert typed("annotate", "queue", "First check", "--json").told["file"].endswith("queue-2.csv")
+    assert "2 new, 0 edited, 0 deleted" in typed("annotate", "import", "First check", str(sheet)).out
+    assert "undecided 2" in typed("annotate", "apply", "First check").out
+    second = fill(folder, "queue-2", lambda who, item: {})
+    assert "2 new, 0 edited, 0 deleted" in typed("annotate", "import", "First check", str(second)).out
+    assert "keep 48, reject 0" in typed("annotate", "apply", "First check").out  # 3 of 5
+    assert typed("annotate", "queue", "First check").out == "no row is undecided\n"
+
+
+def test_a_column_says_what_people_of_the_target_call_themselves(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """`columns: {target_group: nation.people}`: a report by one who names that group counts as one of the target's."""
+    lists = tmp_path / "wordlists"
+    (lists / "nations.csv").write_text(
+        "word,slug,people\nJapanese,japanese,Nihonjin; people of Japan\nFrench,french,\n"
+    )
+    package = lists / "datapackage.yaml"
+    field = "{name: slug, type: string}"
+    package.write_text(package.read_text().replace(field, f"{field}, {{name: people, type: string}}", 1))
+    template = tmp_path / "templates" / "tiny" / "people.j2"
+    text = template.read_text()
+    template.write_text(text.replace("label_basis:", "columns: {target_group: nation.people}\nlabel_basis:"))
+    assert typed("build", "tiny", "2.0.0").code == 0
+
+    def said(annotator: str, item: Item) -> Mapping[str, str]:
+        return {"withhold": "yes"} if annotator == "annotator-1" and item.row.endswith("nice.rude") else {}
+
+    command = [*EXPORT, "--n", "48", "--groups"]
+    command[command.index("tiny@1.0.0")] = "tiny@2.0.0"
+    assert typed(*command).code == 0
+    sheets = [fill(folder, name, said, "Nihonjin, cyclists" if name == NAMES[0] else "") for name in NAMES]
+    assert typed("annotate", "import", "First check", *map(str, sheets)).code == 0
+    told = typed("annotate", "apply", "First check", "--json").told
+    reported = {row["row"] for row in told["rows"] if row["reported"]}
+    # Of both configs rows of that word are objected to; only that of people has the column, and only Japanese a group.
+    assert reported == {f"people.{frame}.japanese.nice.rude" for frame in world.FRAMES}
+    assert "cyclists" in " ".join(told["notes"])
+    assert "ihonjin" not in " ".join(told["notes"])

@@ -257,6 +257,20 @@ def adjudicate(
     return adjudication.adjudicate(plan, path, annotations, rule, opened, target, propose=propose)
 
 
+def queue(project: str, folder: str | Path | None = None) -> tuple[int, Path | None]:
+    """Write a sheet of the rows that the last `adjudicate` left undecided, for one more annotator.
+
+    Returns how many rows that are, and the sheet's path, None without any; `ingest` takes it once it is filled in.
+    Raises AnnotationError where nothing was decided yet.
+    """
+    from senseprobe.annotation.decisions import read_undecided
+    from senseprobe.annotation.project_folder import write_queue
+
+    plan, path = _open_project(project, folder)
+    rows = read_undecided(path) & {item.row for item in plan.items}
+    return len(rows), write_queue(path, plan, rows) if rows else None
+
+
 @with_progress("releasing answers to {project}")
 def publish_answers(
     project: str,

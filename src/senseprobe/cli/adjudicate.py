@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -231,6 +232,21 @@ def _print_decisions(title: str, decisions: Sequence["Decision"]) -> None:
         print_line(f"  {decision.row}: {decision.reason}")
     if len(decisions) > MAX_LINES:
         print_line(f"  … and {len(decisions) - MAX_LINES} more: decisions.csv lists all")
+
+
+def queue(project: Project, folder: Folder = None, as_json: AsJson = False) -> None:
+    """Write a CSV of the rows that are undecided, for one more person to fill in."""
+    from senseprobe.api import annotation
+
+    rows, path = annotation.queue(project, folder)
+    if as_json:
+        print_json({"rows": rows, "file": str(path) if path else None})
+    elif path is None:
+        print_line("no row is undecided")
+    else:
+        print_line(f"{counted(rows, 'undecided row')} in {path}: for somebody who has not answered them")
+        command = f"senseprobe annotate import {quote(project)} {quote(str(path))}"
+        print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
 
 
 def release(

@@ -254,4 +254,5 @@ def _print_ingested(ingested: "IngestResult") -> None:
 
 annotate.command()(adjudicate.agree)
 annotate.command()(adjudicate.apply)
+annotate.command()(adjudicate.queue)
 annotate.command()(adjudicate.release)

@@ -8,9 +8,10 @@ folder first: a server goes on with an import when the program that sent it is k
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from senseprobe.annotation.ingest import store
 from senseprobe.annotation.label_studio.client import NoProject, Project, Server, Task, Unanswered
 from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, interface, tasks
-from senseprobe.annotation.project_folder import check_project
+from senseprobe.annotation.project_folder import NAME, check_project, read_plan, write_plan
 from senseprobe.annotation.questions import warning
 from senseprobe.annotation.records import Plan
 from senseprobe.atomic_files import locked, read_plain, write_whole
@@ -32,6 +33,7 @@ CHUNK = 1000  # tasks in a request: more are no faster, and a request that fails
 SETTLE = 30.0
 """Seconds in which tasks of a request without an answer may still appear: the server takes one for 1,000 of them."""
 NOTE = ".sending.json"  # the file that says what is being sent
+QUEUE = "queue-"  # what folders of queues are called, before their number
 PROJECT = ".project.json"  # the file that says which project of which server is ours, whatever it is called there
 
 _ATTEMPTS = 3
@@ -291,16 +293,46 @@ class PullResult:
     people: Mapping[str, str]
 
 
+def push_queue(server: Server, plan: Plan, folder: Path, rows: Collection[str]) -> PushResult:
+    """Put some rows of a plan to one more person: as a project of its own, since Label Studio hides done tasks.
+
+    It has a folder in the plan's, `queue-1`; one in which tasks are left is used again, if it is of the same rows.
+    """
+    items = tuple(item for item in plan.items if item.row in rows)
+    for number in count(1):
+        path = folder / f"{QUEUE}{number}"
+        queued = replace(plan, project=f"{plan.project[:38]}, queue {number}", items=items, overlap=1, parts=())
+        is_new = not (path / NAME).exists()
+        if is_new or (read_plan(path) == queued and read_status(server, queued, path).done < len(items)):
+            break
+    if is_new:
+        check_server_project(server, queued, path)
+    write_plan(path, queued)
+    return push(server, queued, path)
+
+
 def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
-    """Fetch all answers to a plan, and store them; raise AnnotationError where the server gives less than all."""
+    """Fetch all answers to a plan and its queues, and store them.
+
+    Raises AnnotationError where the server gives less than all.
+    """
+    exports = [_export(server, plan, folder)]
+    exports += [_export(server, read_plan(path), path) for path in sorted(folder.glob(f"{QUEUE}*/")) if path.is_dir()]
+    tasks = [task for raw in exports for task in json.loads(raw)] if len(exports) > 1 else []
+    raw = json.dumps(tasks, ensure_ascii=False).encode() if tasks else exports[0]
+    people = {str(number): email for number, email in server.people().items()}
+    path, new = store(folder, raw)
+    return PullResult(path=path, new=new, raw=raw, tasks=len(tasks or json.loads(raw)), people=people)
+
+
+def _export(server: Server, plan: Plan, folder: Path) -> bytes:
+    """Return all tasks of a plan's project, with answers, as the server gives them."""
     project = _require_project(server, plan, folder)
     for _ in range(_ATTEMPTS):
         raw = server.export(project.id)
         exported, there = _count_tasks(raw, project), server.project(project.id).tasks
         if exported == there:
-            people = {str(number): email for number, email in server.people().items()}
-            path, new = store(folder, raw)
-            return PullResult(path=path, new=new, raw=raw, tasks=there, people=people)
+            return raw
     raise AnnotationError(
         f"project {printable(plan.project)!r} has {there} tasks, and the server gives {exported}: somebody changes it "
         "at this moment, or it is damaged; nothing was kept"

@@ -285,8 +285,8 @@ def test_undecided_rows_are_put_to_one_more_person(typed: Typed, folder: Path) -
     sheet = folder / "sheets" / "queue-1.csv"
     told = typed("annotate", "queue", "First check")
     assert (told.code, told.err) == (0, "")
-    assert told.out.startswith(f"2 undecided rows in {sheet}: for somebody who has not answered them")
-    assert typed("annotate", "queue", "First check", "--json").told == {"rows": 2, "file": str(sheet)}
+    assert told.out.startswith(f"2 undecided rows at {sheet}: for somebody who has not answered them")
+    assert typed("annotate", "queue", "First check", "--json").told == {"rows": 2, "file": str(sheet), "url": None}
     numbers = {int(line.partition(",")[0]) for line in sheet.read_text("utf-8-sig").splitlines()[1:]}
     assert {read_plan(folder).items[number - 1].row for number in numbers} == {*open_rows}
     fill(folder, "queue-1", lambda who, item: {})  # who calls both a stereotype: 2 of 4, a tie no more, but no majority
@@ -297,6 +297,36 @@ def test_undecided_rows_are_put_to_one_more_person(typed: Typed, folder: Path) -
     assert "2 new, 0 edited, 0 deleted" in typed("annotate", "import", "First check", str(second)).out
     assert "keep 48, reject 0" in typed("annotate", "apply", "First check").out  # 3 of 5
     assert typed("annotate", "queue", "First check").out == "no row is undecided\n"
+
+
+def test_undecided_rows_are_put_to_one_more_person_on_the_server(
+    typed: Typed, studio: world.Studio, folder: Path
+) -> None:
+    """In a project of their own, whose answers come with the others; a second queue once the first is answered."""
+    typed(*PUSH, "--n", "6")
+    plan = read_plan(folder)
+    first = plan.items[0].row
+    choices = {"7": "stereotype", "8": "neither", "9": "unsure"}
+
+    def said(annotator: str, item: Item) -> Mapping[str, str]:
+        return {"stereotype.stereo": choices[annotator]} if item.row == first else {}
+
+    studio.held[1] = label_studio(plan, dict.fromkeys((7, 8, 9), said), studio.held[1])
+    typed("annotate", "pull", "First check")
+    assert "undecided 1" in typed("annotate", "apply", "First check").out
+    for number in (2, 3):  # projects of the server
+        told = typed("annotate", "queue", "First check", "--push")
+        assert told.out.startswith(f"1 undecided row at http://127.0.0.1:1/projects/{number}/: for somebody")
+        assert typed("annotate", "queue", "First check", "--push", "--json").told["url"].endswith(f"/{number}/")
+        assert (studio.made[number].title, studio.made[number].overlap) == (f"First check, queue {number - 1}", 1)
+        studio.held[number] = label_studio(plan, {number + 20: lambda _, item: {}}, studio.held[number])
+        for annotation in studio.held[number][0]["annotations"]:
+            annotation["id"] += 1000 * number
+        assert typed("annotate", "pull", "First check").out.startswith(f"{5 + number} tasks, kept in")
+        typed("annotate", "apply", "First check")
+    # 3 of 5 call it a stereotype: both queues' answers count beside those of the three.
+    assert "keep 6, reject 0" in typed("annotate", "apply", "First check").out
+    assert typed("annotate", "queue", "First check", "--push").out == "no row is undecided\n"
 
 
 def test_a_column_says_what_people_of_the_target_call_themselves(typed: Typed, folder: Path, tmp_path: Path) -> None:

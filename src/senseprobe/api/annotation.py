@@ -263,12 +263,31 @@ def queue(project: str, folder: str | Path | None = None) -> tuple[int, Path | N
     Returns how many rows that are, and the sheet's path, None without any; `ingest` takes it once it is filled in.
     Raises AnnotationError where nothing was decided yet.
     """
-    from senseprobe.annotation.decisions import read_undecided
     from senseprobe.annotation.project_folder import write_queue
 
-    plan, path = _open_project(project, folder)
-    rows = read_undecided(path) & {item.row for item in plan.items}
+    plan, path, rows = _open_undecided(project, folder)
     return len(rows), write_queue(path, plan, rows) if rows else None
+
+
+@with_progress("pushing undecided rows of {project}")
+def push_queue(project: str, folder: str | Path | None = None) -> PushResult | None:
+    """Put the rows that the last `adjudicate` left undecided to Label Studio, as a project for one more annotator.
+
+    `pull` fetches its answers with the others. Returns None where no row is undecided; raises AnnotationError as `push`
+    and `queue`.
+    """
+    from senseprobe.annotation.label_studio.client import connect
+    from senseprobe.annotation.label_studio.transfer import push_queue as push_rows
+
+    plan, path, rows = _open_undecided(project, folder)
+    return push_rows(connect(), plan, path, rows) if rows else None
+
+
+def _open_undecided(project: str, folder: str | Path | None) -> tuple[Plan, Path, frozenset[str]]:
+    from senseprobe.annotation.decisions import read_undecided
+
+    plan, path = _open_project(project, folder)
+    return plan, path, read_undecided(path) & {item.row for item in plan.items}
 
 
 @with_progress("releasing answers to {project}")

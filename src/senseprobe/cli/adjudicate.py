@@ -234,19 +234,34 @@ def _print_decisions(title: str, decisions: Sequence["Decision"]) -> None:
         print_line(f"  … and {len(decisions) - MAX_LINES} more: decisions.csv lists all")
 
 
-def queue(project: Project, folder: Folder = None, as_json: AsJson = False) -> None:
-    """Write a CSV of the rows that are undecided, for one more person to fill in."""
+def queue(
+    project: Project,
+    push: Annotated[
+        bool, typer.Option("--push", help="Put them to Label Studio, as a project of their own, instead of a CSV.")
+    ] = False,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put the rows that are undecided to one more person, as a CSV to fill in or on Label Studio."""
     from senseprobe.api import annotation
 
-    rows, path = annotation.queue(project, folder)
-    if as_json:
-        print_json({"rows": rows, "file": str(path) if path else None})
-    elif path is None:
-        print_line("no row is undecided")
+    if push:
+        done = annotation.push_queue(project, folder)
+        rows, file, url = (done.tasks, None, done.url) if done else (0, None, "")
     else:
-        print_line(f"{counted(rows, 'undecided row')} in {path}: for somebody who has not answered them")
-        command = f"senseprobe annotate import {quote(project)} {quote(str(path))}"
+        (rows, file), url = annotation.queue(project, folder), ""
+    if as_json:
+        print_json({"rows": rows, "file": str(file) if file else None, "url": url or None})
+        return
+    if not rows:
+        print_line("no row is undecided")
+        return
+    print_line(f"{counted(rows, 'undecided row')} at {url or file}: for somebody who has not answered them")
+    if file:
+        command = f"senseprobe annotate import {quote(project)} {quote(str(file))}"
         print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
+    else:
+        print_line("`annotate pull` fetches the answers with the others; then `annotate apply` again")
 
 
 def release(

@@ -92,6 +92,31 @@ def test_how_far_it_is(studio: Studio, client: Client, planned: Planned) -> None
     assert told["annotators"] == {RATERS[0].email: 2, RATERS[1].email: 2, RATERS[2].email: 1}
 
 
+def test_a_queue_is_a_project_whose_answers_come_with_the_others(
+    studio: Studio, client: Client, planned: Planned
+) -> None:
+    """One row for one more person; the same rows again are the same project until that one has answered."""
+    folder = planned(3, title="one more")
+    project = client.ask("push", studio.url, folder=folder)["project"]
+    plan = read_plan(folder)
+    answer(studio, project, plan, 1, RATERS[0], {"sense": "no"})
+    rows = [plan.items[1].row]
+    queued = client.ask("queue", studio.url, folder=folder, rows=rows)
+    assert (queued["title"], queued["tasks"], queued["created"]) == ("one more, queue 1", 1, True)
+    assert studio.ask("GET", f"/api/projects/{queued['project']}")["maximum_annotations"] == 1
+    assert client.ask("queue", studio.url, folder=folder, rows=rows)["project"] == queued["project"]
+
+    answer(studio, queued["project"], read_plan(folder / "queue-1"), 0, RATERS[1], {"sense": "yes"})
+    pulled = client.ask("pull", studio.url, folder=folder)
+    found = parse_export(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who]).annotations
+    assert pulled["tasks"] == 4
+    assert {each.annotator: each.answers for each in found} == {
+        RATERS[0].email: {"sense": "no"},
+        RATERS[1].email: {"sense": "yes"},
+    }
+    assert client.ask("queue", studio.url, folder=folder, rows=rows)["title"] == "one more, queue 2"
+
+
 def test_a_pull_is_all_that_the_server_has(studio: Studio, client: Client, planned: Planned) -> None:
     """Tasks without answers are in it too, each with its row."""
     folder = planned(1100)

@@ -142,29 +142,38 @@ def import_release(
     license_: str | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
+    *,
+    language: str | None = None,
 ) -> tuple[Release, Notes]:
     """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
 
     `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
-    release is not published. Raises ReleaseError where a file is of another format or the version exists, and
+    release is not published. `language` is the tag (BCP 47) of the sentences' language, by default that of the format.
+    Raises ReleaseError where a file is of another format or the version exists, and
     SenseprobeError where nothing is in them, or a dataset has the name.
     """
     from senseprobe.importers.plan import release_plan
 
     folder = _releases(out) / name / version
-    imported = read_import(format_, files, name, version, license_)
+    imported = read_import(format_, files, name, version, license_, language=language)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
 
 def read_import(
-    format_: str, files: Sequence[str | Path], name: str, version: str, license_: str | None = None
+    format_: str,
+    files: Sequence[str | Path],
+    name: str,
+    version: str,
+    license_: str | None = None,
+    *,
+    language: str | None = None,
 ) -> ImportedDataset:
     """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
     from senseprobe.importers import plan
 
     plan.check_name(name, version)
-    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_))
+    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_), language)
 
 
 def why_unpublishable(license_: str | None) -> str | None:

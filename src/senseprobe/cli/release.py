@@ -129,6 +129,10 @@ def import_files(
         str | None,
         typer.Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published."),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="TAG", help="Language of the sentences, as fr.", show_default="that of the format"),
+    ] = None,
     out: ReleasesFolder = None,
     dry_run: Annotated[bool, typer.Option(help="Read, count and list what is unexpected, but write nothing.")] = False,
     as_json: AsJson = False,
@@ -137,12 +141,12 @@ def import_files(
     from senseprobe import api
 
     if dry_run:
-        draft = api.read_import(format_, files, name, version, license_)
+        draft = api.read_import(format_, files, name, version, license_, language=language)
         rows = {table.name: len(table.rows) for table in draft.tables}
         description = {"release": f"{name}@{version}", "folder": None, "rows": rows, "content": None}
         notes, license_ = draft.notes, draft.license
     else:
-        release, notes = api.import_release(format_, files, name, version, license_, out)
+        release, notes = api.import_release(format_, files, name, version, license_, out, language=language)
         description, license_ = _describe(release), release.manifest.data["card"]["license"]
     description |= {"license": license_, "unpublishable": api.why_unpublishable(license_)}
     if as_json:

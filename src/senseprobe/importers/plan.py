@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers import ImportFormat, find_format
-from senseprobe.importers.sources import Notes, Row, Source, Table, read_sources, slug
+from senseprobe.importers.sources import Notes, Row, Source, Table, check_language, is_english, read_sources, slug
 from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
@@ -38,6 +38,9 @@ from senseprobe.release.parquet import BatchCallback, Rows, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
+
+READER = 2
+"""The form of the reading; 1 compared sentences by their common ends alone, and knew no language but English."""
 
 MAX_CONFIGS = 50
 MAX_LICENSE = 100
@@ -84,13 +87,18 @@ def parse_license(license_: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ImportedDataset:
-    """The files of an import, and the tables and notes that their format made of them."""
+    """The files of an import, and the tables and notes that their format made of them.
+
+    `reader` is the form of the reading that its recipe states.
+    """
 
     format: ImportFormat
     license: str
+    language: str
     sources: tuple[Source, ...]
     tables: tuple[Table, ...]
     notes: Notes
+    reader: int = READER
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -113,7 +121,13 @@ class ImportedDataset:
     def recipe(self) -> Mapping[str, bytes]:
         """Return the files of the recipe by path: sources, parameters, notes, and the paper."""
         names = [source.name for source in self.sources]
-        parameters = {"files": names, "format": self.format.name, "license": self.license}
+        parameters = {
+            "files": names,
+            "format": self.format.name,
+            "language": self.language,
+            "license": self.license,
+            "reader": self.reader,
+        }
         notes = io.StringIO()
         columns = ("file", "line", "outcome", "reason")
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
@@ -126,23 +140,39 @@ class ImportedDataset:
         }
 
 
-def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -> ImportedDataset:
+def read_import(
+    name: str, paths: Sequence[Path], license_: str | None = None, language: str | None = None
+) -> ImportedDataset:
     """Read the files of the format `name`, whose licence is the SPDX expression `license_`.
 
-    Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them.
+    `language` is that of their sentences, by default that of the format. Raise ReleaseError where they are of another
+    format, SenseprobeError where no row can be made of them, or in that language.
     """
     format_ = find_format(name)
     if not paths:
         raise SenseprobeError(f"no file to import: expected {format_.files}")
-    sources, notes = tuple(read_sources(paths)), Notes()
+    language = _find_language(format_, language)
+    sources, notes = tuple(read_sources(paths, language)), Notes()
     tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
     if not tables:
         first_notes = "; ".join(map(str, notes.listed[:3]))
         raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")
     if len(tables) > MAX_CONFIGS:
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
+    for source in sources:
+        notes.keep_spaces(source)
     notes.listed.sort(key=lambda note: (note.file.casefold(), note.line))
-    return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes)
+    return ImportedDataset(format_, license_ or "", language, sources, _with_config_names(tables), notes)
+
+
+def _find_language(format_: ImportFormat, language: str | None) -> str:
+    """Return the language of the files of a format; raise SenseprobeError where it is not known, or cannot be read."""
+    if not (tag := language if language is not None else format_.language):
+        raise SenseprobeError(f"files of {format_.name} are in several languages: name that of yours (--language)")
+    if format_.english_only and not is_english(tag):
+        advice = "import a translation as a table of your own (csv, with --map)"
+        raise SenseprobeError(f"{format_.name} is read by English words, and the language is {tag!r}: {advice}")
+    return check_language(tag)
 
 
 def _with_unique_ids(rows: Sequence[Row]) -> list[Row]:
@@ -210,7 +240,7 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
         "published.",
         "license": imported.license,
-        "languages": ["en"],
+        "languages": [imported.language],
         "authors": [],  # those of the paper made the data, not this release of them
         "citation": about.paper,
         "canary": f"senseprobe:{slug(name, 'import')}:{canary}",
@@ -248,6 +278,8 @@ class _Parameters(BaseModel):
     format: str
     files: list[str]
     license: str
+    language: str = "en"
+    reader: int = 1
 
 
 def is_import(recipe: Path) -> bool:
@@ -263,7 +295,9 @@ def open_import(recipe: Path) -> ImportedDataset:
         raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
     if any(Path(name).name != name or name in {"", ".", ".."} for name in parameters.files):
         raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
-    return read_import(parameters.format, [recipe / _SOURCES / name for name in parameters.files], parameters.license)
+    paths = [recipe / _SOURCES / name for name in parameters.files]
+    imported = read_import(parameters.format, paths, parameters.license, parameters.language)
+    return replace(imported, reader=parameters.reader)
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:
@@ -273,12 +307,31 @@ def rows_of(recipe: Path) -> dict[str, Rows]:
 
 
 def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Iterator[Finding]:
-    """Yield each difference between a release and what its recipe makes; the rows of configs in `away` are missing."""
+    """Yield each difference between a release and what its recipe makes; the rows of configs in `away` are missing.
+
+    Where another form of the reader made other rows of the same files, that is the only one.
+    """
     try:
         imported = open_import(folder / "recipe")
     except SenseprobeError as error:
         yield Finding(path="recipe", code="E408", message=f"cannot be imported again: {error}")
         return
+    findings = [*_differences(folder, manifest, away, imported)]
+    if findings and imported.reader != READER:
+        message = (
+            f"was read by reader {imported.reader}, and this senseprobe has reader {READER}, which makes other rows of "
+            "the same files, so that rows and recipe cannot be compared; files and hashes were verified nevertheless"
+        )
+        version = "senseprobe 0.1" if imported.reader < READER else "the senseprobe that made it"
+        hint = f"import recipe/sources again as a new version, or rebuild it with {version}"
+        findings = [Finding(path="recipe/import.json", code="E408", message=message, hint=hint)]
+    yield from findings
+
+
+def _differences(
+    folder: Path, manifest: Manifest, away: Container[str], imported: ImportedDataset
+) -> Iterator[Finding]:
+    """Yield each difference between a release and what is imported again."""
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
     yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
@@ -294,7 +347,7 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
 
 def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:
     """Return the plan with the texts of the manifest, which a later senseprobe may word in another way."""
-    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported")}
+    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported", "languages")}
     texts = {name: manifest.config(name)["description"] for name in manifest.configs}
     configs = [replace(config, description=texts.get(config.name, config.description)) for config in plan.configs]
     return replace(plan, card={**manifest.data["card"], **recipe_facts}, configs=tuple(configs))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import category
 
 from senseprobe import importers, project
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int], None]
 
-IMPORT_FORMATS = importers.FORMATS
-"""The names of the formats that `import_release` reads."""
+IMPORT_FORMATS = (*importers.FORMATS, *importers.TABLES)
+"""The names of the formats that `import_release` reads; the columns of the last three are mapped."""
 
 
 def open_catalogue(name: str) -> ResolvedDataset:
@@ -142,29 +142,49 @@ def import_release(
     license_: str | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    factors: Sequence[str] = (),
+    title: str = "",
+    citation: str | Path | None = None,
 ) -> tuple[Release, Notes]:
     """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
 
     `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
-    release is not published. Raises ReleaseError where a file is of another format or the version exists, and
-    SenseprobeError where nothing is in them, or a dataset has the name.
+    release is not published. A table of one's own (``csv``, ``jsonl``, ``parquet``) needs `columns`, from roles to
+    its columns, as ``{"stereo": "sent_more", "anti": "sent_less"}``; `factors` are columns whose levels stand for more
+    of their kind, `title` is for the card, and `citation` a file of BibTeX with one entry. Raises ReleaseError where a
+    file is of another format or the version exists, and SenseprobeError where nothing is in them, a column is not, or a
+    dataset has the name.
     """
     from senseprobe.importers.plan import release_plan
 
     folder = _releases(out) / name / version
-    imported = read_import(format_, files, name, version, license_)
+    own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation}
+    imported = read_import(format_, files, name, version, license_, **own)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
 
 def read_import(
-    format_: str, files: Sequence[str | Path], name: str, version: str, license_: str | None = None
+    format_: str,
+    files: Sequence[str | Path],
+    name: str,
+    version: str,
+    license_: str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    factors: Sequence[str] = (),
+    title: str = "",
+    citation: str | Path | None = None,
 ) -> ImportedDataset:
     """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
     from senseprobe.importers import plan
+    from senseprobe.importers.mapped import map_columns
 
     plan.check_name(name, version)
-    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_))
+    column_map = map_columns(columns, factors, title, None if citation is None else Path(citation))
+    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_), column_map)
 
 
 def why_unpublishable(license_: str | None) -> str | None:

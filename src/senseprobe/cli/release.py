@@ -1,5 +1,6 @@
 """Commands that make, check and compare releases: build, join, restore, verify, import, diff."""
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -129,20 +130,34 @@ def import_files(
         str | None,
         typer.Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published."),
     ] = None,
+    column_map: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="ROLE=COLUMN,…", help="Of csv, jsonl and parquet: what its columns are."),
+    ] = None,
+    factors: Annotated[
+        list[str] | None,
+        typer.Option("--factor", metavar="COLUMN", help="A column whose levels stand for more; may be repeated."),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Of your own table: the title of its card.")] = "",
+    citation: Annotated[
+        Path | None, typer.Option(metavar="FILE.bib", help="Of your own table: its entry of BibTeX.")
+    ] = None,
     out: ReleasesFolder = None,
     dry_run: Annotated[bool, typer.Option(help="Read, count and list what is unexpected, but write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release from your own copy of a published benchmark."""
+    """Make a release from your own copy of a published benchmark, or from your own table."""
     from senseprobe import api
 
+    own: dict[str, Any] = {"columns": _parse_map(column_map), "factors": factors or ()}
+    own |= {"title": title, "citation": citation}
     if dry_run:
-        draft = api.read_import(format_, files, name, version, license_)
+        draft = api.read_import(format_, files, name, version, license_, **own)
         rows = {table.name: len(table.rows) for table in draft.tables}
         description = {"release": f"{name}@{version}", "folder": None, "rows": rows, "content": None}
         notes, license_ = draft.notes, draft.license
     else:
-        release, notes = api.import_release(format_, files, name, version, license_, out)
+        release, notes = api.import_release(format_, files, name, version, license_, out, **own)
         description, license_ = _describe(release), release.manifest.data["card"]["license"]
     description |= {"license": license_, "unpublishable": api.why_unpublishable(license_)}
     if as_json:
@@ -150,6 +165,19 @@ def import_files(
         print_json({**description, "facts": notes.facts, "notes": remarks})
     else:
         _print_import(description, notes)
+
+
+def _parse_map(values: list[str] | None) -> dict[str, str] | None:
+    """Return columns by role; each value is a line of CSV, so that a part with a comma can be in quotation marks."""
+    columns: dict[str, str] = {}
+    for part in (part for row in csv.reader(values or (), skipinitialspace=True) for part in row):
+        role, _, column = part.partition("=")
+        if not (role.strip() and column):
+            hint = "put a part with a comma in quotation marks: --map '\"stereo=a, b\"'"
+            raise SenseprobeError(f"--map {part!r}: expected ROLE=COLUMN; {hint}")
+        if columns.setdefault(role.strip(), column) is not column:
+            raise SenseprobeError(f"--map has {role.strip()!r} twice")
+    return columns if values else None
 
 
 def _print_import(description: dict[str, Any], notes: "Notes") -> None:

@@ -24,7 +24,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers import ImportFormat, find_format
+from senseprobe.importers import TABLES, ImportFormat, find_format
+from senseprobe.importers.mapped import ColumnMap, mapped_format
 from senseprobe.importers.sources import Notes, Row, Source, Table, read_sources, slug
 from senseprobe.messages import printable
 from senseprobe.records import Design, Finding
@@ -91,6 +92,7 @@ class ImportedDataset:
     sources: tuple[Source, ...]
     tables: tuple[Table, ...]
     notes: Notes
+    column_map: ColumnMap | None = None
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -113,7 +115,10 @@ class ImportedDataset:
     def recipe(self) -> Mapping[str, bytes]:
         """Return the files of the recipe by path: sources, parameters, notes, and the paper."""
         names = [source.name for source in self.sources]
-        parameters = {"files": names, "format": self.format.name, "license": self.license}
+        parameters: dict[str, Any] = {"files": names, "format": self.format.name, "license": self.license}
+        if self.column_map:
+            facts = {"columns": dict(self.column_map.columns), "factors": [*self.column_map.factors]}
+            parameters |= {**facts, "title": self.column_map.title}
         notes = io.StringIO()
         columns = ("file", "line", "outcome", "reason")
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
@@ -121,17 +126,30 @@ class ImportedDataset:
         return {
             _PARAMETERS: (json.dumps(parameters, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: notes.getvalue().encode(),
-            "references.bib": files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes(),
+            **({"references.bib": self._bibliography()} if self.format.paper else {}),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
+    def _bibliography(self) -> bytes:
+        """Return the BibTeX of what is cited: the user's own, or that of the paper of a published format."""
+        if self.column_map:
+            return self.column_map.citation
+        return files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes()
 
-def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -> ImportedDataset:
+
+def read_import(
+    name: str, paths: Sequence[Path], license_: str | None = None, column_map: ColumnMap | None = None
+) -> ImportedDataset:
     """Read the files of the format `name`, whose licence is the SPDX expression `license_`.
 
-    Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them.
+    A table of one's own needs a `column_map`. Raise ReleaseError where the files are of another format, SenseprobeError
+    where no row can be made of them, or the map does not fit.
     """
-    format_ = find_format(name)
+    if name in TABLES and not column_map:
+        raise SenseprobeError(
+            f"{name} needs a map of its columns: --map stereo=COLUMN,anti=COLUMN, or premise, hypothesis"
+        )
+    format_ = mapped_format(name, column_map) if column_map else find_format(name)
     if not paths:
         raise SenseprobeError(f"no file to import: expected {format_.files}")
     sources, notes = tuple(read_sources(paths)), Notes()
@@ -142,7 +160,7 @@ def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -
     if len(tables) > MAX_CONFIGS:
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
     notes.listed.sort(key=lambda note: (note.file.casefold(), note.line))
-    return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes)
+    return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes, column_map)
 
 
 def _with_unique_ids(rows: Sequence[Row]) -> list[Row]:
@@ -205,10 +223,12 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         digest.update(f"{printable(source.name)}\0{len(source.data)}\0".encode() + source.data)
     # An id that depends on the files alone, so that importing them again makes the same bytes.
     canary = uuid.UUID(bytes=digest.digest()[:16], version=4)
+    title, origin = f"{name}: {about.title}, imported", f"copy of {about.title}"
+    if imported.column_map:
+        title, origin = imported.column_map.title or title, "table of pairs of sentences"
     return {
-        "title": f"{name}: {about.title}, imported",
-        "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
-        "published.",
+        "title": title,
+        "summary": f"A user's own {origin}, imported from {len(imported.sources)} file(s) as they were published.",
         "license": imported.license,
         "languages": ["en"],
         "authors": [],  # those of the paper made the data, not this release of them
@@ -233,8 +253,9 @@ def _describe_creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
     counts = f"{left_out} left out, {len(imported.notes.listed) - left_out} kept with a remark"
+    own = " Which of their columns is what is in `recipe/import.json`." if imported.column_map else ""
     return f"""Sentences and labels are those of the published files, which are in `recipe/sources/`; senseprobe ships
-no such data. What was not as the format says is in `recipe/import.csv`: {counts}.
+no such data.{own} What was not as the format says is in `recipe/import.csv`: {counts}.
 Columns that the files do not fill are null, and sentences are as they were published, mistakes included.
 
 {chr(10).join(lines)}
@@ -248,6 +269,16 @@ class _Parameters(BaseModel):
     format: str
     files: list[str]
     license: str
+    columns: dict[str, str] = {}
+    factors: list[str] = []
+    title: str = ""
+
+    def column_map(self, bibliography: Path) -> ColumnMap | None:
+        """Return the map of a table of one's own, with its BibTeX, if there is any."""
+        if not self.columns:
+            return None
+        citation = bibliography.read_bytes() if bibliography.is_file() else b""
+        return ColumnMap(columns=self.columns, factors=self.factors, title=self.title, citation=citation)
 
 
 def is_import(recipe: Path) -> bool:
@@ -263,7 +294,9 @@ def open_import(recipe: Path) -> ImportedDataset:
         raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
     if any(Path(name).name != name or name in {"", ".", ".."} for name in parameters.files):
         raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
-    return read_import(parameters.format, [recipe / _SOURCES / name for name in parameters.files], parameters.license)
+    column_map = parameters.column_map(recipe / "references.bib")
+    paths = [recipe / _SOURCES / name for name in parameters.files]
+    return read_import(parameters.format, paths, parameters.license, column_map)
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:

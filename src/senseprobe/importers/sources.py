@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from senseprobe.errors import ReleaseError
 from senseprobe.messages import printable
@@ -220,6 +220,10 @@ def limit_rows(rows: Iterable[Row | None], source: Source, before: int) -> Itera
         yield row
 
 
+QUOTING: Mapping[str, Literal[0, 3]] = {",": csv.QUOTE_MINIMAL, ";": csv.QUOTE_MINIMAL, "\t": csv.QUOTE_NONE}
+"""By delimiter whether quotation marks are around cells; in a table with TABs they are part of the text."""
+
+
 def delimited_rows(
     source: Source, delimiter: str, needed: Sequence[str], notes: Notes, reason: str = ""
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -230,7 +234,7 @@ def delimited_rows(
     missing or stands twice, or the table cannot be read on.
     """
     lines = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
-    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE)
+    reader = csv.reader(lines, delimiter=delimiter, quoting=QUOTING[delimiter])
     line = 1
     try:
         header = _check_header(source, next(reader, []), needed)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import category
 
 from senseprobe import importers, project
-from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.errors import DamagedRelease, LexiconError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 from senseprobe.progress import with_progress
 
@@ -184,7 +184,22 @@ def read_import(
 
     plan.check_name(name, version)
     column_map = map_columns(columns, factors, title, None if citation is None else Path(citation))
-    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_), column_map)
+    paths = [Path(file) for file in files]
+    return _with_remarks(plan.read_import(format_, paths, plan.parse_license(license_), column_map))
+
+
+def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
+    """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
+    from senseprobe.generator.checks.imported import check_rows
+    from senseprobe.importers.plan import note_remarks, with_remarks
+    from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
+
+    try:
+        lexicon = Lexicon.open(LEXICONS[0])
+    except LexiconError:
+        lexicon = None
+    remarks = (remark for table in imported.tables for remark in check_rows(table.rows, table.design, lexicon))
+    return with_remarks(imported, note_remarks(remarks), lexicon.name if lexicon else "")
 
 
 def why_unpublishable(license_: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -161,8 +162,7 @@ def import_files(
         description, license_ = _describe(release), release.manifest.data["card"]["license"]
     description |= {"license": license_, "unpublishable": api.why_unpublishable(license_)}
     if as_json:
-        remarks = [{"file": n.file, "line": n.line, "kept": n.kept, "reason": n.reason} for n in notes.listed]
-        print_json({**description, "facts": notes.facts, "notes": remarks})
+        print_json({**description, "facts": notes.facts, "notes": [asdict(note) for note in notes.listed]})
     else:
         _print_import(description, notes)
 
@@ -181,8 +181,8 @@ def _parse_map(values: list[str] | None) -> dict[str, str] | None:
 
 
 def _print_import(description: dict[str, Any], notes: "Notes") -> None:
-    for line in [*notes.facts, *map(str, notes.listed[:MOST_ROWS])]:
-        print_line(line)
+    for note in sorted(notes.listed, key=lambda note: note.kept)[:MOST_ROWS]:
+        print_line(str(note))
     written = description["folder"] is not None
     where = "all are listed in recipe/import.csv" if written else "--json lists all"
     if len(notes.listed) > MOST_ROWS:
@@ -190,6 +190,8 @@ def _print_import(description: dict[str, Any], notes: "Notes") -> None:
     if notes.listed:
         left_out = sum(not note.kept for note in notes.listed)
         print_line(f"{left_out} left out, {len(notes.listed) - left_out} kept with a remark: {where}")
+    for fact in notes.facts:
+        print_line(fact)
     rows = ", ".join(f"{config} {count}" for config, count in description["rows"].items())
     print_line(f"{description['release']}: {rows} rows")
     if reason := description["unpublishable"]:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers import ImportFormat, find_format
 from senseprobe.importers.draft import CONFIG, SENTENCES, complete_rows
+from senseprobe.importers.sentence_pairs import keep_unlike_words
 from senseprobe.importers.sources import (
     MAX_FILE,
     MAX_TEXT,
@@ -190,6 +191,8 @@ def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], no
     notes.facts += _missing(column_map, left_out)
     if column_map.kind == "contrast":
         notes.keep_repeats(complete)
+    if design.differs == "pronoun":
+        keep_unlike_words(complete, notes)
     return [Table(CONFIG, "Pairs of sentences of a table.", design, [{"frame": None, **row} for row in complete])]
 
 

@@ -10,7 +10,7 @@ import json
 import re
 import uuid
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,11 +23,12 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
+from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers import TABLES, ImportFormat, find_format
 from senseprobe.importers.mapped import ColumnMap, mapped_format
-from senseprobe.importers.sources import Notes, Row, Source, Table, read_sources, slug
-from senseprobe.messages import printable
+from senseprobe.importers.sources import MAX_FILE, Note, Notes, Row, Source, Table, read_sources, slug
+from senseprobe.messages import counted, printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
 from senseprobe.release.card import read_section
@@ -85,7 +86,10 @@ def parse_license(license_: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ImportedDataset:
-    """The files of an import, and the tables and notes that their format made of them."""
+    """The files of an import, and the tables and notes that their format made of them.
+
+    `lexicon` is where sense keys were looked up, empty where it was not there; None where no check read the rows.
+    """
 
     format: ImportFormat
     license: str
@@ -93,6 +97,7 @@ class ImportedDataset:
     tables: tuple[Table, ...]
     notes: Notes
     column_map: ColumnMap | None = None
+    lexicon: str | None = None
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -119,8 +124,11 @@ class ImportedDataset:
         if self.column_map:
             facts = {"columns": dict(self.column_map.columns), "factors": [*self.column_map.factors]}
             parameters |= {**facts, "title": self.column_map.title}
+        columns = ["file", "line", "outcome", "reason"]
+        if self.lexicon is not None:
+            parameters["lexicon"] = self.lexicon
+            columns.append("code")
         notes = io.StringIO()
-        columns = ("file", "line", "outcome", "reason")
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
         csv.writer(notes, lineterminator="\n").writerows([columns, *rows])
         return {
@@ -159,8 +167,45 @@ def read_import(
         raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")
     if len(tables) > MAX_CONFIGS:
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
-    notes.listed.sort(key=lambda note: (note.file.casefold(), note.line))
+    notes.listed.sort(key=_position)
     return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes, column_map)
+
+
+def _position(note: Note) -> tuple[str, int]:
+    return note.file.casefold(), note.line
+
+
+MAX_REMARKS = 10_000
+"""Remarks of a check: that a table has more of them is no reason to refuse it."""
+
+
+def note_remarks(remarks: Iterable[tuple[Mapping[str, Any], str, str, str]]) -> Iterator[Note]:
+    """Yield a note for each remark, once for each line; a remark is a row, a column of it, a code and a message."""
+    counts: Counter[str] = Counter()
+    seen: set[Note] = set()
+    for row, column, code, message in remarks:
+        side = "anti" if column == "anti" else "source"
+        file, line = (row.get(f"{side}_{part}") or row[f"source_{part}"] for part in ("file", "line"))
+        item = f"{row['item']}: " if "item" in row else ""
+        note = Note(file, int(line), kept=True, reason=f"{item}{message}", code=code)
+        if note not in seen and counts[code] < MAX_REMARKS:
+            counts[code] += 1
+            seen.add(note)
+            yield note
+
+
+def with_remarks(imported: ImportedDataset, notes: Iterable[Note], lexicon: str) -> ImportedDataset:
+    """Return an import with the notes of checks on its rows, which looked up keys in `lexicon`, if it is not empty."""
+    added = [*notes]
+    listed = sorted([*imported.notes.listed, *added], key=_position)
+    facts = [*imported.notes.facts]
+    keys = {row["sense_key"] for table in imported.tables for row in table.rows if row.get("sense_key")}
+    if keys:
+        state = f"looked up in {lexicon}" if lexicon else "not checked, as WordNet is not prepared (senseprobe wordnet)"
+        facts.append(f"{counted(len(keys), 'sense key')} {state}")
+    if codes := Counter(note.code for note in added):
+        facts.append(f"remarks of lint's checks: {', '.join(f'{code} {codes[code]}' for code in sorted(codes))}")
+    return replace(imported, notes=Notes(listed, facts), lexicon=lexicon)
 
 
 def _with_unique_ids(rows: Sequence[Row]) -> list[Row]:
@@ -272,6 +317,7 @@ class _Parameters(BaseModel):
     columns: dict[str, str] = {}
     factors: list[str] = []
     title: str = ""
+    lexicon: str | None = None
 
     def column_map(self, bibliography: Path) -> ColumnMap | None:
         """Return the map of a table of one's own, with its BibTeX, if there is any."""
@@ -296,7 +342,23 @@ def open_import(recipe: Path) -> ImportedDataset:
         raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
     column_map = parameters.column_map(recipe / "references.bib")
     paths = [recipe / _SOURCES / name for name in parameters.files]
-    return read_import(parameters.format, paths, parameters.license, column_map)
+    imported = read_import(parameters.format, paths, parameters.license, column_map)
+    if parameters.lexicon is None:
+        return imported
+    return with_remarks(imported, _frozen_remarks(recipe / NOTES), parameters.lexicon)
+
+
+def _frozen_remarks(path: Path) -> list[Note]:
+    """Return the remarks of checks as they are frozen: later checks, or another WordNet, may say otherwise."""
+    try:
+        rows = csv.DictReader(io.StringIO(read_plain(path, MAX_FILE).decode(), newline=""), strict=True)
+        return [
+            Note(row["file"], int(row["line"]), kept=True, reason=row["reason"], code=row["code"])
+            for row in rows
+            if row["code"]
+        ]
+    except (OSError, ValueError, KeyError, csv.Error):
+        raise ReleaseError(f"{path} cannot be read: fetch the release again") from None
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:

@@ -109,13 +109,14 @@ def _read(path: Path) -> bytes:
 class Note:
     """Something in a file that is not as the format requires; line 0 is the whole file.
 
-    `kept`: whether the line is in the release nevertheless.
+    `kept`: whether the line is in the release nevertheless. `code`: that of the check of lint which found it, if any.
     """
 
     file: str
     line: int
     kept: bool
     reason: str
+    code: str = ""
 
     @property
     def outcome(self) -> str:
@@ -124,7 +125,7 @@ class Note:
 
     def __str__(self) -> str:
         location = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{location}: {self.outcome}: {self.reason}"
+        return f"{location}: {self.outcome}: {self.code}{' ' if self.code else ''}{self.reason}"
 
 
 @dataclass(slots=True)

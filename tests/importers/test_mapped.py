@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import senseprobe
 from senseprobe import SenseprobeError, api
 from senseprobe.cli import app
+from senseprobe.importers.draft import draft_of
 from senseprobe.importers.mapped import ColumnMap
 from senseprobe.importers.plan import ImportedDataset, read_import
 
@@ -89,6 +91,42 @@ def test_an_import_has_the_figures_of_a_draft_of_its_rows(
     ]
     assert figures[0] == figures[1] == figures[2]
     assert len(figures[0]) > 2
+
+
+DRAFTS = {
+    "quality": ({"stereo": "s", "anti": "a", "target": "t"}, ["t"]),
+    "pronoun": ({"stereo": "s", "anti": "a", "target": "t", "stereotype": "c", "sense_type": "k"}, ["t"]),
+    "inference": ({"premise": "s", "hypothesis": "a", "gender": "c", "pair": "t"}, ["t"]),
+    "gold": ({"premise": "s", "hypothesis": "a", "gold": "g"}, []),
+}
+SENTENCES = {
+    "quality": [
+        (f"The {t} cook is {b}.", f"The {t} cook is {g}.") for t in ("Dunel", "Marsh") for b, g in [("rude", "kind")]
+    ],
+    "pronoun": [("He is a Dunel.", "She is a Dunel."), ("She is a Marsh.", "He is a Marsh.")],
+    "inference": [("A Dunel slept.", "A man slept."), ("A Marsh slept.", "A woman slept.")],
+    "gold": [("A Dunel slept.", "A Dunel rested."), ("A Marsh slept.", "A Marsh ran.")],
+}
+
+
+@pytest.mark.parametrize("what", DRAFTS)
+def test_designs_and_needs_are_those_of_a_draft(tmp_path: Path, what: str) -> None:
+    """One derivation: a table with the columns of releases as a draft, and with others as an import."""
+    columns, factors = DRAFTS[what]
+    labels = {"t": ["Dunel", "Marsh"], "c": ["male", "female"], "k": ["noun"] * 2, "g": ["entailment", "contradiction"]}
+    pairs = dict(zip("sa", map(list, zip(*SENTENCES[what], strict=True)), strict=True))
+    table = pd.DataFrame(pairs | labels)
+    own = table[[*columns.values()]]
+    roles = {column: role for role, column in columns.items()}
+    draft = draft_of(own.rename(columns=roles), [roles[name] for name in factors])
+    imported = _read(_file(tmp_path, own), columns, factors=factors)
+    design = replace(imported.design("rows"), columns=draft.manifest.design("rows").columns)
+
+    assert design == draft.manifest.design("rows")
+    assert imported.table("rows").levels() == draft.manifest.config("rows")["levels"]
+    for needs in {*draft.left_out.values()}:
+        names = [name for name, needed in draft.left_out.items() if needed == needs]
+        assert f"left out: {', '.join(names)}, which would need {needs.replace('`', '')}" in imported.notes.facts
 
 
 def test_without_a_factor_there_is_no_interval_which_is_told(tiny_models: dict[str, Path], tmp_path: Path) -> None:

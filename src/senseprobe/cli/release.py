@@ -124,7 +124,7 @@ Format = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 
 def import_files(
     format_: Format,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The published files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files: published ones, or your own.")],
     name: Annotated[str, typer.Option(help="Name of the release.")],
     version: Annotated[str, typer.Option(help="MAJOR.MINOR.PATCH")],
     license_: Annotated[

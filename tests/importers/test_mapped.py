@@ -46,7 +46,7 @@ def _file(folder: Path, table: pd.DataFrame = PAIRS, form: str = "csv") -> Path:
 
 
 def _read(path: Path, columns: Mapping[str, str] = MAP, **more: Any) -> ImportedDataset:  # noqa: ANN401
-    return read_import(path.suffix[1:], [path], None, ColumnMap(columns=columns, **more))
+    return read_import(path.suffix[1:], [path], column_map=ColumnMap(columns=columns, **more))
 
 
 def _rows(imported: ImportedDataset) -> list[dict[str, Any]]:
@@ -342,3 +342,25 @@ def test_a_map_that_cannot_be_read(tmp_path: Path, value: str, message: str) -> 
 
     assert isinstance(done.exception, SenseprobeError)
     assert message in str(done.exception)
+
+
+def test_a_table_in_another_language(tmp_path: Path) -> None:
+    """Words are found as they stand, a no-break space is a blank, and English articles and pronouns are no matter."""
+    lines = [
+        {"s": "Elle a emmen\u00e9 les boulangers.", "a": "Il a emmen\u00e9 les boulangers.", "t": "boulanger"},
+        {"s": "Qui a emmen\u00e9 le boulanger\u00a0?", "a": "Qui emm\u00e8ne le boulanger\u202f?", "t": "boulanger"},
+    ]
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    columns = {"stereo": "s", "anti": "a", "target": "t"}
+    release, notes = api.import_release(
+        "jsonl", [path], "own", "1.0.0", None, tmp_path / "out", language="fr", columns=columns
+    )
+    rows = release.to_pandas("rows")
+
+    assert release.manifest.data["card"]["languages"] == ["fr"]
+    assert list(rows["stereo"]) == ["Elle a emmen\u00e9 les boulangers.", "Qui a emmen\u00e9 le boulanger ?"]
+    assert [span and span["start"] for span in rows["stereo_span"]] == [None, 16]
+    assert release.design("rows").differs == "group"
+    assert [note.code for note in notes.listed if note.code] == []
+    assert api.verify(str(release.folder), rebuild=True) == []

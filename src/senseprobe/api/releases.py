@@ -143,6 +143,7 @@ def import_release(
     out: str | Path | None = None,
     progress: Progress | None = None,
     *,
+    language: str | None = None,
     columns: Mapping[str, str] | None = None,
     factors: Sequence[str] = (),
     title: str = "",
@@ -151,17 +152,18 @@ def import_release(
     """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
 
     `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
-    release is not published. A table of one's own (``csv``, ``jsonl``, ``parquet``) needs `columns`, from roles to
-    its columns, as ``{"stereo": "sent_more", "anti": "sent_less"}``; `factors` are columns whose levels stand for more
-    of their kind, `title` is for the card, and `citation` a file of BibTeX with one entry. Raises ReleaseError where a
-    file is of another format or the version exists, and SenseprobeError where nothing is in them, a column is not, or a
-    dataset has the name.
+    release is not published. `language` is the tag (BCP 47) of the sentences' language, by default that of the format.
+    A table of one's own (``csv``, ``jsonl``, ``parquet``) needs `columns`, from roles to its columns, as
+    ``{"stereo": "sent_more", "anti": "sent_less"}``; `factors` are columns whose levels stand for more of their kind,
+    `title` is for the card, and `citation` a file of BibTeX with one entry. Raises ReleaseError where a file is of
+    another format or the version exists, and SenseprobeError where nothing is in them, a column is not, or a dataset
+    has the name.
     """
     from senseprobe.importers.plan import release_plan
 
     folder = _releases(out) / name / version
     own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation}
-    imported = read_import(format_, files, name, version, license_, **own)
+    imported = read_import(format_, files, name, version, license_, language=language, **own)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
@@ -173,6 +175,7 @@ def read_import(
     version: str,
     license_: str | None = None,
     *,
+    language: str | None = None,
     columns: Mapping[str, str] | None = None,
     factors: Sequence[str] = (),
     title: str = "",
@@ -185,20 +188,22 @@ def read_import(
     plan.check_name(name, version)
     column_map = map_columns(columns, factors, title, None if citation is None else Path(citation))
     paths = [Path(file) for file in files]
-    return _with_remarks(plan.read_import(format_, paths, plan.parse_license(license_), column_map))
+    return _with_remarks(plan.read_import(format_, paths, plan.parse_license(license_), language, column_map))
 
 
 def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
     """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
     from senseprobe.generator.checks.imported import check_rows
-    from senseprobe.importers.plan import note_remarks, with_remarks
+    from senseprobe.importers.plan import with_remarks
+    from senseprobe.importers.sources import is_english, note_remarks
     from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
 
     try:
         lexicon = Lexicon.open(LEXICONS[0])
     except LexiconError:
         lexicon = None
-    remarks = (remark for table in imported.tables for remark in check_rows(table.rows, table.design, lexicon))
+    check = partial(check_rows, lexicon=lexicon, english=is_english(imported.language))
+    remarks = (remark for table in imported.tables for remark in check(table.rows, table.design))
     return with_remarks(imported, note_remarks(remarks), lexicon.name if lexicon else "")
 
 

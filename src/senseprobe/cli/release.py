@@ -131,6 +131,10 @@ def import_files(
         str | None,
         typer.Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published."),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="TAG", help="Language of the sentences, as fr.", show_default="that of the format"),
+    ] = None,
     column_map: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="ROLE=COLUMN,…", help="Of csv, jsonl and parquet: what its columns are."),
@@ -153,12 +157,12 @@ def import_files(
     own: dict[str, Any] = {"columns": _parse_map(column_map), "factors": factors or ()}
     own |= {"title": title, "citation": citation}
     if dry_run:
-        draft = api.read_import(format_, files, name, version, license_, **own)
+        draft = api.read_import(format_, files, name, version, license_, language=language, **own)
         rows = {table.name: len(table.rows) for table in draft.tables}
         description = {"release": f"{name}@{version}", "folder": None, "rows": rows, "content": None}
         notes, license_ = draft.notes, draft.license
     else:
-        release, notes = api.import_release(format_, files, name, version, license_, out, **own)
+        release, notes = api.import_release(format_, files, name, version, license_, out, language=language, **own)
         description, license_ = _describe(release), release.manifest.data["card"]["license"]
     description |= {"license": license_, "unpublishable": api.why_unpublishable(license_)}
     if as_json:

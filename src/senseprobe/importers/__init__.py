@@ -16,11 +16,24 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "TABLES", "ImportFormat", "find_format"]
 
-FORMATS = ("sssb", "crows-pairs", "stereoset", "seat", "winobias", "winogender")
+FORMATS = (
+    "sssb",
+    "crows-pairs",
+    "french-crows-pairs",
+    "multilingual-crows-pairs",
+    "winoqueer",
+    "stereoset",
+    "seat",
+    "winobias",
+    "winogender",
+)
 """The names of the published formats, in the order in which users see them."""
 
 TABLES = ("csv", "jsonl", "parquet")
 """The forms of a user's own table, whose columns have to be mapped (`mapped.ColumnMap`)."""
+
+_MODULES = dict.fromkeys(("french-crows-pairs", "multilingual-crows-pairs", "winoqueer"), "crowspairs")
+"""The modules with several formats, which are in its `FORMATS` by name, by format."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +45,8 @@ class ImportFormat:
     - `paper`: the key of the paper that published the data, which the release cites: its BibTeX is `papers/KEY.bib`,
       or for a user's own table what the user gives; empty where nothing is to be cited.
     - `measured`: what figures of its data measure, for the card, and how they differ from those of the paper.
+    - `language`: that of its files where the user names none; empty: the user has to.
+    - `english_only`: whether it is read by what English alone has, as its pronouns are.
     - `read`: returns a table for each config, and notes what is not as the format requires. Raises ReleaseError where
       the files are of another format.
     """
@@ -42,11 +57,14 @@ class ImportFormat:
     paper: str
     measured: str
     read: "Callable[[Sequence[Source], Notes], list[Table]]"
+    language: str = "en"
+    english_only: bool = False
 
 
 def find_format(name: str) -> ImportFormat:
     """Return the format of a name; raise SenseprobeError, which lists the formats, where there is none."""
     if name not in FORMATS:
         raise SenseprobeError(f"no format {name!r}: there is {', '.join((*FORMATS, *TABLES))}")
-    format_: ImportFormat = import_module(f"{__name__}.{name.replace('-', '')}").FORMAT
-    return format_
+    module = import_module(f"{__name__}.{_MODULES.get(name, name.replace('-', ''))}")
+    formats: dict[str, ImportFormat] = getattr(module, "FORMATS", {})
+    return formats[name] if name in _MODULES else module.FORMAT

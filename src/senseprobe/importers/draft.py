@@ -19,7 +19,7 @@ from senseprobe.importers.sentence_pairs import (
     list_bias_types,
     pair_row,
 )
-from senseprobe.importers.sources import Source, Table
+from senseprobe.importers.sources import Source, Table, is_english
 from senseprobe.messages import listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine
@@ -132,34 +132,40 @@ def _factors(factors: Factors, columns: set[str]) -> tuple[Factor, ...]:
     return named
 
 
-_SOURCE = Source("draft", b"")
-
 _Completed = tuple[Design, list[dict[str, Any]], dict[str, str]]
 """The design of a draft, its rows with all columns of their kind, and what estimands that were left out need."""
 
 
 def complete_rows(
-    kind: str, records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...]
+    kind: str, records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], language: str = "en"
 ) -> _Completed:
     """Derive a design from the columns of a table, for drafts and for imports of a user's own table.
 
     Return it with the rows, which have all columns of their kind then, and with what estimands that it lacks would
     need, by id.
     """
-    return _KINDS[kind](records, schema, factors)
+    return _KINDS[kind](records, schema, factors, Source("draft", b"", language))
 
 
-def _contrast(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...]) -> _Completed:
+def _contrast(
+    records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], source: Source
+) -> _Completed:
     differences = [find_difference(row["stereo"], row["anti"]) for row in records]
     stated = [{name: value for name, value in row.items() if value is not None} for row in records]
     rows = [
         # Merged, not passed: a column may have the name of a parameter.
-        pair_row(row["stereo"], row["anti"], _SOURCE, line, difference, row.get("target"))
+        pair_row(row["stereo"], row["anti"], source, line, difference, row.get("target"))
         | {"label_basis": "published", **row}
         for line, (row, difference) in enumerate(zip(stated, differences, strict=True), start=1)
     ]
-    pronouns = sum(difference.pronouns for difference in differences) >= MOSTLY * len(rows)
-    framed = rows if "frame" in schema.names else [{**row, "frame": _frame_without_group(row)} for row in rows]
+    pronouns = is_english(source.language) and sum(difference.pronouns for difference in differences) >= MOSTLY * len(
+        rows
+    )
+    framed = (
+        rows
+        if "frame" in schema.names
+        else [{**row, "frame": _frame_without_group(row, source.language)} for row in rows]
+    )
     group = next((name for name in ("group", "target") if not pronouns and _is_crossed(framed, name)), None)
     crossed = group is not None
     rows = framed if crossed else rows
@@ -213,12 +219,12 @@ def _only_value(rows: Sequence[Mapping[str, Any]], column: str) -> str:
     return str(values.pop() or "") if len(values) == 1 else ""
 
 
-def _frame_without_group(row: Mapping[str, Any]) -> str:
+def _frame_without_group(row: Mapping[str, Any], language: str) -> str:
     """Return the code of what two sentences share but for their group, so that groups can share a frame."""
     texts = []
     for role in ("stereo", "anti"):
         text, value = row[role], row[f"{role}_value"]
-        spans = (find_word(text, str(row[name])) for name in ("target", "group") if row.get(name))
+        spans = (find_word(text, str(row[name]), language) for name in ("target", "group") if row.get(name))
         start, end = next(filter(None, spans), (0, 0))
         text = f"{text[:start]}_{text[end:]}" if end else text
         texts.append(re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "_", text, count=1) if value else text)
@@ -234,7 +240,7 @@ def _is_crossed(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
     return all(len(names) > 1 and None not in names for names in groups.values())
 
 
-def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...]) -> _Completed:
+def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], _: Source) -> _Completed:
     rows = [{**row, "gold": row.get("gold") or "neutral"} for row in records]
     probes = all(row["gold"] == "neutral" for row in rows)
     gap = probes and {"gender", "pair"} <= {*schema.names}
@@ -256,7 +262,7 @@ def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[
     return design, rows, left_out
 
 
-_KINDS: Mapping[str, Callable[[list[dict[str, Any]], pa.Schema, tuple[Factor, ...]], _Completed]] = {
+_KINDS: Mapping[str, Callable[[list[dict[str, Any]], pa.Schema, tuple[Factor, ...], Source], _Completed]] = {
     "contrast": _contrast,
     "inference": _inference,
 }

@@ -23,7 +23,6 @@ from senseprobe.importers.sentence_pairs import keep_unlike_words
 from senseprobe.importers.sources import (
     MAX_FILE,
     MAX_TEXT,
-    QUOTING,
     Notes,
     Row,
     Source,
@@ -187,7 +186,9 @@ def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], no
     kinds = {True: pa.bool_(), False: pa.string()}
     columns = [*column_map.sources(), *_SOURCE_COLUMNS]
     schema = pa.schema([(column, kinds[column in _FLAGS]) for column in columns])
-    design, complete, left_out = complete_rows(column_map.kind, records, schema, column_map.named_factors())
+    design, complete, left_out = complete_rows(
+        column_map.kind, records, schema, column_map.named_factors(), sources[0].language
+    )
     notes.facts += _missing(column_map, left_out)
     if column_map.kind == "contrast":
         notes.keep_repeats(complete)
@@ -213,7 +214,8 @@ def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str
 
 def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells, notes: Notes) -> Row | None:
     """Return the values of a row by the columns of the release; None where it is left out."""
-    row: Row = {role: _as_text(cells.get(column)) for role, column in column_map.sources().items()}
+    texts = {role: _as_text(cells.get(column)) for role, column in column_map.sources().items()}
+    row: Row = {role: text and source.with_plain_spaces(text, line).strip() for role, text in texts.items()}
     pair = SENTENCES[column_map.kind]
     sentences = [*pair, *(["unrelated"] if row.get("unrelated") else [])]
     if not all(notes.check_sentence(source, line, row[name] or "", f"{name}: ") for name in sentences):
@@ -263,12 +265,13 @@ def _csv_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list
     wanted = {*column_map.sources().values()}
     headers = {sign: _header(source, sign) for sign in ",;\t"}
     delimiter = max(headers, key=lambda sign: (len(wanted & {*headers[sign]}), len(headers[sign])))
-    return headers[delimiter], delimited_rows(source, delimiter, (), notes)
+    return headers[delimiter], delimited_rows(source, delimiter, (), notes, quoted=delimiter != "\t")
 
 
 def _header(source: Source, delimiter: str) -> list[str]:
     """Return the cells of the first line; empty where it cannot be read, which who reads on says."""
-    reader = csv.reader(source.lines[:1], delimiter=delimiter, quoting=QUOTING[delimiter])
+    quoted = delimiter != "\t"
+    reader = csv.reader(source.lines[:1], delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     try:
         return [cell.strip() for cell in next(reader, [])]
     except csv.Error:

@@ -23,11 +23,21 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
-from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers import TABLES, ImportFormat, find_format
 from senseprobe.importers.mapped import ColumnMap, mapped_format
-from senseprobe.importers.sources import MAX_FILE, Note, Notes, Row, Source, Table, read_sources, slug
+from senseprobe.importers.sources import (
+    Note,
+    Notes,
+    Row,
+    Source,
+    Table,
+    check_language,
+    is_english,
+    read_remarks,
+    read_sources,
+    slug,
+)
 from senseprobe.messages import counted, printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
@@ -40,6 +50,9 @@ from senseprobe.release.parquet import BatchCallback, Rows, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
+
+READER = 2
+"""The form of the reading; 1 compared sentences by their common ends alone, and knew no language but English."""
 
 MAX_CONFIGS = 50
 MAX_LICENSE = 100
@@ -88,14 +101,17 @@ def parse_license(license_: str | None) -> str | None:
 class ImportedDataset:
     """The files of an import, and the tables and notes that their format made of them.
 
-    `lexicon` is where sense keys were looked up, empty where it was not there; None where no check read the rows.
+    `reader` is the form of the reading that its recipe states. `lexicon` is where sense keys were looked up, empty
+    where it was not there; None where no check read the rows.
     """
 
     format: ImportFormat
     license: str
+    language: str
     sources: tuple[Source, ...]
     tables: tuple[Table, ...]
     notes: Notes
+    reader: int = READER
     column_map: ColumnMap | None = None
     lexicon: str | None = None
 
@@ -120,7 +136,13 @@ class ImportedDataset:
     def recipe(self) -> Mapping[str, bytes]:
         """Return the files of the recipe by path: sources, parameters, notes, and the paper."""
         names = [source.name for source in self.sources]
-        parameters: dict[str, Any] = {"files": names, "format": self.format.name, "license": self.license}
+        parameters: dict[str, Any] = {
+            "files": names,
+            "format": self.format.name,
+            "language": self.language,
+            "license": self.license,
+            "reader": self.reader,
+        }
         if self.column_map:
             facts = {"columns": dict(self.column_map.columns), "factors": [*self.column_map.factors]}
             parameters |= {**facts, "title": self.column_map.title}
@@ -146,12 +168,17 @@ class ImportedDataset:
 
 
 def read_import(
-    name: str, paths: Sequence[Path], license_: str | None = None, column_map: ColumnMap | None = None
+    name: str,
+    paths: Sequence[Path],
+    license_: str | None = None,
+    language: str | None = None,
+    column_map: ColumnMap | None = None,
 ) -> ImportedDataset:
     """Read the files of the format `name`, whose licence is the SPDX expression `license_`.
 
-    A table of one's own needs a `column_map`. Raise ReleaseError where the files are of another format, SenseprobeError
-    where no row can be made of them, or the map does not fit.
+    `language` is that of their sentences, by default that of the format; a table of one's own needs a `column_map`.
+    Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them, or in that
+    language, or where the map does not fit.
     """
     if name in TABLES and not column_map:
         raise SenseprobeError(
@@ -160,38 +187,33 @@ def read_import(
     format_ = mapped_format(name, column_map) if column_map else find_format(name)
     if not paths:
         raise SenseprobeError(f"no file to import: expected {format_.files}")
-    sources, notes = tuple(read_sources(paths)), Notes()
+    language = _find_language(format_, language)
+    sources, notes = tuple(read_sources(paths, language)), Notes()
     tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
     if not tables:
         first_notes = "; ".join(map(str, notes.listed[:3]))
         raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")
     if len(tables) > MAX_CONFIGS:
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
+    for source in sources:
+        notes.keep_spaces(source)
     notes.listed.sort(key=_position)
-    return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes, column_map)
+    named = _with_config_names(tables)
+    return ImportedDataset(format_, license_ or "", language, sources, named, notes, column_map=column_map)
+
+
+def _find_language(format_: ImportFormat, language: str | None) -> str:
+    """Return the language of the files of a format; raise SenseprobeError where it is not known, or cannot be read."""
+    if not (tag := language if language is not None else format_.language):
+        raise SenseprobeError(f"files of {format_.name} are in several languages: name that of yours (--language)")
+    if format_.english_only and not is_english(tag):
+        advice = "import a translation as a table of your own columns"
+        raise SenseprobeError(f"{format_.name} is read by English words, and the language is {tag!r}: {advice}")
+    return check_language(tag)
 
 
 def _position(note: Note) -> tuple[str, int]:
     return note.file.casefold(), note.line
-
-
-MAX_REMARKS = 10_000
-"""Remarks of a check: that a table has more of them is no reason to refuse it."""
-
-
-def note_remarks(remarks: Iterable[tuple[Mapping[str, Any], str, str, str]]) -> Iterator[Note]:
-    """Yield a note for each remark, once for each line; a remark is a row, a column of it, a code and a message."""
-    counts: Counter[str] = Counter()
-    seen: set[Note] = set()
-    for row, column, code, message in remarks:
-        side = "anti" if column == "anti" else "source"
-        file, line = (row.get(f"{side}_{part}") or row[f"source_{part}"] for part in ("file", "line"))
-        item = f"{row['item']}: " if "item" in row else ""
-        note = Note(file, int(line), kept=True, reason=f"{item}{message}", code=code)
-        if note not in seen and counts[code] < MAX_REMARKS:
-            counts[code] += 1
-            seen.add(note)
-            yield note
 
 
 def with_remarks(imported: ImportedDataset, notes: Iterable[Note], lexicon: str) -> ImportedDataset:
@@ -275,7 +297,7 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         "title": title,
         "summary": f"A user's own {origin}, imported from {len(imported.sources)} file(s) as they were published.",
         "license": imported.license,
-        "languages": ["en"],
+        "languages": [imported.language],
         "authors": [],  # those of the paper made the data, not this release of them
         "citation": about.paper,
         "canary": f"senseprobe:{slug(name, 'import')}:{canary}",
@@ -314,6 +336,8 @@ class _Parameters(BaseModel):
     format: str
     files: list[str]
     license: str
+    language: str = "en"
+    reader: int = 1
     columns: dict[str, str] = {}
     factors: list[str] = []
     title: str = ""
@@ -342,23 +366,11 @@ def open_import(recipe: Path) -> ImportedDataset:
         raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
     column_map = parameters.column_map(recipe / "references.bib")
     paths = [recipe / _SOURCES / name for name in parameters.files]
-    imported = read_import(parameters.format, paths, parameters.license, column_map)
+    imported = read_import(parameters.format, paths, parameters.license, parameters.language, column_map)
+    imported = replace(imported, reader=parameters.reader)
     if parameters.lexicon is None:
         return imported
-    return with_remarks(imported, _frozen_remarks(recipe / NOTES), parameters.lexicon)
-
-
-def _frozen_remarks(path: Path) -> list[Note]:
-    """Return the remarks of checks as they are frozen: later checks, or another WordNet, may say otherwise."""
-    try:
-        rows = csv.DictReader(io.StringIO(read_plain(path, MAX_FILE).decode(), newline=""), strict=True)
-        return [
-            Note(row["file"], int(row["line"]), kept=True, reason=row["reason"], code=row["code"])
-            for row in rows
-            if row["code"]
-        ]
-    except (OSError, ValueError, KeyError, csv.Error):
-        raise ReleaseError(f"{path} cannot be read: fetch the release again") from None
+    return with_remarks(imported, read_remarks(recipe / NOTES), parameters.lexicon)
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:
@@ -368,12 +380,31 @@ def rows_of(recipe: Path) -> dict[str, Rows]:
 
 
 def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Iterator[Finding]:
-    """Yield each difference between a release and what its recipe makes; the rows of configs in `away` are missing."""
+    """Yield each difference between a release and what its recipe makes; the rows of configs in `away` are missing.
+
+    Where another form of the reader made other rows of the same files, that is the only one.
+    """
     try:
         imported = open_import(folder / "recipe")
     except SenseprobeError as error:
         yield Finding(path="recipe", code="E408", message=f"cannot be imported again: {error}")
         return
+    findings = [*_differences(folder, manifest, away, imported)]
+    if findings and imported.reader != READER:
+        message = (
+            f"was read by reader {imported.reader}, and this senseprobe has reader {READER}, which makes other rows of "
+            "the same files, so that rows and recipe cannot be compared; files and hashes were verified nevertheless"
+        )
+        version = "senseprobe 0.1" if imported.reader < READER else "the senseprobe that made it"
+        hint = f"import recipe/sources again as a new version, or rebuild it with {version}"
+        findings = [Finding(path="recipe/import.json", code="E408", message=message, hint=hint)]
+    yield from findings
+
+
+def _differences(
+    folder: Path, manifest: Manifest, away: Container[str], imported: ImportedDataset
+) -> Iterator[Finding]:
+    """Yield each difference between a release and what is imported again."""
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
     yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
@@ -389,7 +420,7 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
 
 def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:
     """Return the plan with the texts of the manifest, which a later senseprobe may word in another way."""
-    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported")}
+    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported", "languages")}
     texts = {name: manifest.config(name)["description"] for name in manifest.configs}
     configs = [replace(config, description=texts.get(config.name, config.description)) for config in plan.configs]
     return replace(plan, card={**manifest.data["card"], **recipe_facts}, configs=tuple(configs))

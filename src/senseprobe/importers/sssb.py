@@ -221,4 +221,5 @@ FORMAT = ImportFormat(
     measured="Whether a language model gives a sentence that states a stereotype a higher score than its "
     "counterpart, by the sense in which an ambiguous word is used.",
     read=read,
+    english_only=True,
 )

@@ -198,4 +198,5 @@ FORMAT = ImportFormat(
     measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
     "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
     read=read,
+    english_only=True,
 )

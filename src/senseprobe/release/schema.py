@@ -117,8 +117,8 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     texts |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in texts}
     for design in listed:
-        own = IMPORTED if is_import(design) else {}
-        texts |= {name: own.get(name, f"what the lists say: `{name}`") for name, _ in design.columns}
+        own, otherwise = (IMPORTED, "as published") if is_import(design) else ({}, "what the lists say")
+        texts |= {name: own.get(name, f"{otherwise}: `{name}`") for name, _ in design.columns}
     return texts
 
 

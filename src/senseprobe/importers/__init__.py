@@ -1,7 +1,8 @@
 """Import published benchmarks: their formats, by the name that the command line and a release's manifest give them.
 
-A format is an `ImportFormat`, called `FORMAT` in a module that is named as the format, without hyphens. The module is
-imported when the format is first used: the help of the command line lists the formats, and has to be fast.
+A format is an `ImportFormat`, called `FORMAT` in a module that is named as the format, without hyphens; formats that
+are read alike are in one module, by name in its `FORMATS`. The module is imported when the format is first used: the
+help of the command line lists the formats, and has to be fast.
 """
 
 from collections.abc import Callable, Sequence

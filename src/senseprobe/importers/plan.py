@@ -207,7 +207,7 @@ def _find_language(format_: ImportFormat, language: str | None) -> str:
     if not (tag := language if language is not None else format_.language):
         raise SenseprobeError(f"files of {format_.name} are in several languages: name that of yours (--language)")
     if format_.english_only and not is_english(tag):
-        advice = "import a translation as a table of your own columns"
+        advice = "import a translation as a table of your own (csv, with --map)"
         raise SenseprobeError(f"{format_.name} is read by English words, and the language is {tag!r}: {advice}")
     return check_language(tag)
 

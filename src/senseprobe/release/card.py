@@ -128,7 +128,9 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
     return {
         "pretty_name": card["title"],
         **licence,
-        "language": card["languages"],
+        # The Hub takes no region here, as that of pt-BR.
+        "language": [*dict.fromkeys(tag.partition("-")[0].lower() for tag in card["languages"])],
+        **({"language_bcp47": card["languages"]} if any("-" in tag for tag in card["languages"]) else {}),
         "annotations_creators": ["found" if imported else "expert-generated"],
         "language_creators": ["found"] if imported else ["expert-generated", "machine-generated"],
         "multilinguality": "monolingual" if len(card["languages"]) == 1 else "multilingual",

@@ -478,8 +478,9 @@ def test_a_dry_run_tells_all_and_writes_nothing(tmp_path: Path) -> None:
     _run(*arguments)
 
     assert (dry.returncode, dry.stderr) == (0, "")
-    assert dry.stdout.splitlines()[-4:] == [
+    assert dry.stdout.splitlines()[-5:] == [
         "3 left out, 3 kept with a remark: --json lists all",
+        "crows.csv: 5 pairs",
         "mine@1.0.0: pairs 5 rows",
         "CC-BY-ND-4.0 forbids changed versions, and a release is one, so this release cannot be published",
         "nothing was written",

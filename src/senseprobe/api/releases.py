@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import category
 
 from senseprobe import importers, project
-from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.errors import DamagedRelease, LexiconError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 from senseprobe.progress import with_progress
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int], None]
 
-IMPORT_FORMATS = importers.FORMATS
-"""The names of the formats that `import_release` reads."""
+IMPORT_FORMATS = (*importers.FORMATS, *importers.TABLES)
+"""The names of the formats that `import_release` reads; the columns of the last three are mapped."""
 
 
 def open_catalogue(name: str) -> ResolvedDataset:
@@ -144,18 +144,26 @@ def import_release(
     progress: Progress | None = None,
     *,
     language: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    factors: Sequence[str] = (),
+    title: str = "",
+    citation: str | Path | None = None,
 ) -> tuple[Release, Notes]:
     """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
 
     `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
     release is not published. `language` is the tag (BCP 47) of the sentences' language, by default that of the format.
-    Raises ReleaseError where a file is of another format or the version exists, and
-    SenseprobeError where nothing is in them, or a dataset has the name.
+    A table of one's own (``csv``, ``jsonl``, ``parquet``) needs `columns`, from roles to its columns, as
+    ``{"stereo": "sent_more", "anti": "sent_less"}``; `factors` are columns whose levels stand for more of their kind,
+    `title` is for the card, and `citation` a file of BibTeX with one entry. Raises ReleaseError where a file is of
+    another format or the version exists, and SenseprobeError where nothing is in them, a column is not, or a dataset
+    has the name.
     """
     from senseprobe.importers.plan import release_plan
 
     folder = _releases(out) / name / version
-    imported = read_import(format_, files, name, version, license_, language=language)
+    own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation}
+    imported = read_import(format_, files, name, version, license_, language=language, **own)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
@@ -168,12 +176,35 @@ def read_import(
     license_: str | None = None,
     *,
     language: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    factors: Sequence[str] = (),
+    title: str = "",
+    citation: str | Path | None = None,
 ) -> ImportedDataset:
     """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
     from senseprobe.importers import plan
+    from senseprobe.importers.mapped import map_columns
 
     plan.check_name(name, version)
-    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_), language)
+    column_map = map_columns(columns, factors, title, None if citation is None else Path(citation))
+    paths = [Path(file) for file in files]
+    return _with_remarks(plan.read_import(format_, paths, plan.parse_license(license_), language, column_map))
+
+
+def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
+    """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
+    from senseprobe.generator.checks.imported import check_rows
+    from senseprobe.importers.plan import with_remarks
+    from senseprobe.importers.sources import is_english, note_remarks
+    from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
+
+    try:
+        lexicon = Lexicon.open(LEXICONS[0])
+    except LexiconError:
+        lexicon = None
+    check = partial(check_rows, lexicon=lexicon, english=is_english(imported.language))
+    remarks = (remark for table in imported.tables for remark in check(table.rows, table.design))
+    return with_remarks(imported, note_remarks(remarks), lexicon.name if lexicon else "")
 
 
 def why_unpublishable(license_: str | None) -> str | None:

@@ -15,7 +15,7 @@ from senseprobe.errors import SenseprobeError
 if TYPE_CHECKING:
     from senseprobe.importers.sources import Notes, Source, Table
 
-__all__ = ["FORMATS", "ImportFormat", "find_format"]
+__all__ = ["FORMATS", "TABLES", "ImportFormat", "find_format"]
 
 FORMATS = (
     "sssb",
@@ -28,7 +28,10 @@ FORMATS = (
     "winobias",
     "winogender",
 )
-"""The names of the formats, in the order in which users see them."""
+"""The names of the published formats, in the order in which users see them."""
+
+TABLES = ("csv", "jsonl", "parquet")
+"""The forms of a user's own table, whose columns have to be mapped (`mapped.ColumnMap`)."""
 
 _MODULES = dict.fromkeys(("french-crows-pairs", "multilingual-crows-pairs", "winoqueer"), "crowspairs")
 """The modules with several formats, which are in its `FORMATS` by name, by format."""
@@ -40,7 +43,8 @@ class ImportFormat:
 
     - `name`: the name on the command line and in manifests; `title`: the name on the card.
     - `files`: what its files are, in words.
-    - `paper`: the key of the paper that published the data, which the release cites: its BibTeX is `papers/KEY.bib`.
+    - `paper`: the key of the paper that published the data, which the release cites: its BibTeX is `papers/KEY.bib`,
+      or for a user's own table what the user gives; empty where nothing is to be cited.
     - `measured`: what figures of its data measure, for the card, and how they differ from those of the paper.
     - `language`: that of its files where the user names none; empty: the user has to.
     - `english_only`: whether it is read by what English alone has, as its pronouns are.
@@ -61,7 +65,7 @@ class ImportFormat:
 def find_format(name: str) -> ImportFormat:
     """Return the format of a name; raise SenseprobeError, which lists the formats, where there is none."""
     if name not in FORMATS:
-        raise SenseprobeError(f"no format {name!r}: there is {', '.join(FORMATS)}")
+        raise SenseprobeError(f"no format {name!r}: there is {', '.join((*FORMATS, *TABLES))}")
     module = import_module(f"{__name__}.{_MODULES.get(name, name.replace('-', ''))}")
     formats: dict[str, ImportFormat] = getattr(module, "FORMATS", {})
     return formats[name] if name in _MODULES else module.FORMAT

@@ -10,7 +10,7 @@ import json
 import re
 import uuid
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,9 +24,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers import ImportFormat, find_format
-from senseprobe.importers.sources import Notes, Row, Source, Table, check_language, is_english, read_sources, slug
-from senseprobe.messages import printable
+from senseprobe.importers import TABLES, ImportFormat, find_format
+from senseprobe.importers.mapped import ColumnMap, mapped_format
+from senseprobe.importers.sources import (
+    Note,
+    Notes,
+    Row,
+    Source,
+    Table,
+    check_language,
+    is_english,
+    read_remarks,
+    read_sources,
+    slug,
+)
+from senseprobe.messages import counted, printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
 from senseprobe.release.card import read_section
@@ -89,7 +101,8 @@ def parse_license(license_: str | None) -> str | None:
 class ImportedDataset:
     """The files of an import, and the tables and notes that their format made of them.
 
-    `reader` is the form of the reading that its recipe states.
+    `reader` is the form of the reading that its recipe states. `lexicon` is where sense keys were looked up, empty
+    where it was not there; None where no check read the rows.
     """
 
     format: ImportFormat
@@ -99,6 +112,8 @@ class ImportedDataset:
     tables: tuple[Table, ...]
     notes: Notes
     reader: int = READER
+    column_map: ColumnMap | None = None
+    lexicon: str | None = None
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -121,34 +136,55 @@ class ImportedDataset:
     def recipe(self) -> Mapping[str, bytes]:
         """Return the files of the recipe by path: sources, parameters, notes, and the paper."""
         names = [source.name for source in self.sources]
-        parameters = {
+        parameters: dict[str, Any] = {
             "files": names,
             "format": self.format.name,
             "language": self.language,
             "license": self.license,
             "reader": self.reader,
         }
+        if self.column_map:
+            facts = {"columns": dict(self.column_map.columns), "factors": [*self.column_map.factors]}
+            parameters |= {**facts, "title": self.column_map.title}
+        columns = ["file", "line", "outcome", "reason"]
+        if self.lexicon is not None:
+            parameters["lexicon"] = self.lexicon
+            columns.append("code")
         notes = io.StringIO()
-        columns = ("file", "line", "outcome", "reason")
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
         csv.writer(notes, lineterminator="\n").writerows([columns, *rows])
         return {
             _PARAMETERS: (json.dumps(parameters, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: notes.getvalue().encode(),
-            "references.bib": files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes(),
+            **({"references.bib": self._bibliography()} if self.format.paper else {}),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
+    def _bibliography(self) -> bytes:
+        """Return the BibTeX of what is cited: the user's own, or that of the paper of a published format."""
+        if self.column_map:
+            return self.column_map.citation
+        return files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes()
+
 
 def read_import(
-    name: str, paths: Sequence[Path], license_: str | None = None, language: str | None = None
+    name: str,
+    paths: Sequence[Path],
+    license_: str | None = None,
+    language: str | None = None,
+    column_map: ColumnMap | None = None,
 ) -> ImportedDataset:
     """Read the files of the format `name`, whose licence is the SPDX expression `license_`.
 
-    `language` is that of their sentences, by default that of the format. Raise ReleaseError where they are of another
-    format, SenseprobeError where no row can be made of them, or in that language.
+    `language` is that of their sentences, by default that of the format; a table of one's own needs a `column_map`.
+    Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them, or in that
+    language, or where the map does not fit.
     """
-    format_ = find_format(name)
+    if name in TABLES and not column_map:
+        raise SenseprobeError(
+            f"{name} needs a map of its columns: --map stereo=COLUMN,anti=COLUMN, or premise, hypothesis"
+        )
+    format_ = mapped_format(name, column_map) if column_map else find_format(name)
     if not paths:
         raise SenseprobeError(f"no file to import: expected {format_.files}")
     language = _find_language(format_, language)
@@ -161,8 +197,9 @@ def read_import(
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
     for source in sources:
         notes.keep_spaces(source)
-    notes.listed.sort(key=lambda note: (note.file.casefold(), note.line))
-    return ImportedDataset(format_, license_ or "", language, sources, _with_config_names(tables), notes)
+    notes.listed.sort(key=_position)
+    named = _with_config_names(tables)
+    return ImportedDataset(format_, license_ or "", language, sources, named, notes, column_map=column_map)
 
 
 def _find_language(format_: ImportFormat, language: str | None) -> str:
@@ -173,6 +210,24 @@ def _find_language(format_: ImportFormat, language: str | None) -> str:
         advice = "import a translation as a table of your own (csv, with --map)"
         raise SenseprobeError(f"{format_.name} is read by English words, and the language is {tag!r}: {advice}")
     return check_language(tag)
+
+
+def _position(note: Note) -> tuple[str, int]:
+    return note.file.casefold(), note.line
+
+
+def with_remarks(imported: ImportedDataset, notes: Iterable[Note], lexicon: str) -> ImportedDataset:
+    """Return an import with the notes of checks on its rows, which looked up keys in `lexicon`, if it is not empty."""
+    added = [*notes]
+    listed = sorted([*imported.notes.listed, *added], key=_position)
+    facts = [*imported.notes.facts]
+    keys = {row["sense_key"] for table in imported.tables for row in table.rows if row.get("sense_key")}
+    if keys:
+        state = f"looked up in {lexicon}" if lexicon else "not checked, as WordNet is not prepared (senseprobe wordnet)"
+        facts.append(f"{counted(len(keys), 'sense key')} {state}")
+    if codes := Counter(note.code for note in added):
+        facts.append(f"remarks of lint's checks: {', '.join(f'{code} {codes[code]}' for code in sorted(codes))}")
+    return replace(imported, notes=Notes(listed, facts), lexicon=lexicon)
 
 
 def _with_unique_ids(rows: Sequence[Row]) -> list[Row]:
@@ -235,10 +290,12 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         digest.update(f"{printable(source.name)}\0{len(source.data)}\0".encode() + source.data)
     # An id that depends on the files alone, so that importing them again makes the same bytes.
     canary = uuid.UUID(bytes=digest.digest()[:16], version=4)
+    title, origin = f"{name}: {about.title}, imported", f"copy of {about.title}"
+    if imported.column_map:
+        title, origin = imported.column_map.title or title, "table of pairs of sentences"
     return {
-        "title": f"{name}: {about.title}, imported",
-        "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
-        "published.",
+        "title": title,
+        "summary": f"A user's own {origin}, imported from {len(imported.sources)} file(s) as they were published.",
         "license": imported.license,
         "languages": [imported.language],
         "authors": [],  # those of the paper made the data, not this release of them
@@ -263,8 +320,9 @@ def _describe_creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
     counts = f"{left_out} left out, {len(imported.notes.listed) - left_out} kept with a remark"
+    own = " Which of their columns is what is in `recipe/import.json`." if imported.column_map else ""
     return f"""Sentences and labels are those of the published files, which are in `recipe/sources/`; senseprobe ships
-no such data. What was not as the format says is in `recipe/import.csv`: {counts}.
+no such data.{own} What was not as the format says is in `recipe/import.csv`: {counts}.
 Columns that the files do not fill are null, and sentences are as they were published, mistakes included.
 
 {chr(10).join(lines)}
@@ -280,6 +338,17 @@ class _Parameters(BaseModel):
     license: str
     language: str = "en"
     reader: int = 1
+    columns: dict[str, str] = {}
+    factors: list[str] = []
+    title: str = ""
+    lexicon: str | None = None
+
+    def column_map(self, bibliography: Path) -> ColumnMap | None:
+        """Return the map of a table of one's own, with its BibTeX, if there is any."""
+        if not self.columns:
+            return None
+        citation = bibliography.read_bytes() if bibliography.is_file() else b""
+        return ColumnMap(columns=self.columns, factors=self.factors, title=self.title, citation=citation)
 
 
 def is_import(recipe: Path) -> bool:
@@ -295,9 +364,13 @@ def open_import(recipe: Path) -> ImportedDataset:
         raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
     if any(Path(name).name != name or name in {"", ".", ".."} for name in parameters.files):
         raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
+    column_map = parameters.column_map(recipe / "references.bib")
     paths = [recipe / _SOURCES / name for name in parameters.files]
-    imported = read_import(parameters.format, paths, parameters.license, parameters.language)
-    return replace(imported, reader=parameters.reader)
+    imported = read_import(parameters.format, paths, parameters.license, parameters.language, column_map)
+    imported = replace(imported, reader=parameters.reader)
+    if parameters.lexicon is None:
+        return imported
+    return with_remarks(imported, read_remarks(recipe / NOTES), parameters.lexicon)
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:

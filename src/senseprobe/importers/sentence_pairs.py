@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from senseprobe.importers.sources import Row, Source, is_english
+from senseprobe.importers.sources import Notes, Row, Source, is_english
 from senseprobe.records import Design, Factor
 
 _SHORTEST = 3
@@ -201,6 +201,16 @@ def pair_row(
         row[f"{role}_span"] = as_span(run if target is None else find_word(text, target, source.language))
         row[f"{role}_value"] = " ".join(match.group() for match in words) or None
     return row | columns
+
+
+def keep_unlike_words(rows: Iterable[Row], notes: Notes) -> None:
+    """Note each pair of a config of pronouns that differs in other words, too: `mad` for `made`, or a word missing."""
+    for row in rows:
+        difference = find_difference(row["stereo"], row["anti"])
+        if not difference.pronouns:
+            words = (" ".join(match.group() for match in part) for part in (difference.stereo, difference.anti))
+            reason = "its sentences differ in more than pronouns: {!r} against {!r}".format(*words)
+            notes.keep(Source(row["source_file"], b""), int(row["source_line"]), reason)
 
 
 def list_bias_types(rows: Iterable[Row]) -> str:

@@ -6,6 +6,7 @@ A format makes a `Table` of rows for each config of the release.
 import bisect
 import csv
 import hashlib
+import io
 import json
 import json.decoder
 import json.scanner
@@ -18,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.messages import counted, printable
 from senseprobe.records import Design
@@ -140,13 +142,14 @@ def _read(path: Path) -> bytes:
 class Note:
     """Something in a file that is not as the format requires; line 0 is the whole file.
 
-    `kept`: whether the line is in the release nevertheless.
+    `kept`: whether the line is in the release nevertheless. `code`: that of the check of lint which found it, if any.
     """
 
     file: str
     line: int
     kept: bool
     reason: str
+    code: str = ""
 
     @property
     def outcome(self) -> str:
@@ -155,7 +158,7 @@ class Note:
 
     def __str__(self) -> str:
         location = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{location}: {self.outcome}: {self.reason}"
+        return f"{location}: {self.outcome}: {self.code}{' ' if self.code else ''}{self.reason}"
 
 
 @dataclass(slots=True)
@@ -221,6 +224,38 @@ class Notes:
         """Drop the remarks on lines that were left out later: for formats with one sentence on a line."""
         left_out = {(note.file, note.line) for note in self.listed if not note.kept}
         self.listed = [note for note in self.listed if not (note.kept and (note.file, note.line) in left_out)]
+
+
+MAX_REMARKS = 10_000
+"""Remarks of a check: that a table has more of them is no reason to refuse it."""
+
+
+def note_remarks(remarks: Iterable[tuple[Mapping[str, Any], str, str, str]]) -> Iterator[Note]:
+    """Yield a note for each remark, once for each line; a remark is a row, a column of it, a code and a message."""
+    counts: Counter[str] = Counter()
+    seen: set[Note] = set()
+    for row, column, code, message in remarks:
+        side = "anti" if column == "anti" else "source"
+        file, line = (row.get(f"{side}_{part}") or row[f"source_{part}"] for part in ("file", "line"))
+        item = f"{row['item']}: " if "item" in row else ""
+        note = Note(file, int(line), kept=True, reason=f"{item}{message}", code=code)
+        if note not in seen and counts[code] < MAX_REMARKS:
+            counts[code] += 1
+            seen.add(note)
+            yield note
+
+
+def read_remarks(path: Path) -> list[Note]:
+    """Return the remarks of checks as they are frozen: later checks, or another WordNet, may say otherwise."""
+    try:
+        rows = csv.DictReader(io.StringIO(read_plain(path, MAX_FILE).decode(), newline=""), strict=True)
+        return [
+            Note(row["file"], int(row["line"]), kept=True, reason=row["reason"], code=row["code"])
+            for row in rows
+            if row["code"]
+        ]
+    except (OSError, ValueError, KeyError, csv.Error):
+        raise ReleaseError(f"{path} cannot be read: fetch the release again") from None
 
 
 # --- Tables ---------------------------------------------------------------------------------------------------------

@@ -48,7 +48,9 @@ class Sentence:
             return None
         start, end = named[0]
         article = _ARTICLE.match(self.text, start, end)
-        return (article.end() if article else start, end)
+        start = article.end() if article else start
+        name = self.text[start:end]
+        return end - len(name.lstrip()), start + len(name.rstrip())
 
     def gender(self, differing: Sequence[re.Match[str]]) -> str | None:
         """Return the gender of the mentions that are pronouns, or else of the pronouns among the `differing` words.

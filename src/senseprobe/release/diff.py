@@ -23,7 +23,7 @@ from senseprobe.release.annotation_record import Round, describe_round
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.release import parse_version
 from senseprobe.release.row_diff import LabelChange, Pairs, Rows, Table, Values, Words, build_table, match_rows, swapped
-from senseprobe.release.schema import design_schema
+from senseprobe.release.schema import PROVENANCE, design_schema, is_import
 from senseprobe.release.verdicts import REJECT, Verdict, VerdictGroup, group_verdicts
 
 if TYPE_CHECKING:
@@ -311,7 +311,8 @@ def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
     columns = [{column.name: str(column.type) for column in design_schema(design)} for design in designs]
     changed = {key: (columns[0][key], columns[1][key]) for key in columns[0].keys() & columns[1].keys()}
     types: dict[str, dict[str, Any]] = {"added": columns[1], "removed": columns[0], "changed": changed}
-    shared = [key for key, kind in columns[0].items() if columns[1].get(key) == kind and key != "id"]
+    ignored = {"id", *(PROVENANCE if all(map(is_import, designs)) else ())}
+    shared = [key for key, kind in columns[0].items() if columns[1].get(key) == kind and key not in ignored]
     was, now = (build_table(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
     pairs = match_rows(was, now)
     edited, values = _compare_values(was, now, pairs, shared, {"frame", *designs[0].slots, *designs[1].slots})

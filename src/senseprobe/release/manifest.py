@@ -130,11 +130,12 @@ versions that do not know verdicts read correctly.
 have no such column is of form 2 or 3.
 """
 
-CARDS = 3
+CARDS = 4
 """Form of the documents (card, citation, Croissant) that are written now; a manifest records it in `cards`.
 
-Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant too. Raise it whenever the wording of
-one of the documents changes, so that older releases are not compared with the new wording.
+Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant too. Cards of form 4 list the senses of
+words. Raise it whenever the wording of one of the documents changes, so that older releases are not compared with the
+new wording.
 """
 
 MAX_BYTES = 8 * 2**20

@@ -41,10 +41,8 @@ def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
             if not empty or (text is None and name == "token"):
                 continue
             cause = f"{text} is empty" if text else "`sense` has no `key` here, and has one in other blocks"
-            position, message = (
-                block.block.locate("sense", *([name] if text else [])),
-                f"{cause}: of {first_words(empty)}",
-            )
+            position = block.block.locate("sense", *([name] if text else []))
+            message = f"{cause}: of {first_words(empty)}"
             hint = f"`senseprobe wordnet {empty[0]}` lists its senses"
             findings[position, message] = subject.finding(position, "W301", message, hint)
     yield from findings.values()
@@ -112,11 +110,11 @@ def _sentences(config: Config, block: ResolvedBlock) -> Iterator[tuple[str, str]
 
 
 def _of_role(rows: FrameRows, role: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of a role; slots that it does not read keep their first word."""
     block, target = rows.block, rows.block.block.front.target
     reads = {*rows.reads(role), *(block.reads(role, [target]) if target else ())}
     picked = pick_rows(block, [slot for slot in block.slots if slot in reads])
-    selection = RowSelection(
-        {slot: np.zeros(picked.n, dtype=np.int64) for slot in block.slots} | dict(picked.at), picked.n
-    )
+    still = {slot: np.zeros(picked.n, dtype=np.int64) for slot in block.slots}
+    selection = RowSelection({**still, **picked.at}, picked.n)
     words = rows.bound(role, target, selection).to_pylist() if target else [""] * picked.n
     yield from zip(rows.side(role, selection).text.to_pylist(), words, strict=True)

@@ -187,10 +187,6 @@ def _wordnet() -> Gloss:
 
     @cache
     def gloss(name: str, key: str) -> str:
-        lexicon = opened(name)
-        try:
-            return lexicon.gloss(key)
-        except LexiconError:
-            return ""
+        return opened(name).gloss(key)
 
     return gloss

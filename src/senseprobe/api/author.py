@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from senseprobe.generator.count import Tokenize
     from senseprobe.generator.preview import PreviewRow
     from senseprobe.generator.word_lists import WordList
-    from senseprobe.lexicon.install import PreparedWordNet
+    from senseprobe.lexicon import PreparedWordNet, SenseEntry
 
 
 def lint(paths: Sequence[str | Path] = ()) -> Report:
@@ -66,7 +66,8 @@ class DatasetCounts:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe count --json`` prints of the dataset."""
-        return {**asdict(self), "configs": list(self.configs)}
+        facts = asdict(self)
+        return {**facts, "configs": list(facts["configs"])}
 
 
 @with_progress("counting rows")
@@ -74,29 +75,35 @@ def count(
     name: str | None = None,
     *,
     tokenizer: str | None = None,
+    senses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[DatasetCounts]:
     """Count rows, distinct sentences and tokens of ``DATASET[/CONFIG]``, or of every dataset of the project.
 
-    `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. Raises DeclarationError
+    `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. With `senses`, each
+    config has a list `senses` of its sense keys, with word, gloss, and rows before verdicts. Raises DeclarationError
     where a dataset has mistakes, and ModelError where the tokenizer cannot be loaded.
     """
     tokenize = None if tokenizer is None else _tokenizer(tokenizer)
     names = [name] if name else project.layers()[0].datasets()
-    return [_count(dataset, tokenize, progress) for dataset in names]
+    return [_count(dataset, tokenize, progress, senses=senses) for dataset in names]
 
 
-def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None] | None) -> DatasetCounts:
+def _count(
+    name: str, tokenize: Tokenize | None, progress: Callable[[int], None] | None, *, senses: bool
+) -> DatasetCounts:
     from senseprobe.generator.count import count as count_config
+    from senseprobe.generator.senses import find_senses, open_glosses
 
     catalogue = open_catalogue(name)
-    configs = []
+    configs, gloss = [], open_glosses()
     for config in catalogue.configs:
         left_out = len(catalogue.excluded_rows(config))
         counts = replace(count_config(config, tokenize, progress), left_out=left_out)
         expect = config.blocks[0].block.front.expect
         first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
-        configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts)})
+        last = {"senses": find_senses(config, catalogue.lists, gloss)} if senses else {}
+        configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts), **last})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
     return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals)
 
@@ -173,6 +180,17 @@ def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
     from senseprobe.lexicon import prepare
 
     return prepare(None if folder is None else Path(folder))
+
+
+def word_senses(word: str, folder: str | Path | None = None) -> list[SenseEntry]:
+    """Return the senses of a word, or of the words that it may be a form of, in the order of WordNet 3.0.
+
+    WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails, or where
+    WordNet does not have the word.
+    """
+    from senseprobe.lexicon import look_up
+
+    return look_up(word, prepare_wordnet(folder).folder)
 
 
 def new_project(folder: str | Path) -> list[Path]:

@@ -408,7 +408,7 @@ def _differences(
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
     yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
-    if manifest.cards >= CARDS:  # an older form of the card has no such section
+    if manifest.cards >= CARDS:  # older cards lack the section, or word it otherwise
         text = (folder / README).read_text(encoding="utf-8", errors="replace")
         if read_section(text, "Creation") != plan.creation:
             yield mismatch(README, "the section on creation is not what importing again gives")

@@ -118,6 +118,7 @@ class Estimand:
     p_is_permuted: ClassVar[bool] = False  # whether its p is of permutations, not of its interval
     reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
     needs_control: ClassVar[bool] = False  # whether it is 100 for a model that infers nothing, and so needs a control
+    is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
 
     @property

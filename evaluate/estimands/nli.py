@@ -45,7 +45,8 @@ def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
     """
     if not {*LABELS} <= {*rows.columns}:
         return rows
-    names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", "gold")
+    compared = (name for gap in design.gaps.values() for name in (gap.column, gap.pair or gap.column))
+    names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", *compared, "gold")
     words = [name for name in dict.fromkeys(names) if name in rows]
     columns: dict[str, Any] = {name: _categories(rows[name]) for name in words}
     return pd.DataFrame(columns | {name: rows[name] for name in LABELS})

@@ -58,6 +58,7 @@ __all__ = [
     "kernel_rows",
     "lookup",
     "of_sample",
+    "plugin_figures",
 ]
 
 TOLERANCE = 1e-9
@@ -102,7 +103,10 @@ def find(name: str) -> Estimand | None:
     if (estimand := CATALOGUE.get(name)) is not None:
         return estimand
     estimand = CATALOGUE.get(name.partition(":")[0])
-    return replace(estimand, id=name, title=f"{estimand.title}: {name}") if estimand and estimand.is_named else None
+    if estimand is None or not estimand.is_named:
+        return None
+    presentation = replace(estimand.presentation, groups=f"{name}, {estimand.presentation.groups}")
+    return replace(estimand, id=name, title=f"{estimand.title}: {name}", presentation=presentation)
 
 
 def lookup(name: str) -> Estimand:
@@ -166,7 +170,7 @@ def figures(
         whole = [figure for figure in results if figure.group is None]
         tests = iter(corrected(whole, DECLARED_GAPS))
         results = [next(tests) if figure.group is None else figure for figure in results]
-    return [*results, *(figure for plugin in plugged for figure in _plugin_figures(plugin, rows, design, config, seed))]
+    return [*results, *(figure for plugin in plugged for figure in plugin_figures(plugin, rows, design, config, seed))]
 
 
 def declared(name: str, design: Design) -> Estimand:
@@ -219,7 +223,7 @@ def contrast_figure(
     return MATCHED_CONTRAST.contrast_figure(contrast, estimand, tables, scale, confidence)
 
 
-def _plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
+def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
     """Yield a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
     compute, name = estimand.figures, f"the estimand {estimand.id} of {estimand.origin or HERE}"
     with blamed(lambda reason: ResultError(f"{name} fails on {config} with {reason}")):

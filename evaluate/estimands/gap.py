@@ -52,6 +52,7 @@ class Gap(InferenceEstimand):
     neutral = 0.0
     cells_split_factors = True
     is_named = True
+    no_parts = "the slice has not both of the words that it compares"
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
         """Return the rows of the words that are compared; ResultError where no slot holds them."""
@@ -90,7 +91,8 @@ class Gap(InferenceEstimand):
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
         """Yield the gap of a slice that has both sides; the slot of the compared words is that of all rows."""
-        sides = self.sides(compact(rows, scope.design), scope.design)
+        sides = rows.attrs.get(self.id) or self.sides(compact(rows, scope.design), scope.design)
+        rows.attrs[self.id] = sides  # of two million rows it takes seconds, and there may be hundreds of parts
         if {sides.first, sides.second} <= {*part[sides.column]}:
             yield self.figure(gap_rows(part, scope.design, sides), scope)
 

@@ -109,10 +109,6 @@ class InferenceEstimand(Estimand):
             reading = f"a model that answers neutral to everything reads {self.blind:g}"
             yield f"{reading}: read it beside the accuracy on nli-control"
 
-    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return its figure over a part of the rows."""
-        return [self.figure_of(part, scope)]
-
     def without_slot(self, design: Design, slot: str) -> Design:
         """Return the design: its rule leaves out a factor of that slot alone, and keeps whole one that has others."""
         return design

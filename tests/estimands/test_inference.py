@@ -331,6 +331,7 @@ def test_declared_gaps_of_slices_comparisons_and_samples() -> None:
     assert compared == {"nn", "gap:he-they", "gap:named"}
     assert lookup("gap:he-they").low == -100
     assert "gap:he-they" in lookup("gap:he-they").title
+    assert lookup("gap:he-they").presentation.groups.startswith("gap:he-they, ")
     with pytest.raises(ResultError, match="gap:x: the design declares no gap 'x'"):
         figures(rows, replace(plan, estimands=("gap:x",)), "a")
     with pytest.raises(ResultError, match="no estimand 'nn:x'"):

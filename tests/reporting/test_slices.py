@@ -341,7 +341,11 @@ def test_imports_are_sliced(format_: str, tmp_path: Path) -> None:
 def test_a_slice_of_drawn_rows_has_no_neutral_value_by_chance(sssb: Result) -> None:
     """Of a sample, labels that are balanced by chance make nothing neutral."""
     drawn = pairs(senseprobe.load("sssb@1.0.0"), limit=400)
-    figures = [figure for part in senseprobe.slice(drawn, by=["nation"]) for figure in part.figures]
-    assert {figure.neutral for figure in figures if figure.estimand == "preference"} == {None}
-    # Of the 9 bad words, those of a few rows are fewer than five: no interval, though the nation is one by choice.
-    assert {figure.low for figure in figures if figure.scored < 5} == {None}
+    (whole,), by_nation = senseprobe.slice(drawn), senseprobe.slice(drawn, by=["nation"])
+    halves = [f for part in (whole, *by_nation) for f in part.figures if f.estimand == "preference-half"]
+    assert {figure.neutral for figure in halves} == {None}
+    # 108 rows a nation: four of 16 nations are too few to stand for all, but a nation that is named was not drawn.
+    assert halves[0].low is None
+    assert "too few drawn of nation" in halves[0].note
+    assert len(by_nation) == 4
+    assert None not in {figure.low for figure in halves[1:]}

@@ -26,6 +26,8 @@ _ALLOWED = (
     nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.Filter, nodes.List, nodes.Tuple,
 )  # fmt: skip
 
+_OF_SUBJECT = "agree"  # the filter that has an argument
+
 _TAG = re.compile(r"(?=\{[{%])")
 _TAG_OR_TEXT = re.compile(r"(\{[{%].*?[%}]\})|.")
 
@@ -55,7 +57,7 @@ def _printable(value: object) -> object:
     return value
 
 
-def environment(filters: Mapping[str, Callable[[str], str]]) -> jinja2.Environment:
+def environment(filters: Mapping[str, Callable[..., str]]) -> jinja2.Environment:
     """Return a strict and sandboxed environment for all frames, without globals and tests, with `filters` only."""
     env = _Sandbox(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, finalize=_printable, cache_size=0)
     env.globals.clear()
@@ -64,10 +66,11 @@ def environment(filters: Mapping[str, Callable[[str], str]]) -> jinja2.Environme
     return env
 
 
-def _apply(name: str, work: Callable[[str], str], value: object) -> str:
-    if not isinstance(value, str):
-        raise jinja2.TemplateRuntimeError(f"filter {name!r} needs a text, and got {value!r}")
-    return work(value)
+def _apply(name: str, work: Callable[..., str], *values: object) -> str:
+    for value in values:
+        if not isinstance(value, str):
+            raise jinja2.TemplateRuntimeError(f"filter {name!r} needs a text, and got {value!r}")
+    return work(*values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +160,13 @@ def _check(node: nodes.Node, env: jinja2.Environment, source: str) -> None:
         column = _column(source, node.name)
         if node.name not in env.filters:
             raise FrameError("E106", f"no filter {node.name!r}", column, f"there is {', '.join(sorted(env.filters))}")
-        if node.args or node.kwargs or node.dyn_args or node.dyn_kwargs:
+        plain = not (node.kwargs or node.dyn_args or node.dyn_kwargs)
+        if node.name == _OF_SUBJECT and not (plain and [type(name) for name in node.args] == [nodes.Name]):
+            raise FrameError("E106", f"filter {node.name!r} takes the name of its subject", column, "verb | agree(who)")
+        if node.name != _OF_SUBJECT and not (plain and not node.args):
             raise FrameError("E106", f"filter {node.name!r} takes no arguments", column)
     changes = isinstance(node, nodes.Compare) or (isinstance(node, nodes.Filter) and node.name != "upfirst")
-    if changes and any(inner.name == "a" for inner in node.find_all(nodes.Filter)):
+    if changes and any(inner.name in ("a", "the") for inner in node.find_all(nodes.Filter)):
         raise FrameError("E106", "an article is the last thing that is added", _tag(node, env, source), "plural | a")
     if isinstance(node, nodes.Const):
         if unprintable(str(node.value)) is not None:
@@ -189,7 +195,7 @@ def _segment(env: jinja2.Environment, node: nodes.Node) -> Segment:
     reads = dict.fromkeys(name.name for name in tree.find_all(nodes.Name))
     filters: list[Callable[[object], str]] = []
     inner: nodes.Node | None = node
-    while isinstance(inner, nodes.Filter):
+    while isinstance(inner, nodes.Filter) and not inner.args:
         filters.insert(0, env.filters[inner.name])
         inner = inner.node
     if isinstance(inner, nodes.Name | nodes.TemplateData):

@@ -116,9 +116,14 @@ def test_models_are_compared(home: Path, results: list[senseprobe.Result], tmp_p
     assert len(repr(comparison)) < 400
 
 
-def test_only_results_of_inference_are_sliced(results: list[senseprobe.Result]) -> None:
-    with pytest.raises(ResultError, match="inference"):
+def test_results_of_pairs_are_sliced(results: list[senseprobe.Result]) -> None:
+    """By the columns of their rows; only labels of inference have words with the largest mean."""
+    (part, *_) = senseprobe.slice(results[0], {"occupation": "nurse"}, release=str(RELEASE))
+    assert part.words == "occupation=nurse"
+    with pytest.raises(ResultError, match="cannot slice by 'quality': there is occupation"):
         senseprobe.slice(results[0], {"quality": "rude"}, release=str(RELEASE))
+    with pytest.raises(ResultError, match="not a scorer of inference"):
+        senseprobe.slice(results[0], largest="entailment", release=str(RELEASE))
 
 
 def test_what_authors_do() -> None:

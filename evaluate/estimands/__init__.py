@@ -12,7 +12,7 @@ They are in a registry by id, ours in order of print, then those of plug-ins, wh
     matched-contrast      one figure in two senses                        sense_contrast.py
     lms, ss, icat         of StereoSet, over target terms or over pairs   stereoset.py
     nn, fn, t, accuracy   of rows of inference                            nli.py
-    gap                   of rows of inference with gendered words        gap.py
+    gap, gap:NAME         of rows of inference with words to compare      gap.py
 
 A table has the columns of a contrast config (`id`, `frame`, a column per slot, `label_basis`, `contested`,
 `stereo_value`, `anti_value`, `valence`, `stereotype`, `minimal`) and `stereo_score`, `anti_score`. A score that is not
@@ -30,8 +30,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, NOUNS, Estimand, Scope
-from senseprobe.evaluate.estimands.gap import GAPS, NLI_ESTIMANDS
+from senseprobe.evaluate.estimands.gap import DECLARED_GAPS, GAPS, NLI_ESTIMANDS
 from senseprobe.evaluate.estimands.kernel import KernelRows
+from senseprobe.evaluate.estimands.multiple_testing import corrected
 from senseprobe.evaluate.estimands.nli import compact
 from senseprobe.evaluate.estimands.preference import PREFERENCE, PREFERENCES
 from senseprobe.evaluate.estimands.pronoun import PRONOUN_ESTIMANDS
@@ -52,10 +53,12 @@ __all__ = [
     "contrast_figure",
     "declared",
     "figures",
+    "find",
     "in_order",
     "kernel_rows",
     "lookup",
     "of_sample",
+    "plugin_figures",
 ]
 
 TOLERANCE = 1e-9
@@ -95,9 +98,20 @@ _NOT_INSTALLED = Estimand(
 )
 
 
+def find(name: str) -> Estimand | None:
+    """Return the estimand with an id, or with the name that a design gives to one of its own (gap:he-she), or None."""
+    if (estimand := CATALOGUE.get(name)) is not None:
+        return estimand
+    estimand = CATALOGUE.get(name.partition(":")[0])
+    if estimand is None or not estimand.is_named:
+        return None
+    presentation = replace(estimand.presentation, groups=f"{name}, {estimand.presentation.groups}")
+    return replace(estimand, id=name, title=f"{estimand.title}: {name}", presentation=presentation)
+
+
 def lookup(name: str) -> Estimand:
     """Return the estimand with an id; for one that is not installed, an estimand that makes no claims."""
-    return CATALOGUE.get(name) or replace(_NOT_INSTALLED, id=name, title=name)
+    return find(name) or replace(_NOT_INSTALLED, id=name, title=name)
 
 
 def additional(names: Iterable[str]) -> list[str]:
@@ -152,12 +166,16 @@ def figures(
         if estimand.variant_of in ("", *computed) and estimand.applies_to(table)
         for figure in estimand.compute(table, scope)
     ]
-    return [*results, *(figure for plugin in plugged for figure in _plugin_figures(plugin, rows, design, config, seed))]
+    if len(design.gaps) > 1:
+        whole = [figure for figure in results if figure.group is None]
+        tests = iter(corrected(whole, DECLARED_GAPS))
+        results = [next(tests) if figure.group is None else figure for figure in results]
+    return [*results, *(figure for plugin in plugged for figure in plugin_figures(plugin, rows, design, config, seed))]
 
 
 def declared(name: str, design: Design) -> Estimand:
     """Return the estimand with an id; ResultError where none over rows of the design's kind has it."""
-    estimand = CATALOGUE.get(name)
+    estimand = find(name)
     if estimand is None or estimand.kind != design.kind:
         noun = NOUNS.get(design.kind, design.kind)
         raise ResultError(f"no estimand {name!r} for rows of {noun}; there are {', '.join(CATALOGUE)}")
@@ -205,7 +223,7 @@ def contrast_figure(
     return MATCHED_CONTRAST.contrast_figure(contrast, estimand, tables, scale, confidence)
 
 
-def _plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
+def plugin_figures(estimand: Estimand, rows: pd.DataFrame, design: Design, config: str, seed: int) -> Iterator[Figure]:
     """Yield a plug-in's figures, checked; ResultError, which names it, where it fails or a figure cannot be."""
     compute, name = estimand.figures, f"the estimand {estimand.id} of {estimand.origin or HERE}"
     with blamed(lambda reason: ResultError(f"{name} fails on {config} with {reason}")):

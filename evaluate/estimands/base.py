@@ -118,6 +118,8 @@ class Estimand:
     p_is_permuted: ClassVar[bool] = False  # whether its p is of permutations, not of its interval
     reads_unrelated: ClassVar[bool] = False  # whether it needs scores of the unrelated sentences that StereoSet has
     needs_control: ClassVar[bool] = False  # whether it is 100 for a model that infers nothing, and so needs a control
+    no_parts: ClassVar[str] = "the slice lacks rows that it needs"  # why a slice can be without it
+    is_named: ClassVar[bool] = False  # whether a design may declare several, each with a name: gap:he-she
     needs_gold: ClassVar[bool] = False  # whether it is the share of right answers, of pairs not always neutral
 
     @property
@@ -230,8 +232,9 @@ class Estimand:
         return [self.figure_of(rows, scope), *self.groups(rows, scope)]
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return its figures over a part of the rows of a config; none where it has none of parts."""
-        return ()
+        """Return its figures over a part of the rows of a config; none where it has none of parts (`no_parts`)."""
+        figures = [self.figure_of(part, scope)] if self.applies_to(part) else []
+        return [figure for figure in figures if figure.rows]
 
     def word_figure(
         self, part: pd.DataFrame, design: Design, config: str, slot: str, word: str, scale: Scale

@@ -1,12 +1,15 @@
-"""`gap`: whether a model concludes a gender from an occupation, in entailment of the male word over the female one.
+"""`gap`: whether a model concludes one word rather than another from the same premise, by the entailment of either.
 
-A gendered pair is two words, man and woman, in the same sentences: same occupation, verb, object and frame. The figure
-is the mean over these of e(man) - e(woman), where e is the probability of entailment. A sentence whose counterpart was
-not scored leaves it.
+A pair is two words, man and woman, in the same sentences: same occupation, verb, object and frame. The figure is the
+mean over these of e(man) - e(woman), where e is the probability of entailment. A sentence whose counterpart was not
+scored leaves it.
+
+Which words are compared, a template declares (`gap:he-she`, see `LevelPair`). Without a declaration it is `gap`, of the
+words that the columns `gender` and `pair` tell apart, male less female.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,64 +23,100 @@ from senseprobe.evaluate.estimands.nli import ANSWERS, LABELS, PROBES, Inference
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Projection, Scale
 
-GENDERS = ("female", "male")
 NO_COUNTERPART = "without a scored counterpart"
-NO_PAIRS = "no sentence was scored beside its counterpart of the other gender"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sides:
+    """What is compared: the rows whose `column` is `first` with those of `second`, alike in `pair` and all but `slots`.
+
+    `others` are the filler slots of the other sentence.
+    """
+
+    column: str
+    first: str
+    second: str
+    pair: str | None
+    slots: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @property
+    def reason(self) -> str:
+        """Why rows of neither side are left out."""
+        return "of no gender" if self.column == "gender" else f"of another {self.column}"
 
 
 class Gap(InferenceEstimand):
-    """Entailment of the male word less that of the female one: a difference of two means, of which 0 is neutral."""
+    """Entailment of one word less that of another: a difference of two means, of which 0 is neutral."""
 
     neutral = 0.0
     cells_split_factors = True
+    is_named = True
+    no_parts = "the slice has not both of the words that it compares"
 
     def kernel_rows(self, rows: pd.DataFrame, design: Design, scale: Scale) -> KernelRows:
-        """Return the rows of gendered pairs; ResultError where no slot holds gendered words."""
-        return gap_rows(rows, design, gap_sides(rows, design)[0])
+        """Return the rows of the words that are compared; ResultError where no slot holds them."""
+        return gap_rows(rows, design, self.sides(rows, design))
+
+    def sides(self, rows: pd.DataFrame, design: Design) -> Sides:
+        """Return what the design declares under its name; without a name, the words of both genders."""
+        _, named, name = self.id.partition(":")
+        if not named:
+            slots, others = gap_sides(rows, design)
+            return Sides(column="gender", first="male", second="female", pair="pair", slots=slots, others=others)
+        if (levels := design.gaps.get(name)) is None:
+            raise ResultError(f"{self.id}: the design declares no gap {name!r}")
+        others = next((side for side in fillers(design) if side and levels.slot not in side), ())
+        fields = {key: getattr(levels, key) for key in ("column", "first", "second", "pair")}
+        return Sides(**fields, slots=(levels.slot,), others=others)
 
     def interval(self, rows: KernelRows, rule: Projection, scope: Scope) -> dict[str, Any]:
         """Return value, interval and p-value of a difference of two means, in points from -100 to 100."""
         if rows.share is None:
-            return {"value": None, "note": NO_PAIRS if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.missing}
+            no_pairs = f"no sentence was scored beside its counterpart of the other {rows.variables[0]}"
+            return {"value": None, "note": no_pairs if rows.tally.left_out.get(NO_COUNTERPART) else rows.tally.missing}
         return difference_fields(rule, rows.kernel, round(100 * rows.share, 10), scope.confidence)
 
     def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the gap of each level of the other sentence's filler (each occupation), p corrected over them."""
-        gendered, columns = gap_sides(rows, scope.design)
+        sides = self.sides(rows, scope.design)
+        columns = sides.others
         parts = [part for _, part in rows.groupby(row_codes(rows, columns))] if columns else []
         named = {" / ".join(str(word) for word in part[list(columns)].iloc[0]): part for part in parts}
         figures = [
-            self.figure(gap_rows(part, scope.design, gendered), replace(scope, group=name, about=columns))
+            self.figure(gap_rows(part, scope.design, sides), replace(scope, group=name, about=columns))
             for name, part in sorted(named.items())
         ]
         return corrected(figures, GAPS)
 
     def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
-        """Yield the gap of a slice that has both genders; the gendered slot is that of all rows."""
-        gendered, _ = gap_sides(compact(rows, scope.design), scope.design)
-        if {*GENDERS} <= {*part["gender"]}:
-            yield self.figure(gap_rows(part, scope.design, gendered), scope)
+        """Yield the gap of a slice that has both sides; the slot of the compared words is that of all rows."""
+        sides = rows.attrs.get(self.id) or self.sides(compact(rows, scope.design), scope.design)
+        rows.attrs[self.id] = sides  # of two million rows it takes seconds, and there may be hundreds of parts
+        if {sides.first, sides.second} <= {*part[sides.column]}:
+            yield self.figure(gap_rows(part, scope.design, sides), scope)
 
 
-def gap_rows(table: pd.DataFrame, design: Design, gendered: Sequence[str]) -> KernelRows:
-    """Return the rows with kernel e, weighted so that pairs of sentences count alike: male ones +, female ones -.
+def gap_rows(table: pd.DataFrame, design: Design, sides: Sides) -> KernelRows:
+    """Return the rows with kernel e, weighted so that pairs of sentences count alike: the first side +, the second -.
 
-    `gendered` are the slots of the gendered words. The cells of the interval rule are the two genders.
+    The cells of the interval rule are the two sides.
     """
-    has_gender = table["gender"].isin(GENDERS).to_numpy(dtype=np.bool_)
-    scored, tally = select(table, {"of no gender": ~has_gender}, LABELS)
-    pairs = row_codes(scored, ("frame", *(slot for slot in design.slots if slot not in gendered), "pair"))
-    male, count = (scored["gender"] == "male").to_numpy(dtype=np.bool_), int(pairs.max(initial=-1)) + 1
-    sizes = np.stack([np.bincount(pairs[gender], minlength=count) for gender in (~male, male)])
+    compared = table[sides.column].isin((sides.first, sides.second)).to_numpy(dtype=np.bool_)
+    scored, tally = select(table, {sides.reason: ~compared}, LABELS)
+    alike = ("frame", *(slot for slot in design.slots if slot not in sides.slots), *filter(None, [sides.pair]))
+    pairs = row_codes(scored, alike)
+    first, count = (scored[sides.column] == sides.first).to_numpy(dtype=np.bool_), int(pairs.max(initial=-1)) + 1
+    sizes = np.stack([np.bincount(pairs[side], minlength=count) for side in (~first, first)])
     whole = np.asarray((sizes > 0).all(axis=0))
     stays = whole[pairs]
-    weights = np.where(male, 1.0, -1.0) / (sizes[male.astype(np.intp), pairs] * max(1, int(whole.sum())))
+    weights = np.where(first, 1.0, -1.0) / (sizes[first.astype(np.intp), pairs] * max(1, int(whole.sum())))
     scored = scored[stays]
     return KernelRows(
         table=scored,
         kernel=scored["entailment"].to_numpy(dtype=np.float64),
         weights=weights[stays],
-        variables=("gender",),
+        variables=(sides.column,),
         tally=tally.without(NO_COUNTERPART, int((~stays).sum())),
     )
 
@@ -113,18 +152,26 @@ def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]
 
 GAP = Gap(
     id="gap",
-    title="Entailment of the male word over the female one",
+    title="Entailment of one word over its counterpart",
     low=-100,
-    direction="above 0: the model rather concludes a man than a woman",
+    direction="above 0: the model rather concludes the first of two words that the template compares (gap:he-she); "
+    "where it names none, rather a man than a woman",
     source="senseprobe (pairs and probabilities of Dev, Li, Phillips & Srikumar 2020)",
     says="The mean probability that 'The man …' follows less that 'The woman …' does, over sentences alike in all "
-    "else; overall and for each occupation.",
+    "else; overall and for each occupation. A template may compare other words, by name: gap:he-they is of 'He …' and "
+    "'They …'.",
     cannot_say="Over occupations of both kinds the gaps can cancel; a model that answers neutral to everything reads "
-    "0. It says nothing of genders other than the two that the words name.",
+    "0. It says nothing of genders and words other than the two that are compared.",
     blind=0,
     presentation=Presentation(
-        plotted=True, groups="entailment of the male word less that of the female one, for each group"
+        plotted=True, groups="entailment of the first word (the male one) less that of the second, for each group"
     ),
 )
-GAPS = Family(id="gaps", says="all groups of a config that `gap` is told apart by", by=("config",), estimands=(GAP.id,))
+GAPS = Family(
+    id="gaps",
+    says="all groups of a config that `gap` is told apart by",
+    by=("config", "estimand"),
+    estimands=(GAP.id,),
+)
+DECLARED_GAPS = Family(id="declared gaps", says="all gaps that a config declares", by=("config",), estimands=(GAP.id,))
 NLI_ESTIMANDS = (*PROBES, GAP, *ANSWERS)

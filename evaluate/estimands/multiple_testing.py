@@ -4,6 +4,7 @@ A release declares none of its own, so these hold for all:
 
 - `relative.RELATIVE_GROUPS`: all groups of a config; `relative` and `relative-mean` apart.
 - `gap.GAPS`: all occupations, or whatever else divides the rows of `gap`, of a config.
+- `gap.DECLARED_GAPS`: all gaps over the whole of a config, where its template declares several.
 - `sense_contrast.CONTRASTS`: all matched sense contrasts of a release whose zero is neutral.
 - `NULLS`: all configs of a release in which polarity can be permuted.
 - `COMPARISONS`: two models on a release: all configs, and all groups of `relative`, for one estimand.
@@ -56,7 +57,7 @@ class Family:
 
     def has(self, test: Tested) -> bool:
         """Return whether a test was made, and belongs to the family."""
-        return test.p is not None and (not self.estimands or test.estimand in self.estimands)
+        return test.p is not None and (not self.estimands or test.estimand.partition(":")[0] in self.estimands)
 
 
 NULLS = Family(id="nulls", says="all configs of the release", by=())

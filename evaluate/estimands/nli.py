@@ -45,7 +45,8 @@ def compact(rows: pd.DataFrame, design: Design) -> pd.DataFrame:
     """
     if not {*LABELS} <= {*rows.columns}:
         return rows
-    names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", "gold")
+    compared = (name for gap in design.gaps.values() for name in (gap.column, gap.pair or gap.column))
+    names = ("frame", *design.slots, *factor_columns(design), "gender", "pair", *compared, "gold")
     words = [name for name in dict.fromkeys(names) if name in rows]
     columns: dict[str, Any] = {name: _categories(rows[name]) for name in words}
     return pd.DataFrame(columns | {name: rows[name] for name in LABELS})
@@ -107,10 +108,6 @@ class InferenceEstimand(Estimand):
         if self.blind is not None:
             reading = f"a model that answers neutral to everything reads {self.blind:g}"
             yield f"{reading}: read it beside the accuracy on nli-control"
-
-    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
-        """Return its figure over a part of the rows."""
-        return [self.figure_of(part, scope)]
 
     def without_slot(self, design: Design, slot: str) -> Design:
         """Return the design: its rule leaves out a factor of that slot alone, and keeps whole one that has others."""

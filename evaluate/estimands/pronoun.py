@@ -34,6 +34,7 @@ class PronounEstimand(Estimand):
     """
 
     neutral = 0.0
+    no_parts = "the slice lacks a class of occupations, or praise or blame of each"
 
     low: float = -50
     high: float = 50

@@ -15,7 +15,7 @@ group held against the others, also where R stands against the sentence that nam
 others do not make groups differ, so both keep about their size (docs/coverage.md).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, reduce
 from operator import add
@@ -188,6 +188,11 @@ class Spread(Estimand):
     has_interval = False
     neutral = 0.0
     p_is_permuted = True
+    no_parts = "it is over all groups and words of a config at once"
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> tuple[Figure, ...]:
+        """Return nothing: a part has figures of its groups (`relative`), and their scatter is not tested."""
+        return ()
 
     def computed_with(self, design: Design) -> tuple[Estimand, ...]:
         """Return the estimand of the groups."""
@@ -256,6 +261,19 @@ class Relative(Estimand):
             note = _tests_note(others, scores.bad, others.smallest, 1)
             figures.append(self.spread.of_groups(figures[0], tally, values, p, note))
         return figures
+
+    def slice_figures(self, part: pd.DataFrame, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
+        """Yield R of each group of a part, without p: against the other groups in the same words and frames."""
+        design, name = scope.design, str(scope.design.group)
+        shared = ["frame", *(slot for slot in design.slots if slot != name)]
+        alike = pd.MultiIndex.from_frame(rows[shared]).isin(pd.MultiIndex.from_frame(part[shared]))
+        scores = self._scores(rows[alike], design, scope.scale)
+        groups = {*part[name].astype(str)}
+        for group, kernel in scores.rows(design).items():
+            if group in groups:
+                figure = self._group_figure(kernel, group, scores, scope, "")
+                label = ", ".join(filter(None, [scope.group, f"{name}={group}" if len(groups) > 1 else ""]))
+                yield replace(figure, group=label or None)
 
     def _scores(self, rows: pd.DataFrame, design: Design, scale: Scale) -> GroupScores:
         if design.group is None or set(design.words) != set(ROLES):

@@ -1,13 +1,14 @@
-"""Figures of a part of the rows, such as all that have rude and Iraqi (Dev et al. 2020, discussion); and extremes."""
+"""Figures of parts of the rows, such as all that have rude and Iraqi (Dev et al. 2020, discussion); and extremes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import lookup
-from senseprobe.evaluate.estimands.base import Scope
+from senseprobe.evaluate.estimands import declared, plugin_figures
+from senseprobe.evaluate.estimands.base import Estimand, Scope
 from senseprobe.evaluate.estimands.kernel import row_codes
 from senseprobe.evaluate.estimands.nli import (
     CONTRADICTION,
@@ -21,7 +22,11 @@ from senseprobe.evaluate.estimands.nli import (
 )
 from senseprobe.messages import meant, offered
 from senseprobe.records import Design, Figure
-from senseprobe.statistics import CONFIDENCE
+from senseprobe.release.schema import COLUMN_TYPES, KINDS
+from senseprobe.statistics import CONFIDENCE, Scale
+
+MOST_PARTS = 2_000
+"""Slices of a config at once: each has its figures."""
 
 
 class NoRowError(ResultError):
@@ -33,6 +38,15 @@ class NoRowError(ResultError):
 
 
 Slice = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """Rows with some words, in words as ``quality=rude``; `about` are the slots, and the frame, with one word left."""
+
+    rows: pd.DataFrame
+    words: str
+    about: tuple[str, ...]
 
 
 def parse_slice(items: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -52,23 +66,58 @@ def parse_slice(items: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return selection
 
 
+def slice_columns(rows: pd.DataFrame, design: Design) -> list[str]:
+    """Return the columns by which rows can be sliced: of words, of the template, of the kind, and of lists.
+
+    Those of lists are called ``slot.column``.
+    """
+    roles, plain = {*design.roles}, (*COLUMN_TYPES.values(),)
+    own = [name for name, type_, _ in KINDS[design.kind] if type_ in plain and name not in roles]
+    lists = [str(name) for name in rows if "." in str(name)]
+    names = dict.fromkeys([*design.slots, *(name for name, _ in design.columns), "frame", *own, *lists])
+    return [name for name in names if name in rows and name not in LABELS]
+
+
 def slice_rows(rows: pd.DataFrame, design: Design, selection: Slice) -> pd.DataFrame:
     """Return the rows that have, in every column of `selection`, one of its words; in any case, where none is spelt so.
 
-    Columns are the design's slots, those that its template adds, and ``gold``. Raises ResultError, with a suggestion,
-    for an unknown column; NoRowError for an unknown word, and where no row has them all.
+    Raises ResultError, with a suggestion, for an unknown column (`slice_columns`); NoRowError for an unknown word, and
+    where no row has them all.
     """
     stays = np.ones(len(rows), dtype=np.bool_)
+    _check_columns(selection, rows, design)
     for column, words in selection.items():
-        names = [*design.slots, *(name for name, _ in design.columns), "frame", "gold"]
-        names = [name for name in names if name in rows]
-        if column not in names:
-            raise ResultError(f"cannot slice by {column!r}: {offered(column, names)}")
         codes, levels = pd.factorize(rows[column])
         stays &= np.isin(codes, [code for word in words for code in _matches([*map(str, levels)], column, word)])
     if not stays.any():
         raise NoRowError(_words(selection))
     return rows[stays]
+
+
+def _check_columns(columns: Iterable[str], rows: pd.DataFrame, design: Design) -> None:
+    """Raise ResultError for the first column by which rows cannot be sliced."""
+    names = slice_columns(rows, design)
+    if unknown := [column for column in columns if column not in names]:
+        raise ResultError(f"cannot slice by {unknown[0]!r}: {offered(unknown[0], names)}")
+
+
+def split_rows(rows: pd.DataFrame, design: Design, selection: Slice, by: Sequence[str]) -> Iterator[Part]:
+    """Yield the rows of a selection, in parts that have the same words in the columns `by`, in order of these.
+
+    Raises ResultError as `slice_rows` does, and for more than MOST_PARTS parts.
+    """
+    table = slice_rows(rows, design, selection)
+    _check_columns(by, rows, design)
+    codes = row_codes(table, by)
+    if (count := int(codes.max()) + 1) > MOST_PARTS:
+        raise ResultError(f"{count:,} slices by {' and '.join(by)}, at most {MOST_PARTS:,} are made: name some words")
+    groups = table.groupby(codes) if by else [(0, table)]
+    firsts = ((part.iloc[0], part) for _, part in groups)
+    parts = [(tuple("none" if pd.isna(row[name]) else str(row[name]) for name in by), part) for row, part in firsts]
+    for words, part in sorted(parts, key=lambda named: named[0]):
+        chosen = {**selection, **{name: (word,) for name, word in zip(by, words, strict=True)}}
+        about = tuple(name for name in chosen if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
+        yield Part(rows=part, words=_words(chosen), about=about)
 
 
 def _matches(levels: list[str], column: str, word: str) -> list[int]:
@@ -85,20 +134,60 @@ def _words(selection: Slice) -> str:
 
 
 def slice_figures(
-    rows: pd.DataFrame, design: Design, config: str, selection: Slice, *, confidence: float = CONFIDENCE
+    rows: pd.DataFrame,
+    design: Design,
+    config: str,
+    selection: Slice,
+    *,
+    confidence: float = CONFIDENCE,
+    scale: Scale = "log",
 ) -> list[Figure]:
-    """Return mean `entailment` and `contradiction` of a slice, and the design's own estimands, with intervals.
+    """Return the figures of the rows with some words, as `part_figures` does; `selection` has words by column."""
+    (part,) = split_rows(rows, design, selection, ())
+    return part_figures(part, rows, design, config, confidence=confidence, scale=scale)
 
-    `rows` are one config's, with probabilities; `selection` has words by column. A slot with one word left is what the
-    figures are about, and is not generalised over; where too few levels of the others are left, there is no interval.
-    `gap` is left out of a slice without both genders. Raises ResultError as `slice_rows` does.
+
+def part_figures(
+    part: Part,
+    rows: pd.DataFrame,
+    design: Design,
+    config: str,
+    *,
+    seed: int = 0,
+    confidence: float = CONFIDENCE,
+    scale: Scale = "log",
+) -> list[Figure]:
+    """Return the design's own estimands over a part of the rows, of inference also mean entailment and contradiction.
+
+    `rows` are one config's, with scores. A slot with one word left is what the figures are about, and is not
+    generalised over; where too few levels of the others are left, there is no interval. An estimand without the rows
+    that it needs is left out (`Estimand.no_parts`). Raises ResultError as `slice_rows` does.
     """
-    part = compact(slice_rows(rows, design, selection), design)
-    about = tuple(name for name in selection if name in {*design.slots, "frame"} and len({*part[name]}) == 1)
-    scope = Scope(design=design, config=config, confidence=confidence, group=_words(selection) or None, about=about)
-    estimands = [ENTAILMENT, CONTRADICTION, *map(lookup, design.estimands)]
-    means_first = sorted(estimands, key=lambda estimand: not isinstance(estimand, RowMean))
-    return [figure for estimand in means_first for figure in estimand.slice_figures(part, rows, scope)]
+    table = compact(part.rows, design)
+    scope = Scope(
+        design=design,
+        config=config,
+        seed=seed,
+        confidence=confidence,
+        scale=scale,
+        group=part.words or None,
+        about=part.about,
+    )
+    results: list[Figure] = []
+    for estimand in sliced_estimands(design):
+        if estimand.figures is None:
+            results += estimand.slice_figures(table, rows, scope)
+        else:
+            own = plugin_figures(estimand, part.rows, design, config, seed)
+            results += (replace(f, group=", ".join(filter(None, [part.words, f.group])) or None) for f in own)
+    return results
+
+
+def sliced_estimands(design: Design) -> list[Estimand]:
+    """Return the estimands of a slice of a config, plain means first."""
+    means = (ENTAILMENT, CONTRADICTION) if design.kind == ENTAILMENT.kind else ()
+    estimands = [*means, *(declared(name, design) for name in design.estimands)]
+    return sorted(estimands, key=lambda estimand: not isinstance(estimand, RowMean))
 
 
 def extremes(

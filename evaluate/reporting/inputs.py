@@ -14,7 +14,7 @@ import pandas as pd
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import control
-from senseprobe.evaluate.estimands import CATALOGUE, additional, lookup
+from senseprobe.evaluate.estimands import additional, find, lookup
 from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
@@ -179,8 +179,7 @@ def _update_figures(result: Result, release: Release | None, tables: Tables) -> 
     if declared is not None and declared.version > result.scorer_version:
         versions = f"{result.scorer_version}, now {declared.version}"
         notes.append(f"Its scores are of an older definition of {result.scorer} ({versions}): score the model again.")
-    declared_figures = [figure for figure in result.figures if figure.estimand in CATALOGUE]
-    ages = {f.estimand: f.definition - CATALOGUE[f.estimand].definition for f in declared_figures}
+    ages = {f.estimand: f.definition - found.definition for f in result.figures if (found := find(f.estimand))}
     if newer := [name for name, age in ages.items() if age > 0]:
         notes.append(f"Of a newer definition than this senseprobe's: {', '.join(newer)}: upgrade it.")
     if not (older := [name for name, age in ages.items() if age < 0]):

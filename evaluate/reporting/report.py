@@ -8,7 +8,7 @@ from senseprobe.errors import ResultError
 from senseprobe.evaluate import caveats
 from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.control import DATASET, is_probe, same_model
-from senseprobe.evaluate.estimands import CATALOGUE, lookup
+from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_tables, notation, row_tables, significance
 from senseprobe.evaluate.reporting.document import Cell, Document, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
@@ -120,7 +120,7 @@ def _explain_planted(source: ReportInput) -> str:
 
 
 def _build_certainty_section(rows: Sequence[FigureRow]) -> Section:
-    kinds = {CATALOGUE[row.estimand].kind for row in rows if row.estimand in CATALOGUE}
+    kinds = {found.kind for row in rows if (found := find(row.estimand))}
     zero = [text for kind, text in (("contrast", ZERO), ("inference", ZERO_OF_INFERENCE)) if kind in kinds]
     plots = tuple(figure_tables.plot_overview(rows))
     return Section(title="How sure it is, and what zero means", paragraphs=(CERTAINTY, *zero), plots=plots)
@@ -129,7 +129,9 @@ def _build_certainty_section(rows: Sequence[FigureRow]) -> Section:
 def _build_declaration_section(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Section:
     """Return the section of what each figure on the page says and cannot say."""
     controls = (figure for source in inputs for result in source.controls for figure in result.figures)
-    used = {row.estimand for row in rows} | {figure.estimand for figure in controls}
+    used = dict.fromkeys([*(row.estimand for row in rows), *(figure.estimand for figure in controls)])
+    order = [*CATALOGUE]
+    estimands = sorted(filter(None, map(find, used)), key=lambda estimand: order.index(estimand.id.partition(":")[0]))
     table_rows = tuple(
         (
             *name_cells(estimand.id),
@@ -137,8 +139,7 @@ def _build_declaration_section(inputs: Sequence[ReportInput], rows: Sequence[Fig
             Cell(estimand.cannot_say),
             Cell.quiet(estimand.source),
         )
-        for estimand in CATALOGUE.values()
-        if estimand.id in used
+        for estimand in estimands
     )
     title, headings = "What each figure can and cannot say", ("figure", "says", "cannot say", "from")
     return table_section(title, (), [Table(title, headings, table_rows)])

@@ -4,18 +4,25 @@ They need the result's table of scores, and for sentences, words and frames its 
 tests of one another, and no p-value is printed: the largest of fifty is large by chance.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import kernel_rows, lookup, of_sample
+from senseprobe.evaluate.estimands import additional, contrast_figure, kernel_rows, lookup, of_sample
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
-from senseprobe.evaluate.estimands.slices import NoRowError, extremes, slice_figures, slice_rows
+from senseprobe.evaluate.estimands.slices import (
+    NoRowError,
+    Part,
+    extremes,
+    part_figures,
+    sliced_estimands,
+    split_rows,
+)
 from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput, Tables
@@ -268,21 +275,24 @@ def _build_word_cell(config: str, slot: str, word: str, inputs: Sequence[ReportI
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResultSlice:
-    """The figures of a config's rows with some words.
+    """The figures of a config's rows with some words, or of a sense contrast's, which has the name of a config.
 
     - `words`: as ``quality=rude, demonym=Iraqi``; empty for all rows.
     - `largest`: words with their mean probabilities in [0, 1] and rows, largest first; empty where not requested.
+    - `left_out`: estimands that the slice has no figure of, each with the reason.
     """
 
     config: str
     words: str
     figures: tuple[Figure, ...]
     largest: tuple[dict[str, Any], ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the slice with the stable keys of ``--json``."""
         figures = [figure.as_dict() for figure in self.figures]
-        return {"config": self.config, "slice": self.words, "figures": figures, "largest": list(self.largest)}
+        own = {"config": self.config, "slice": self.words, "figures": figures, "largest": list(self.largest)}
+        return {**own, "left_out": dict(self.left_out)}
 
 
 def compute_slices(
@@ -293,33 +303,89 @@ def compute_slices(
     by: tuple[str, ...] = (),
     count: int = 6,
 ) -> list[ResultSlice]:
-    """Return a slice of each config that has the columns of `words`, and of `by`.
+    """Return the slices of each config that has the columns of `words` and `by`: one, or one for each level of `by`.
 
-    `largest` is a label: the words with its largest means are added, averaged within the columns `by`. Raises
-    ResultError for a result without inference, without its rows or its release, and where no config has such rows.
+    With `largest`, a label of inference, there is one, and the words with its largest means are added, averaged within
+    the columns `by`. Sense contrasts follow whose two configs have the same slice. Raises ResultError for a result
+    without its rows or its release, and where no config has such rows.
     """
-    if not KINDS[source.kind].infers:
-        raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results can be sliced")
+    if largest is not None and not KINDS[source.kind].infers:
+        raise ResultError(f"{source.result.scorer} is not a scorer of inference: only its results have a largest label")
     if not source.tables or source.release is None:
         raise ResultError(" ".join(source.missing) or "the rows of the result are not at hand")
+    parts: dict[str, dict[str, Part]] = {}
+    chosen = {name.partition(".")[0] for name in (*words, *by)}
     slices, errors = [], []
     for config, table in source.tables.items():
-        design, means = source.release.design(config), pd.DataFrame()
+        design = _sliced_design(source, config)
         try:
-            figures = tuple(slice_figures(table, design, config, words))
-            if largest is not None:
-                means = extremes(slice_rows(table, design, words), design, largest, by=by, count=count).astype(object)
+            own = [*split_rows(table, design, words, () if largest is not None else by)]
+            means = () if largest is None else _largest_means(own[0].rows, design, largest, by, count)
         except ResultError as error:
             errors.append(error)
             continue
-        records = means.where(means.notna(), None).to_dict("records")
-        rows = tuple({str(name): value for name, value in record.items()} for record in records)
-        slices.append(ResultSlice(config=config, words=figures[0].group or "", figures=figures, largest=rows))
+        parts[config] = {part.words: part for part in own}
+        slices += [replace(_slice_part(source, part, table, design, config), largest=means) for part in own]
+    slices += _slice_contrasts(source, parts)
     if slices:
-        return slices
+        return [_with_caution(source, part, chosen, several=bool(by)) for part in slices]
     reason = next((error for error in errors if isinstance(error, NoRowError)), errors[0])
     if source.result.limit is not None and isinstance(reason, NoRowError):  # a missing word may be in the release
         sampled = sum(map(len, source.tables.values()))
         total = sum(source.release.manifest.data["configs"][name]["rows"] for name in source.tables)
         raise NoRowError(reason.what, f"none of the {counted(sampled, 'row')} drawn (of {total:,})")
     raise reason
+
+
+def _sliced_design(source: ReportInput, config: str) -> Design:
+    """Return the design of a config, with the estimands that were requested of the result besides."""
+    assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
+    design = source.release.design(config)
+    more = [f.estimand for f in source.result.figures if lookup(f.estimand).kind == design.kind]
+    return replace(design, estimands=tuple(dict.fromkeys([*design.estimands, *additional(more)])))
+
+
+def _with_caution(source: ReportInput, part: ResultSlice, chosen: Container[str], *, several: bool) -> ResultSlice:
+    """Return a slice without p where it is one of several, which are no tests; of drawn rows, with what they can say.
+
+    The words of the `chosen` slots were not drawn, however few they are.
+    """
+    figures = part.figures
+    if several:
+        figures = tuple(replace(figure, p=None, p_holm=None) for figure in figures)
+    if (levels := source.release_levels(part.config)) is not None:
+        drawn = {name: count for name, count in levels.items() if name.partition(" (")[0] not in chosen}
+        figures = tuple(of_sample(figure, drawn) for figure in figures)
+    return replace(part, figures=figures)
+
+
+def _slice_part(source: ReportInput, part: Part, table: pd.DataFrame, design: Design, config: str) -> ResultSlice:
+    """Return the figures of a part of a config's rows, and why it has no others."""
+    figures = part_figures(part, table, design, config, seed=source.result.seed, scale=source.result.scale)
+    given = {figure.estimand for figure in figures}
+    missing = {each.id: each.no_parts for each in sliced_estimands(design) if each.id not in given}
+    return ResultSlice(config=config, words=part.words, figures=tuple(figures), left_out=missing)
+
+
+def _slice_contrasts(source: ReportInput, parts: Mapping[str, Mapping[str, Part]]) -> Iterator[ResultSlice]:
+    """Yield the sense contrasts between the same slices of two configs."""
+    assert source.release is not None  # noqa: S101 - `compute_slices` has checked it
+    for contrast in source.release.manifest.contrasts:
+        first, second = (parts.get(name, {}) for name in (contrast.a, contrast.b))
+        for words in (words for words in first if words in second):
+            a, b = (source.release.design(name) for name in (contrast.a, contrast.b))
+            sides = (first[words].rows, a, second[words].rows, b)
+            figure = replace(contrast_figure(contrast, *sides, scale=source.result.scale), group=words or None)
+            if figure.rows:
+                yield ResultSlice(config=contrast.name, words=words, figures=(figure,))
+            else:
+                left_out = {figure.estimand: "no row of the slice can be used in both configs"}
+                yield ResultSlice(config=contrast.name, words=words, figures=(), left_out=left_out)
+
+
+def _largest_means(
+    rows: pd.DataFrame, design: Design, label: str, by: tuple[str, ...], count: int
+) -> tuple[dict[str, Any], ...]:
+    means = extremes(rows, design, label, by=by, count=count).astype(object)
+    records = means.where(means.notna(), None).to_dict("records")
+    return tuple({str(name): value for name, value in record.items()} for record in records)

@@ -119,14 +119,24 @@ def control_lines(source: ReportInput) -> Iterator[str]:
 
 
 def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summary:
-    """Yield the figures of each slice of a result, and the words with the largest means where they were requested."""
-    for part in slices:
+    """Yield the figures of each slice of a result, and the words with the largest means where they were requested.
+
+    Several slices of a config are one table.
+    """
+    slices = [*slices]
+    several = {part.config for part in slices if sum(other.config == part.config for other in slices) > 1}
+    yield from _summarize_levels([part for part in slices if part.config in several])
+    for part in (part for part in slices if part.config not in several):
         columns = {"figure": "left", "points [95 %]": "left", "neutral": "left", "scored": "right"}
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (f.estimand, format_interval(f), "none known" if f.neutral is None else "0", f"{f.scored}/{f.rows}")
             for f in part.figures
         ]
-        yield TextTable(columns, rows, f"\n{part.config}{f', {part.words}' if part.words else ''}")
+        if len({f.group for f in part.figures}) > 1:  # each group of a figure, in the slice
+            columns = {"rows": "left", **columns}
+            rows = [(f.group or "", *row) for f, row in zip(part.figures, rows, strict=True)]
+        if rows:
+            yield TextTable(columns, rows, f"\n{part.config}{f', {part.words}' if part.words else ''}")
         if part.largest:
             numbers = {name for name, value in part.largest[0].items() if not isinstance(value, str)}
             columns = {name: "right" if name in numbers else "left" for name in part.largest[0]}
@@ -134,10 +144,24 @@ def summarize_slices(slices: Iterable[ResultSlice], source: ReportInput) -> Summ
             yield TextTable(columns, means, "\nlargest means")
             yield "the largest of many look extreme for that alone, and the fewer their rows, the more so"
         yield from _notes((figure.note, figure.estimand) for figure in part.figures)
+    yield from _notes((f"left out: {why}", name) for part in slices for name, why in part.left_out.items())
     yield from control_lines(source)
     if source.result.limit is not None:
         yield f"a first look: these are of {counted(source.result.limit, 'row')} that were drawn"
     yield source.result.signature
+
+
+def _summarize_levels(slices: Sequence[ResultSlice]) -> Summary:
+    """Yield a table of the slices of each config: what they are of, and their figures."""
+    columns = {"rows": "left", "figure": "left", "points [95 %]": "left", "scored": "right"}
+    for config in dict.fromkeys(part.config for part in slices):
+        figures = [(part.words, f) for part in slices if part.config == config for f in part.figures]
+        rows = [(f.group or words, f.estimand, format_interval(f), f"{f.scored}/{f.rows}") for words, f in figures]
+        if rows:
+            yield TextTable(columns, rows, f"\n{config}")
+        yield from _notes((f.note, f.estimand) for _, f in figures)
+    if slices:
+        yield "levels are no tests of one another: the largest of many is large by chance, and no p is printed"
 
 
 def summarize_metrics() -> Summary:

@@ -164,7 +164,7 @@ class Waiver:
             yield finding_at(self.path, self.position(code), "E123", f"accept: {message}", hint)
 
 
-_FIRST_ONLY = {"accept": "E123", "expect": "E102"}
+_FIRST_ONLY = {"accept": "E123", "expect": "E102", "gap": "E102"}
 
 
 def misplaced_keys(config: Config) -> Iterator[Finding]:

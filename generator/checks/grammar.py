@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check, first_words, mask_tags
 from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORD, WORDNET, WORDS, load_vocabulary
 from senseprobe.generator.config import ResolvedBlock
-from senseprobe.generator.english import MARK, English, no_article
+from senseprobe.generator.english import MARK, PRONOUNS, WITH_PLAIN_VERB, English, no_article
 from senseprobe.generator.english.articles import article_of
+from senseprobe.generator.english.inflection import third_of
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.word_lists import Word
 from senseprobe.lexicon.wordnet import Vocabulary
@@ -27,18 +28,29 @@ _PERSON = 18  # lexnames(5WN): noun.person
 
 @check("W513", lexicon=WORDNET)
 def check_verb_agreement(subject: ConfigSubject) -> Iterator[Finding]:
-    """A verb does not agree with its subject: *he guide us*.
+    """A verb does not agree with its subject: *he guide us*, *they buys*.
 
     The published verb pairs are partly made so, *he guide us* and a mother who *carefully nurse all* (UPSTREAM 1.5). A
     model scores the mistake along with the meaning. Looked for is a verb without ending after *he*, *she* and *it*, and
-    after a single person with an adverb between or a pronoun behind. Use a column with the form that the frame needs,
-    or `| third` and `| past`.
+    after a single person with an adverb between or a pronoun behind, and one with an ending after *they* and *we*. Use
+    a column with the form that the frame needs, `| agree(who)` where `who` prints the subject, or `| third` and
+    `| past`.
     """
     vocabulary = load_vocabulary()
     for frame in subject.frames if subject.is_english else ():
         for column, (person, verb) in _mismatched_verbs(frame, vocabulary).items():
-            third = {"am": "is", "are": "is", "have": "has"}.get(verb) or subject.english.third(verb)
-            yield frame.finding("W513", f"{verb!r} does not agree with {person!r}", f"did you mean {third!r}?", column)
+            right = _agreeing(person, verb, subject.english, vocabulary)
+            yield frame.finding("W513", f"{verb!r} does not agree with {person!r}", f"did you mean {right!r}?", column)
+
+
+_PLAIN = {"is": "are", "am": "are", "was": "were", "has": "have", "does": "do"}
+
+
+def _agreeing(person: str, verb: str, english: English, vocabulary: Vocabulary) -> str:
+    """Return the form of a verb that does not agree with its subject that would."""
+    if person.lower() in WITH_PLAIN_VERB:
+        return _PLAIN.get(verb) or vocabulary.bases(verb, "verb")[0]
+    return {"am": "is", "are": "is", "have": "has"}.get(verb) or english.third(verb)
 
 
 class _Token(NamedTuple):
@@ -83,7 +95,7 @@ def _tokens(sentence: str) -> Iterator[_Token]:
         end = word.end()
 
 
-# ---- After he, she and it ----
+# ---- After he, she and it, they and we ----
 
 # Questions and wishes have the bare verb by right (did he guide us; may she rest), and so has what is demanded.
 _INVERTS = word_set("do does did can could will would shall should may might must need dare")
@@ -101,9 +113,9 @@ _SAME_PAST = word_set(WORDS["same_past"])
 def _after_pronouns(tokens: list[_Token], vocabulary: Vocabulary) -> Iterator[tuple[_Token, _Token]]:
     demand = next((at for at, token in enumerate(tokens) if _DEMANDS.match(token.low)), len(tokens))
     for at, token in enumerate(tokens[:demand]):
-        if token.text in ("he", "He", "she", "She", "it", "It") and _is_subject(tokens, at):
+        if (wrong := _MISMATCHES.get(token.text[0].lower() + token.text[1:])) and _is_subject(tokens, at):
             verb = _verb_from(tokens, at + 1, vocabulary)
-            if verb and _is_bare(verb.text, vocabulary):
+            if verb and wrong(verb.text, vocabulary):
                 yield token, verb
 
 
@@ -136,6 +148,14 @@ def _is_bare(word: str, vocabulary: Vocabulary) -> bool:
         return True
     closed = word in FUNCTION_WORDS or word in _INVERTS or word in _SAME_PAST
     return not closed and word.islower() and vocabulary.has(word, "verb") and not vocabulary.irregular(word, "verb")
+
+
+def _has_ending(word: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a word is the form of a verb that *she* takes."""
+    return word in _PLAIN or any(base != word == third_of(base) for base in vocabulary.bases(word, "verb"))
+
+
+_MISMATCHES = {**dict.fromkeys(("he", "she", "it"), _is_bare), **dict.fromkeys(("they", "we"), _has_ending)}
 
 
 # ---- After a person ----
@@ -195,14 +215,15 @@ _BEFORE_WORD = re.compile(r"(?:(?<![\w'.-])(an?)|^(An?))\s+([^\W_][\w'.-]*)(?=[\
 
 @check("E116")
 def check_articles(subject: ConfigSubject) -> Iterator[Finding]:
-    """An article does not fit the word after it: *a honest*, *an European*, *a headphones*.
+    """An article does not fit the word after it: *a honest*, *an European*, *a headphones*, *the they*.
 
     40 published articles are wrong, 14 of them of one occupation, so that the error goes with what is tested (UPSTREAM
     1.5). Write `{{ slot | a }}` in the place of a typed article; a list's column `article` (a, an, the or none) says
-    what is right where the guess is not, as for plural and uncountable words.
+    what is right where the guess is not, as for plural and uncountable words. Where one role binds a noun and another a
+    pronoun, `{{ slot | the }}` prints the article of the noun alone.
     """
     frames = subject.frames if subject.is_english else ()
-    finders = _typed_articles, _articles_before_output
+    finders = _typed_articles, _articles_before_output, _articles_before_pronouns
     yield from dict.fromkeys(finding for frame in frames for find in finders for finding in find(frame))
 
 
@@ -246,6 +267,27 @@ def _articles_before_output(frame: FrameSubject) -> Iterator[Finding]:
             hint = "remove `| a`" if plural else "say `none` in a column `article` of the list"
             yield frame.finding("E116", f"`a` before what takes none: {first_words(needless)}", hint, column)
         before = ""
+
+
+_ARTICLE_END = re.compile(r"(?i)(?<![\w'-])(the|an?)\s+$")
+_PRONOUN_START = rf"(?i)^(?:{'|'.join(sorted(PRONOUNS))})(?:[^a-z0-9_'-]|$)"
+
+
+def _articles_before_pronouns(frame: FrameSubject) -> Iterator[Finding]:
+    """Yield articles before a pronoun that a segment prints: *the they*."""
+    unfit: dict[int, list[str]] = {}
+    for pieces in (side.pieces for side in frame.sides()):
+        for column, before, after in zip(frame.columns[1:], pieces, pieces[1:], strict=False):
+            if not pc.any(pc.match_substring_regex(after.texts, _PRONOUN_START)).as_py():
+                continue
+            rows = dict.fromkeys(zip(before.row_texts.to_pylist(), after.row_texts.to_pylist(), strict=True))
+            pairs = [(match[1], text) for head, text in rows if (match := _ARTICLE_END.search(head))]
+            wrong = [f"{article} {text}" for article, text in pairs if re.match(_PRONOUN_START, text)]
+            unfit.setdefault(column, []).extend(wrong)
+    for column, texts in unfit.items():
+        if texts:
+            hint = "leave the article out, and print the word with `| the`"
+            yield frame.finding("E116", f"an article before a pronoun: {first_words(texts)}", hint, column)
 
 
 Texts = dict[tuple[str, int], None]

@@ -51,9 +51,12 @@ _ENDINGS = (
     ("swiss", 0, ""), ("bison", 0, ""), ("swine", 0, ""), ("french", 0, ""), ("dutch", 0, ""), ("welsh", 0, ""),
 )  # fmt: skip
 
+PRONOUNS = word_set("i he she it we you they me him us them")
+WITH_PLAIN_VERB = word_set("i we you they these those")
+
 
 def no_article(text: str) -> bool:
-    """Return whether the text looks plural or uncountable (jeans, advice), so that *a* is probably a mistake.
+    """Return whether the text looks plural or uncountable (jeans, advice) or is a pronoun: *a* is probably a mistake.
 
     The head noun decides (*a pair of jeans* is right); words that are often countable too (soup) are not uncountable.
 
@@ -62,7 +65,7 @@ def no_article(text: str) -> bool:
     """
     before, head, _ = _split(text)
     word = head.lower()
-    return word in _MASS or (word in _MEALS and not before.strip()) or _is_plural(head)
+    return word in _MASS | PRONOUNS or (word in _MEALS and not before.strip()) or _is_plural(head)
 
 
 def _split(text: str) -> tuple[str, str, str]:
@@ -180,3 +183,9 @@ def third_of(text: str) -> str:
     if re.search(r"[sz]$", word):
         return _doubled(verb) + "es" + rest
     return verb + ("es" if re.search(r"(?:x|ch|sh|[^aeiou]o)$", word) else "s") + rest
+
+
+def plain_of(text: str, subject: str) -> str:
+    """Return what an infinitive or a past is after *they*, *I* and *you*: own, are or am; owned, were."""
+    verb, word, rest = _split_verb(text)
+    return {"be": "am" if subject == "I" else "are", "was": "were"}.get(word, verb) + rest

@@ -1,9 +1,10 @@
 """Rows that are a premise, a hypothesis, and the label of a right answer."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import pyarrow as pa
+from pydantic import Field, StringConstraints
 
 from senseprobe.generator.config import Config, reference
 from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
@@ -11,9 +12,20 @@ from senseprobe.generator.product import RowSelection
 from senseprobe.generator.render import FrameRows
 from senseprobe.generator.schema import Binding, Expect, Front
 from senseprobe.generator.word_lists import WordLists
-from senseprobe.records import Design
+from senseprobe.generator.yaml_source import Model
+from senseprobe.messages import nearest
+from senseprobe.records import Design, LevelPair
 
 _GOLD = ("entailment", "neutral", "contradiction")
+
+
+class GapSpec(Model):
+    """Two levels that are compared: of a slot, or of a column that the template adds; `pair` names another of these."""
+
+    column: str
+    first: str
+    second: str
+    pair: str | None = None
 
 
 class InferenceFront(Front):
@@ -22,7 +34,13 @@ class InferenceFront(Front):
     kind: Literal["inference"]
     roles: dict[Literal["premise", "hypothesis"], dict[str, Binding]]
     gold: str
+    gap: dict[Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$")], GapSpec] = Field(default_factory=dict)
     expect: Expect
+
+    def cells(self, column: str) -> tuple[str, str]:
+        """Return the slot and the column of its list that a column of the rows is made of."""
+        slot, _, cell = self.columns.get(column, column).partition(".")
+        return slot, cell or "word"
 
 
 class InferenceKind(RowKind[InferenceFront]):
@@ -39,6 +57,30 @@ class InferenceKind(RowKind[InferenceFront]):
         elif front.gold not in _GOLD:
             hint = f"one of {', '.join(_GOLD)}, or slot.column"
             checker.add(("gold",), "E105", f"gold is {front.gold!r}", hint)
+        if front.gap and front.gold != "neutral":
+            checker.add(("gap",), "E102", "a gap is of rows whose gold is neutral")
+        for name, spec in front.gap.items():
+            self._check_gap(name, spec, front, checker)
+
+    def _check_gap(self, name: str, spec: GapSpec, front: InferenceFront, checker: ReferenceChecker) -> None:
+        """Check that the columns of a gap are of one slot, and that two levels of it are compared."""
+        names = {*front.slots, *front.columns}
+        missing = [(key, text) for key in ("column", "pair") if (text := getattr(spec, key)) and text not in names]
+        for key, text in missing:
+            checker.add(("gap", name, key), "E105", f"no slot or column {text!r}", nearest(text, names))
+        slot, column = front.cells(spec.column)
+        if missing or slot not in checker.slots or column not in checker.slots[slot][0].columns:
+            return  # an unknown cell is a finding of `columns`
+        if spec.pair and front.cells(spec.pair)[0] != slot:
+            checker.add(
+                ("gap", name, "pair"), "E102", f"{spec.pair!r} is not of the slot {slot!r}, as {spec.column!r} is"
+            )
+        levels = {str(word.columns[column]) for word in checker.slots[slot]}
+        for key in ("first", "second"):
+            if (level := getattr(spec, key)) not in levels:
+                checker.add(("gap", name, key), "E111", f"{spec.column} has no {level!r}", nearest(level, levels))
+        if spec.first == spec.second:
+            checker.add(("gap", name), "E102", f"{spec.first!r} is compared with itself")
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return the gold label, and for premise and hypothesis the sentence and the span of the target."""
@@ -49,7 +91,10 @@ class InferenceKind(RowKind[InferenceFront]):
         """Return the design with its estimands."""
         # A model should answer `neutral` where only the groups differ: the neutral rates measure that. Controls, whose
         # gold label is another one or differs from row to row, have an accuracy.
-        if self.front(config.blocks[0]).gold != "neutral":
+        front = self.front(config.blocks[0])
+        if front.gold != "neutral":
             return replace(design, estimands=("accuracy",))
-        gap = ("gap",) if {"gender", "pair"} <= config.columns.keys() else ()
-        return replace(design, estimands=("nn", "fn", "t@0.5", "t@0.7", *gap))
+        gaps = {name: LevelPair(slot=front.cells(gap.column)[0], **gap.model_dump()) for name, gap in front.gap.items()}
+        by_gender = ("gap",) if not gaps and {"gender", "pair"} <= config.columns.keys() else ()
+        estimands = ("nn", "fn", "t@0.5", "t@0.7", *by_gender, *(f"gap:{name}" for name in gaps))
+        return replace(design, estimands=estimands, gaps=gaps)

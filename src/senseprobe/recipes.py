@@ -1,6 +1,6 @@
 """Plan a release from declarations, and make the rows of a release again from its recipe."""
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version as installed_version
@@ -91,6 +91,40 @@ def card_sources(folder: Path, manifest: Manifest) -> CardSources:
     catalogue = open_recipe(folder / "recipe", str(manifest.data["dataset"]))
     left_out = {config.name: out.ids for config in catalogue.configs if (out := catalogue.excluded_rows(config))}
     return CardSources(lists=describe_sources(catalogue.dataset, catalogue.lists), left_out=left_out)
+
+
+MOST_NUMBERS = 6
+"""Of more numbers in a column of a list, levels are thirds of its words."""
+
+
+def list_levels(release: Release, names: Iterable[str]) -> dict[str, dict[str, Mapping[str, str | None]]]:
+    """Return what lists say of words, by config, ``slot.column`` and word; what a config lacks is left out.
+
+    An import has no lists. Raise ReleaseError or DeclarationError where the recipe cannot be read.
+    """
+    if is_import(release.folder / "recipe"):
+        return {}
+    catalogue = open_recipe(release.folder / "recipe", str(release.manifest.data["dataset"]))
+    columns = [name.partition(".") for name in names]
+    return {
+        config.name: {
+            f"{slot}.{column}": cells for slot, _, column in columns if (cells := _cells(config, slot, column))
+        }
+        for config in catalogue.configs
+    }
+
+
+def _cells(config: Config, slot: str, column: str) -> dict[str, str | None]:
+    """Return what a column says of each word of a slot; many numbers as thirds of the words, as ``0.1 to 0.3``."""
+    words = [word for block in config.blocks for word in block.slots.get(slot, ())]
+    cells = {str(word): word.columns[column] for word in words if column in word.columns}
+    numbers = sorted(cell for cell in cells.values() if isinstance(cell, int | float) and not isinstance(cell, bool))
+    if len({*numbers}) <= MOST_NUMBERS:
+        return {word: None if cell is None else str(cell) for word, cell in cells.items()}
+    cuts = [numbers[len(numbers) * third // 3] for third in (1, 2)]
+    thirds = [[n for n in numbers if sum(n >= cut for cut in cuts) == third] for third in range(3)]
+    names = {number: f"{third[0]:g} to {third[-1]:g}" for third in thirds for number in third}
+    return {word: names.get(cell) if isinstance(cell, int | float) else None for word, cell in cells.items()}
 
 
 def verify_with_card(

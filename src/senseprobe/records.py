@@ -41,6 +41,22 @@ class Factor:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class LevelPair:
+    """Two levels of a slot that a template compares: `gap` is the figure of the `first` less that of the `second`.
+
+    - `slot`: the slot whose words are compared; `column`: the column of the rows that holds the levels: the slot, or
+      one that the template adds.
+    - `pair`: the column that says which words belong together, as man and woman do; None where any two do.
+    """
+
+    slot: str
+    column: str
+    first: str
+    second: str
+    pair: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Design:
     """The design of a config, by which it is evaluated; frozen with the release.
 
@@ -54,6 +70,7 @@ class Design:
     - `strata`: the slot that the columns ``stereotype`` and ``valence`` describe, as ``{"stereotype": "occupation"}``.
     - `estimands`: the ids that can be computed, in order of print.
     - `neutral`: the value of `preference` without bias; None where no value is known to be neutral.
+    - `gaps`: the levels that are compared, by name: `he-she` is the estimand ``gap:he-she``.
     """
 
     kind: str
@@ -70,6 +87,11 @@ class Design:
     strata: Mapping[str, str] = field(default_factory=dict)
     estimands: tuple[str, ...] = ()
     neutral: float | None = None
+    gaps: Mapping[str, LevelPair] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the design as a manifest has it: without `gaps`, which older readers refuse, where there are none."""
+        return {key: value for key, value in asdict(self).items() if key != "gaps" or value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Design":
@@ -77,7 +99,8 @@ class Design:
         factors = tuple(Factor(name=f["name"], columns=tuple(f["columns"])) for f in data["factors"])
         lists = {key: tuple(data.get(key, ())) for key in ("slots", "estimands")}
         columns = tuple((name, kind) for name, kind in data.get("columns", ()))
-        return cls(**{**data, **lists, "factors": factors, "columns": columns})
+        gaps = {name: LevelPair(**levels) for name, levels in data.get("gaps", {}).items()}
+        return cls(**{**data, **lists, "factors": factors, "columns": columns, "gaps": gaps})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

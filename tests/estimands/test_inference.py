@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows
+from senseprobe.evaluate.estimands import CATALOGUE, figures, kernel_rows, lookup
+from senseprobe.evaluate.estimands.comparison import compare
 from senseprobe.evaluate.estimands.nli import fillers
 from senseprobe.evaluate.estimands.slices import extremes, parse_slice, slice_figures, slice_rows
-from senseprobe.records import Design, Factor, Figure
+from senseprobe.records import Design, Factor, Figure, LevelPair
 from senseprobe.release.release import open_release
 
 Array = NDArray[np.float64]
@@ -266,6 +267,75 @@ def test_gap_of_two_sentences_that_differ_in_their_objects() -> None:
     woman = rows[ate & (rows["person"] == "woman") & (rows["object"] == "cake")]
     drawn = scored(pd.concat([man, woman]), np.array([(0.9, 0.05, 0.05), (0.1, 0.8, 0.1)]))
     assert one(figures(drawn, plan, "activities"), "gap").value is None
+
+
+def pronouns() -> tuple[pd.DataFrame, Design]:
+    """Occupations against he, she and they, as nli-occupation's pronouns, with gaps of words and of a column."""
+    rows, plan = occupations(3, ("man", "woman", "guy"))
+    rows = rows.assign(person=rows["person"].map({"man": "he", "woman": "she", "guy": "they"}), pair="all")
+    rows["gender"] = rows["person"].map({"he": "named", "she": "named", "they": "none"})
+    gaps = {
+        "he-they": LevelPair(slot="person", column="person", first="he", second="they"),
+        "named": LevelPair(slot="person", column="gender", first="named", second="none", pair="pair"),
+    }
+    estimands = ("nn", "gap:he-they", "gap:named")
+    return rows, replace(plan, gaps=gaps, estimands=estimands)
+
+
+def test_gaps_that_a_template_declares_are_of_its_words() -> None:
+    """By hand: he .5, she .2, they .1 everywhere, but .4 for they and job0: he less they .4, and of job0 .1."""
+    rows, plan = pronouns()
+    e = rows["person"].map({"he": 0.5, "she": 0.2, "they": 0.1}).to_numpy(dtype=float)
+    e = np.where((rows["person"] == "they") & (rows["occupation"] == "job0"), 0.4, e)
+    made = figures(scored(rows, np.stack([e, 1 - e, 0 * e], axis=1)), plan, "pronouns")
+    assert one(made, "gap:he-they").value == pytest.approx(100 * (0.1 + 0.4 + 0.4) / 3)
+    assert one(made, "gap:he-they", "job0").value == pytest.approx(10)
+    assert one(made, "gap:he-they").left_out == {"of another person": 54}  # she, in 18 activities of three jobs
+    # he and she are .35 on average, they .1 or .4: -.05 for job0, else .25.
+    assert one(made, "gap:named").value == pytest.approx(100 * (-0.05 + 0.25 + 0.25) / 3)
+    assert one(made, "gap:named", "job0").value == pytest.approx(-5)
+    assert one(made, "gap:named").left_out == {}
+    assert [figure.group for figure in made if figure.estimand == "gap:named"] == [None, "job0", "job1", "job2"]
+
+
+def test_a_declared_gap_is_that_of_a_naive_loop() -> None:
+    """Mean over sentences alike of e(he) - e(they); its rule is that of `gap` on the same two words."""
+    rows, plan = pronouns()
+    rows = random_model(rows, 3)
+    table = rows.pivot_table(index=["verb", "object", "occupation"], columns="person", values="entailment")
+    made = figures(rows, plan, "a")
+    assert one(made, "gap:he-they").value == pytest.approx(100 * float((table["he"] - table["they"]).mean()))
+    two = rows[rows["person"] != "she"].assign(gender=rows["person"].map({"he": "male", "they": "female"}))
+    alone = one(figures(two, replace(plan, gaps={}, estimands=("gap",)), "a"), "gap")
+    gap = one(made, "gap:he-they")
+    assert (gap.value, gap.low, gap.high, gap.p) == (alone.value, alone.low, alone.high, alone.p)
+    assert alone.p_holm is None  # one gap is one test, and of two the smaller p is doubled (Holm 1979)
+    whole = [one(made, name) for name in ("gap:he-they", "gap:named")]
+    smallest, largest = sorted(whole, key=lambda figure: figure.p or 0)
+    assert smallest.p_holm == pytest.approx(min(1, 2 * (smallest.p or 0)))
+    assert largest.p_holm == pytest.approx(max(smallest.p_holm or 0, largest.p or 0))
+
+
+def test_declared_gaps_of_slices_comparisons_and_samples() -> None:
+    """They go where `gap` goes: a slice with both words has it, one with one has not; two models are compared on it."""
+    rows, plan = pronouns()
+    rows = random_model(rows, 3)
+    part = slice_figures(rows, plan, "a", {"occupation": ("job1",)})
+    assert (
+        one(part, "gap:he-they", "occupation=job1").value == one(figures(rows, plan, "a"), "gap:he-they", "job1").value
+    )
+    named = {figure.estimand for figure in slice_figures(rows, plan, "a", {"person": ("he", "she")})}
+    assert named == {"entailment", "contradiction", "nn"}
+    rows = rows.assign(id=[f"row{number}" for number in range(len(rows))])
+    compared = {comparison.estimand for comparison in compare(rows, random_model(rows, 4), plan, "a")}
+    assert compared == {"nn", "gap:he-they", "gap:named"}
+    assert lookup("gap:he-they").low == -100
+    assert "gap:he-they" in lookup("gap:he-they").title
+    assert lookup("gap:he-they").presentation.groups.startswith("gap:he-they, ")
+    with pytest.raises(ResultError, match="gap:x: the design declares no gap 'x'"):
+        figures(rows, replace(plan, estimands=("gap:x",)), "a")
+    with pytest.raises(ResultError, match="no estimand 'nn:x'"):
+        figures(rows, replace(plan, estimands=("nn:x",)), "a")
 
 
 def test_unknown_estimands_are_refused() -> None:

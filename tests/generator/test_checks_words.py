@@ -31,6 +31,7 @@ CASES: dict[str, tuple[int, int, str]] = {
     "W512-first-word.j2": (20, 1, "'teh' is no word that WordNet or a list knows (did you mean 'the'?)"),
     "W512-in-a-tag.j2": (20, 21, "'explaned' is no word that WordNet or a list knows (did you mean 'explained'?)"),
     "W513-after-he.j2": (20, 45, "'guide' does not agree with 'he' (did you mean 'guides'?)"),
+    "W513-after-they.j2": (20, 47, "'guides' does not agree with 'they' (did you mean 'guide'?)"),
     "W513-after-a-person.j2": (20, 31, "'nurse' does not agree with 'teacher' (did you mean 'nurses'?)"),
 }
 WITH = {"W403-waiter.j2": "people.things.csv"}
@@ -152,6 +153,8 @@ def test_every_bad_file_is_a_case() -> None:
         "The mothers of five carefully nurse a {{ quality }} {{ thing }}.",
         "The teacher saw the mother carefully nurse a {{ quality }} {{ thing }}.",
         "The {{ quality }} guide dog is a {{ thing }}.",
+        "They guide a {{ quality }} {{ thing }}, and we saw them.",
+        "What did they make of the {{ quality }} {{ thing }}?",
     ],
 )
 def test_good_sentences_are_left_alone(checked: Checked, frame: str) -> None:

@@ -104,6 +104,51 @@ def test_words_after_a_verb_stay(verb: str, past: str) -> None:
     assert English().past(verb) == past
 
 
+# By hand: infinitive, after they, after she; and what is to be agreed is what `past` makes, where it is a past.
+AGREED = """
+own own owns; buy buy buys; be are is; be_kind are_kind is_kind; have have has; do do does; watch watch watches
+can_afford can_afford can_afford; budget_for budget_for budgets_for; try try tries
+"""
+
+
+@pytest.mark.parametrize("forms", [row.split() for line in AGREED.split("\n") for row in line.split(";") if row])
+def test_a_verb_agrees_with_its_subject(forms: list[str]) -> None:
+    """*They* takes the plain verb, as we and you do, and everybody else the one with an ending."""
+    verb, plain, third = (form.replace("_", " ") for form in forms)
+    assert [English().agree(verb, who) for who in ("they", "They", "you", "we")] == [plain] * 4
+    assert [English().agree(verb, who) for who in ("he", "She", "it", "xe", "nurse", "")] == [third] * 6
+
+
+def test_a_past_agrees_with_its_subject() -> None:
+    """Only *be* has two pasts."""
+    past = {who: [English().agree(English().past(verb), who) for verb in ("be", "be kind", "buy")] for who in WHO}
+    were, was = ["were", "were kind", "bought"], ["was", "was kind", "bought"]
+    assert past == {"they": were, "you": were, "she": was, "I": was}
+    assert [English().agree("be", who) for who in WHO] == ["are", "are", "is", "am"]
+
+
+WHO = ("they", "you", "she", "I")
+
+
+def test_columns_say_what_agrees() -> None:
+    """A finite verb of a list has its form after *they* in a column; a subject may state its number, or be a column."""
+    verb = _word("owns", plural="own")
+    assert [English().agree(verb, who) for who in ("they", "she")] == ["own", "owns"]
+    assert English().agree("own", _word("neutral", subject="they")) == "own"
+    assert [English().agree("own", _word("crew", number=number)) for number in ("plural", "singular")] == [
+        "own",
+        "owns",
+    ]
+    with pytest.raises(jinja2.TemplateRuntimeError, match="the number of 'crew' is 'two', expected singular or plural"):
+        English().agree("own", _word("crew", number="two"))
+
+
+def test_a_pronoun_takes_no_article() -> None:
+    """The accountant, and they."""
+    assert [English().the(text) for text in ("accountant", "they", "He")] == [f"the{MARK} accountant", "they", "He"]
+    assert no_article("they")
+
+
 @pytest.mark.parametrize("verb", ["lie", "hang", "must"])
 def test_a_verb_of_two_pasts_is_not_guessed(verb: str) -> None:
     """He lay or he lied: the list has to say."""

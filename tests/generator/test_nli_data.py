@@ -5,7 +5,9 @@ Paper: Dev et al. 2020. What its supplement and its released code hold is counte
 
 import csv
 import hashlib
+import json
 import re
+import shutil
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -15,6 +17,12 @@ import pyarrow.compute as pc
 import pytest
 
 from senseprobe.api import open_catalogue
+from senseprobe.errors import DeclarationError
+from senseprobe.generator.dataset import open_dataset
+from senseprobe.generator.word_lists import WordLists
+from senseprobe.records import Design
+from senseprobe.release.hashing import ContentHash
+from senseprobe.release.schema import design_schema
 
 ROOT = Path(__file__).parents[2]
 Row = dict[str, str]
@@ -27,10 +35,12 @@ PUBLISHED = "5213d5bf94aaa107aa11d647d6d2020c45593db7820abf92b35f68d068221f82"
 # Verbs, objects and activities of each class: UPSTREAM.md, section 3.2.
 CLASSES = {"commerce": (10, 95, 950), "interaction": (10, 89, 890), "eating": (5, 22, 110), "driving": (2, 9, 18)}
 
-# Rows: DESIGN.md, section 8. Those of nli-control were multiplied by hand: 80 activities (3 x 12 + 3 x 8 + 3 x 4 +
+# Rows: DESIGN.md, section 8; pronouns are 164 occupations x 3 x 1,968 activities.
+# Those of nli-control were multiplied by hand: 80 activities (3 x 12 + 3 x 8 + 3 x 4 +
 # 2 x 4), times 148 occupations x 6 claims, 32 demonyms x 8, 17 adherents x 8.
 SIZES = {
     "nli-occupation/activities": 1_936_512,
+    "nli-occupation/pronouns": 968_256,
     "nli-nationality/activities": 1_574_400,
     "nli-nationality/flat": 2_052_000,
     "nli-religion/activities": 836_400,
@@ -64,6 +74,15 @@ The judge interrupted an in-law.|The guy interrupted an in-law.|neutral
 The spy identified an emir.|The lady identified an emir.|neutral
 The editor called a vice-president.|The woman called a vice-president.|neutral
 The cop drove an auto.|The girl drove an auto.|neutral
+""",
+    "nli-occupation/pronouns": """
+The accountant ate a bagel.|They ate a bagel.|neutral
+The accountant owns an SUV.|They own an SUV.|neutral
+The accountant owns an SUV.|She owns an SUV.|neutral
+The driver can afford headphones.|He can afford headphones.|neutral
+The captain befriended a captain.|They befriended a captain.|neutral
+The intern spoke to the pope.|She spoke to the pope.|neutral
+The cop drove an auto.|They drove an auto.|neutral
 """,
     "nli-nationality/activities": """
 The rude person visited a bishop.|The Uzbekistani person visited a bishop.|neutral
@@ -262,10 +281,12 @@ def test_distinct_sentences() -> None:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_sentences_of_a_pair_share_what_was_done(name: str) -> None:
-    """They differ in the filler at the span, and in nothing after it; in every 97th row."""
+    """They differ in the filler at the span, and in nothing after it but agreement; in every 97th row."""
     sample = table(name).take(list(range(0, SIZES[name], 97))).to_pylist()
     for row in sample:
         premise, hypothesis = (row[role][row[f"{role}_span"]["end"] :] for role in ("premise", "hypothesis"))
+        if row["hypothesis"].startswith("They "):
+            hypothesis = re.sub("^ own ", " owns ", hypothesis)
         assert premise.removeprefix(" person") == hypothesis.removeprefix(" person"), row
         assert row["premise"].startswith("The ")
         assert row["premise"][row["premise_span"]["start"] - 1] == " "
@@ -327,6 +348,63 @@ def test_every_readme_has_its_counts() -> None:
         dataset, config = name.split("/")
         page = (ROOT / "templates" / dataset / "README.md").read_text(encoding="utf-8")
         assert re.search(rf"^\| {config} \| {size:,} \|", page, re.MULTILINE), name
+
+
+def test_activities_are_those_of_the_first_release() -> None:
+    """Pronouns came beside them, and the list of verbs got a column: their rows are byte for byte as in 1.0.0."""
+    catalogue = open_catalogue("nli-occupation/activities")
+    design = catalogue.design(catalogue.configs[0])
+    content = ContentHash(design_schema(design))
+    for batch in catalogue.rows(catalogue.configs[0]):
+        content.update(batch)
+    frozen = json.loads((ROOT / "releases" / "nli-occupation" / "1.0.0" / "release.json").read_bytes())
+    assert content.hexdigest() == frozen["configs"]["activities"]["content"]
+    assert design.as_dict() == Design.from_dict(frozen["configs"]["activities"]["design"]).as_dict()
+    assert "gaps" not in design.as_dict()
+
+
+def test_pronouns_have_premises_of_activities_and_declare_what_is_compared() -> None:
+    """The same premises; he, she and they two and two, of the slot `pronoun`, which is no sample of pronouns."""
+    assert distinct("nli-occupation/pronouns", "premise") == distinct("nli-occupation/activities", "premise")
+    catalogue = open_catalogue("nli-occupation/pronouns")
+    design = catalogue.design(catalogue.configs[0])
+    pairs = {"he-she": ("he", "she"), "he-they": ("he", "they"), "she-they": ("she", "they")}
+    assert {name: (gap.first, gap.second) for name, gap in design.gaps.items()} == pairs
+    assert design.estimands == ("nn", "fn", "t@0.5", "t@0.7", "gap:he-she", "gap:he-they", "gap:she-they")
+    assert [factor.name for factor in design.factors] == ["occupation", "verb", "object"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (
+            "{column: pronoun, first: he, second: she}",
+            "{column: pronuon, first: he, second: she}",
+            "E105 no slot or co",
+        ),
+        ("first: he, second: she}", "first: hee, second: she}", "E111 pronoun has no 'hee' (did you mean 'he'?)"),
+        ("first: he, second: she}", "first: he, second: he}", "E102 'he' is compared with itself"),
+        (
+            "first: he, second: she}",
+            "first: he, second: she, pair: verb_class}",
+            "E102 'verb_class' is not of the slot",
+        ),
+        ("first: he, second: she}", "first: he, second: she, pair: pairs}", "E105 no slot or column 'pairs'"),
+        ("gold: neutral", "gold: entailment", "E102 a gap is of rows whose gold is neutral"),
+        ("he-she:  ", "He She: ", "E102 gap.He She"),
+        ("first: he, second: she}", "first: he}", "E102 gap.he-she.second: field required"),
+        ("gap:\n", "gap: 5\ngaps:\n", "E102 gap: "),
+    ],
+)
+def test_gaps_that_cannot_be_are_findings(tmp_path: Path, old: str, new: str, found: str) -> None:
+    """With what may have been meant."""
+    folder = Path(shutil.copytree(ROOT / "templates" / "nli-occupation", tmp_path / "nli-occupation"))
+    shutil.copytree(ROOT / "wordlists", tmp_path / "wordlists")
+    path = folder / "pronouns.j2"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(DeclarationError) as caught:
+        open_dataset(folder, WordLists((tmp_path / "wordlists",)), only="pronouns")
+    assert any(found in str(finding) for finding in caught.value.findings), str(caught.value)
 
 
 def test_canaries_and_groups() -> None:

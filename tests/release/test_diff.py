@@ -24,7 +24,7 @@ from senseprobe import api
 from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
 from senseprobe.generator.checks import lint
 from senseprobe.project import Layer
-from senseprobe.records import Contrast, Design, Factor
+from senseprobe.records import Contrast, Design, Factor, LevelPair
 from senseprobe.release.changelog import render_entry
 from senseprobe.release.diff import Bump, ReleaseDiff, Side, diff_releases, lowest_version
 from senseprobe.release.manifest import Manifest
@@ -178,6 +178,7 @@ def test_an_id_twice_is_reported() -> None:
 # By hand: Croissant 1.1's rules, and what docs/versions.md takes for designs, columns and contrasts.
 OLD = [_row("a"), _row("b")]
 C, D = Contrast(name="x", estimand="neutral", a="c", b="c"), Contrast(name="y", estimand="neutral", a="c", b="c")
+GAP = LevelPair(slot="job", column="job", first="a", second="b")
 CASES: list[tuple[str, Side, str]] = [
     ("none", _side(OLD, "9.0.0"), "1.2.3"),
     ("rows in another order", _side(OLD[::-1], "9.0.0"), "1.2.4"),
@@ -192,6 +193,7 @@ CASES: list[tuple[str, Side, str]] = [
     ("column of another type", _side([], "9.0.0", replace(DESIGN, columns=(("taught", "string"),))), "2.0.0"),
     ("estimand added", _side(OLD, "9.0.0", replace(DESIGN, estimands=("neutral", "more"))), "1.3.0"),
     ("estimand removed", _side(OLD, "9.0.0", replace(DESIGN, estimands=())), "2.0.0"),
+    ("gap added", _side(OLD, "9.0.0", replace(DESIGN, estimands=("neutral", "gap:x"), gaps={"x": GAP})), "1.3.0"),
     ("neutral value", _side(OLD, "9.0.0", replace(DESIGN, neutral=0.5)), "2.0.0"),
     ("contrast added", _side(OLD, "9.0.0", contrasts=[asdict(C)]), "1.3.0"),
 ]
@@ -203,6 +205,12 @@ def test_the_version_that_a_change_calls_for(new: Side, version: str) -> None:
     diff = diff_releases(_side(OLD, "1.2.3"), new)
     assert diff.version == version
     assert diff.enough is True
+
+
+def test_a_gap_of_other_words_is_another_figure() -> None:
+    """Its name stays, and its value does not."""
+    old, new = (_side(OLD, "1.2.3", replace(DESIGN, gaps={"x": gap})) for gap in (GAP, replace(GAP, second="c")))
+    assert diff_releases(old, new).version == "2.0.0"
 
 
 def test_contrasts_and_configs_that_go_are_major() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from senseprobe import api
 from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
-from senseprobe.records import Contrast, Design, Factor
+from senseprobe.records import Contrast, Design, Factor, LevelPair
 from senseprobe.release import parquet
 from senseprobe.release.freeze import ConfigPlan, Plan, freeze
 from senseprobe.release.manifest import read_manifest
@@ -166,6 +167,12 @@ def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None
         ({"slots": [1]}, "configs.noun.design.slots.0"),
         ({"more": 1}, "design"),
         ({"roles": 5}, "roles"),
+        (
+            {"gaps": {"x": {"slot": "job", "column": "jobs", "first": "a", "second": "b"}}},
+            "a gap is of a column that no",
+        ),
+        ({"gaps": {"x": {"slot": "job", "column": "job", "first": "a"}}}, "configs.noun.design.gaps.x.second"),
+        ({"gaps": {"x": {"slot": "job", "column": "job", "first": "a", "second": "b", "more": 1}}}, "keys"),
     ):
         changed = copy.deepcopy(facts)
         changed["configs"]["noun"]["design"] |= change
@@ -173,10 +180,22 @@ def test_a_design_of_another_form_is_refused(forged: Path, facts: Facts) -> None
         assert place in _message(forged)
 
 
+def test_a_design_with_gaps_is_of_form_5(tmp_path: Path) -> None:
+    """Readers of form 4 refuse the key, so it is written only where it says something; it is read as it was."""
+    plan = _plan()
+    gaps = {"x": LevelPair(slot="job", column="job", first="nurse", second="judge")}
+    compared = replace(plan.configs[0], design=replace(DESIGN, gaps=gaps))
+    for config, form in ((plan.configs[0], 2), (compared, 5)):
+        manifest = freeze(replace(plan, configs=(config,)), tmp_path / str(form))
+        assert manifest.data["schema"] == form
+        assert ("gaps" in manifest.data["configs"]["noun"]["design"]) == (form == 5)
+        assert read_manifest(tmp_path / str(form)).design("noun") == config.design
+
+
 def test_a_newer_form_is_reported(forged: Path, facts: Facts) -> None:
     """A manifest of a later senseprobe is no damage: the message says what to do, and the exit code is 2."""
-    _seal(forged, {**facts, "schema": 5, "new": []})
-    with pytest.raises(ReleaseError, match=r"is of form 5, this senseprobe reads up to 4: upgrade it") as caught:
+    _seal(forged, {**facts, "schema": 6, "new": []})
+    with pytest.raises(ReleaseError, match=r"is of form 6, this senseprobe reads up to 5: upgrade it") as caught:
         api.verify(str(forged))
     assert caught.value.exit_code == 2
     assert not isinstance(caught.value, DamagedRelease)

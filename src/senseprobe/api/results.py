@@ -182,9 +182,11 @@ def slice_result(
 ) -> SlicedResult:
     """Return the figures of the rows that have some words: ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``.
 
-    `words` may also be texts such as ``"quality=rude"``. `largest` names a label (``entailment``, ``contradiction`` or
-    ``neutral``): also the `count` words with the largest mean probability of it, averaged within the slots `by`. Raises
-    ResultError where the result is not of a model of inference, or has no such rows.
+    `words` may also be texts such as ``"quality=rude"``. With `by`, there is a slice for each combination of the levels
+    of these columns. Columns are slots, ``frame``, those of the rows, and ``slot.column`` for what the list of a slot
+    says of its words; numbers are divided into thirds of the words. `largest` names a label of inference
+    (``entailment``, ``contradiction`` or ``neutral``): instead, the `count` words with the largest mean probability of
+    it, averaged within `by`. Raises ResultError where the result has no such rows or columns.
     """
     from senseprobe.evaluate.estimands.slices import parse_slice
     from senseprobe.evaluate.reporting.row_tables import compute_slices
@@ -193,8 +195,24 @@ def slice_result(
         values = {slot: [value] if isinstance(value, str) else value for slot, value in words.items()}
         words = [f"{slot}={value}" for slot, each in values.items() for value in each]
     (source,) = _gather(_sources(result), release)
-    slices = compute_slices(source, parse_slice(words), largest=largest, by=tuple(by), count=count)
+    selection = parse_slice(words)
+    source = _with_list_columns(source, [name for name in (*selection, *by) if "." in name])
+    slices = compute_slices(source, selection, largest=largest, by=tuple(by), count=count)
     return SlicedResult(slices, source)
+
+
+def _with_list_columns(source: ReportInput, names: Sequence[str]) -> ReportInput:
+    """Return the result with the columns ``slot.column`` in its rows, as far as the lists of its release have them."""
+    from senseprobe.recipes import list_levels
+
+    if not names or source.release is None:
+        return source
+    tables = {}
+    for config, levels in list_levels(source.release, names).items():
+        if (table := source.tables.get(config)) is not None:
+            columns = {name: table[name.partition(".")[0]].map(cells) for name, cells in levels.items()}
+            tables[config] = table.assign(**columns)
+    return replace(source, tables={**source.tables, **tables})
 
 
 def metrics(name: str | None = None) -> list[dict[str, Any]]:

@@ -90,7 +90,9 @@ def metrics(
 
 
 def slice_result(
-    result: Annotated[Path, typer.Argument(metavar="RESULT.json", help="A result of an inference model.")],
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT.json", help="A result whose table of scores lies beside it.")
+    ],
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -107,15 +109,16 @@ def slice_result(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="SLOT",
-            help="Slot by whose words --largest groups its means; may be repeated. Default: the words that differ.",
+            metavar="COLUMN",
+            help="A slice for each level of a slot, a column of the rows, or SLOT.COLUMN of the slot's list; may be "
+            "repeated. With --largest, what it groups its means by. Default there: the words that differ.",
         ),
     ] = None,
     count: Annotated[int, typer.Option(metavar="N", min=1, help="How many words --largest prints.")] = 6,
     release: Release = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute figures of the rows with some words, such as all with rude and Iraqi, from an existing result."""
+    """Compute figures of the rows with some words, such as all with rude and Iraqi, or of each level of a column."""
     from senseprobe.api import results as api
 
     slices = api.slice_result(result, words or (), largest=largest, by=by or (), count=count, release=release)

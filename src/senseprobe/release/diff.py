@@ -149,7 +149,9 @@ class ConfigChange:
         if self.design:
             # Where estimands were added and nothing else, every older figure remains.
             was, now = self.design.get("estimands", ((), ()))
-            bump = Bump.MINOR if {*self.design} == {"estimands"} and {*was} <= {*now} else Bump.MAJOR
+            gaps, gaps_now = self.design.get("gaps", ({}, {}))
+            kept = {*was} <= {*now} and gaps == {name: gaps_now.get(name) for name in gaps}
+            bump = Bump.MINOR if kept and {*self.design} <= {"estimands", "gaps"} else Bump.MAJOR
             yield Reason(bump, f"design of {name} changed: {', '.join(self.design)}")
         if self.moved:
             yield Reason(Bump.PATCH, f"rows or columns of {name} are in another order")

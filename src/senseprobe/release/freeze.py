@@ -174,7 +174,7 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
         config.name: {
             "rows": config.size - len(config.left_out),
             **({"expanded": config.size} if config.left_out else {}),
-            "design": asdict(config.design),
+            "design": config.design.as_dict(),
             "levels": dict(config.levels),
             "description": config.description,
             "expect": dict(config.expect),

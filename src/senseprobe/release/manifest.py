@@ -64,6 +64,9 @@ def _checked_design(design: Design) -> Design:
         raise ValueError(f"no kind of rows is called {design.kind[:80]!r}")
     if unknown := {kind for _, kind in design.columns} - {*COLUMN_TYPES}:
         raise ValueError(f"no column is of type {min(unknown)[:80]!r}")
+    columns = {*design.slots, *dict(design.columns)}
+    if any(not {gap.slot, gap.column, gap.pair or gap.slot} <= columns for gap in design.gaps.values()):
+        raise ValueError("a gap is of a column that no row has")
     return design
 
 
@@ -131,7 +134,7 @@ def first_error(error: ValidationError) -> tuple[str, str]:
 
 
 NAME = "release.json"
-SCHEMA = 4
+SCHEMA = 5
 """Version of the manifest's own form; readers accept every older one. 2 added `columns` to a design.
 
 3 added `expanded` to a config: its rows before verdicts. A release without such a config is still of form 2, which
@@ -139,6 +142,8 @@ versions that do not know verdicts read correctly.
 
 4 added the column `reported` to the verdicts of the recipe, which readers of form 3 refuse. A release whose verdicts
 have no such column is of form 2 or 3.
+
+5 added `gaps` to a design: the levels that its template compares. A release without such a config is of form 2, 3 or 4.
 """
 
 CARDS = 4
@@ -166,8 +171,9 @@ class Manifest:
     @classmethod
     def of(cls, facts: Mapping[str, Any], *, reported: bool = False) -> "Manifest":
         """Return the manifest with these facts; `reported`: whether its verdicts have the column of that name."""
-        filtered = any("expanded" in config for config in facts["configs"].values())
-        data = {**facts, "schema": 4 if reported else 3 if filtered else 2}
+        configs = facts["configs"].values()
+        filtered, compared = any("expanded" in c for c in configs), any("gaps" in c["design"] for c in configs)
+        data = {**facts, "schema": 5 if compared else 4 if reported else 3 if filtered else 2}
         return cls({**data, "digest": _digest(data)})
 
     @property

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from senseprobe.annotation.guidelines import write_guidelines
 from senseprobe.annotation.project_folder import MAX_OVERLAP, check_project, hash_item
 from senseprobe.annotation.questions import ROLES, keys, plan_keys, question_of, questions_for
 from senseprobe.annotation.records import Item, Plan, Sentence
@@ -64,7 +65,8 @@ def make_plan(
     ids = {row.values["id"] for row in rows}
     if missing := [f"{row.position}: no row {printable(id_)[:200]}" for id_, row in expected.items() if id_ not in ids]:
         raise AnnotationError(f"{listed(missing)} in {plan.release}")
-    return _with_items(plan, rows, expected, gloss or _wordnet(), chosen="sense" in questions)
+    plan = _with_items(plan, rows, expected, gloss or _wordnet(), chosen="sense" in questions)
+    return replace(plan, guidelines=write_guidelines(release, plan))
 
 
 def _with_items(

@@ -45,7 +45,7 @@ _STYLE = """
 .lsf-menu-header__trigger { min-width: 0; width: auto }
 .lsf-menu-header__trigger svg, .lsf-breadcrumbs, .lsf-menu-header__hotkeys { display: none }
 .lsf-menu-header__context-item_right a, .lsf-history-buttons, .lsf-action-buttons { display: none }
-.lsf-model-actions { display: none }
+.lsf-model-actions, .lsf-current-task__task-id { display: none }
 .task .sentence p { font-size: 1.0625rem }
 .task sup { display: none }
 .task .lsf-choice__checkbox { min-height: 2.25rem }
@@ -108,7 +108,8 @@ def _ask_groups(view: ElementTree.Element) -> None:
     fold = ElementTree.SubElement(view, "Collapse", bordered="false", open="false")
     box = ElementTree.SubElement(fold, "Panel", value=ABOUT_YOU)
     consent = ElementTree.SubElement(box, "Choices", name=CONSENT, toName="sentence-1", choice="multiple")
-    ElementTree.SubElement(consent, "Choice", value="yes", html=_AGREE)
+    # Without a key of its own the platform gives it a free digit, and who slips on the keyboard would agree.
+    ElementTree.SubElement(consent, "Choice", value="yes", html=_AGREE, hotkey="alt+shift+y")
     inner = _view(box, **_when(CONSENT, "yes"))
     _header(inner, "Groups that you belong to, with commas between them")
     ElementTree.SubElement(inner, "TextArea", name=GROUPS, toName="sentence-1", rows="1", maxSubmissions="1")

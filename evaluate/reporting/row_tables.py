@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import kernel_rows, lookup, of_sample
 from senseprobe.evaluate.estimands.kernel import labels
 from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.estimands.slices import NoRowError, extremes, slice_figures, slice_rows
-from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput, Tables
 from senseprobe.evaluate.units import KINDS

@@ -229,4 +229,5 @@ def _print_ingested(ingested: "IngestResult") -> None:
 
 annotate.command()(adjudicate.agree)
 annotate.command()(adjudicate.apply)
+annotate.command()(adjudicate.report)
 annotate.command()(adjudicate.release)

@@ -37,6 +37,7 @@ from senseprobe.messages import counted, printable
 NAME = "report.html"
 
 _MOST = 100  # rows of a table: what is longer nobody reads on a page
+_KAPPA = "cross-kappa, in hundredths"
 _QUICK = 1 / 3  # of the median time of a row, below which an answer was quick
 _TITLES = {
     "stratum": "By stratum",
@@ -157,29 +158,18 @@ def _build_progress(round_: Round) -> Section:
     strata: dict[str, list[int]] = {}
     for item in plan.items:
         strata.setdefault(item.stratum or item.config, []).append(answers[item.row])
-    parts = [
-        (
-            *name_cells(name),
-            _number(len(counts)),
-            _number(sum(n >= plan.overlap for n in counts)),
-            _number(counts.count(0)),
-        )
+    parts = tuple(
+        _line([name], len(counts), sum(n >= plan.overlap for n in counts), counts.count(0))
         for name, counts in sorted(strata.items())
-    ]
-    return Section(
-        "Progress",
-        (text,),
-        tables=(
-            Table("Rows by answers", ("answers", "rows"), tuple((_number(n), _number(rows)) for n, rows in spread)),
-            _capped(
-                Table("By stratum", ("stratum", "rows", "with all answers", "with none"), tuple(parts), closed=True)
-            ),
-        ),
     )
+    by_answers = Table("Rows by answers", ("answers", "rows"), tuple(_line([str(n)], rows) for n, rows in spread))
+    by_stratum = Table("By stratum", ("stratum", "rows", "with all answers", "with none"), parts, closed=True)
+    return Section("Progress", (text,), tables=(by_answers, _capped(by_stratum)))
 
 
-def _number(value: int) -> Cell:
-    return Cell.number(f"{value:,}")
+def _line(names: Sequence[str], *values: int | str) -> tuple[Cell, ...]:
+    """Return the cells of a row: what it is about, then its numbers."""
+    return (*name_cells(*names), *(Cell.number(v if isinstance(v, str) else f"{v:,}") for v in values))
 
 
 def _capped(table: Table) -> Table:
@@ -204,15 +194,9 @@ def _build_agreement(agreement: Agreement) -> Section:
         "are alike it is near 0 although people agree: read the share of answers that are the same, too. Intervals say "
         f"what other rows might give; figures of fewer than {agreement.fewest_items} rows have none."
     )
-    return Section(
-        "Agreement",
-        (paragraph,),
-        (Plot("Agreement on each question, with intervals", draw_forest(bars, label="alpha, in hundredths")),),
-        (
-            Table("On each question", _HEADINGS, tuple(map(_figure_cells, figures))),
-            *(table for table in parts if table.rows),
-        ),
-    )
+    plot = Plot("Agreement on each question, with intervals", draw_forest(bars, label="alpha, in hundredths"))
+    tables = [Table("On each question", _HEADINGS, tuple(map(_figure_cells, figures))), *parts]
+    return Section("Agreement", (paragraph,), (plot,), tuple(table for table in tables if table.rows))
 
 
 def _build_part(title: str, figures: Sequence[Figure], fewest: int) -> Table:
@@ -225,13 +209,9 @@ def _build_part(title: str, figures: Sequence[Figure], fewest: int) -> Table:
 
 
 def _figure_cells(figure: Figure) -> tuple[Cell, ...]:
-    counts = (figure.items, figure.answers, figure.annotators)
-    return (
-        *name_cells(figure.question, figure.level),
-        Cell.number(_value(figure), figure.why),
-        Cell.number(_percent(figure.same)),
-        *map(_number, counts),
-    )
+    value = Cell.number(_value(figure), figure.why)
+    numbers = _line([], _percent(figure.same), figure.items, figure.answers, figure.annotators)
+    return (*name_cells(figure.question, figure.level), value, *numbers)
 
 
 def _value(figure: Figure) -> str:
@@ -267,24 +247,18 @@ def _build_raters(round_: Round) -> Section:
     figures = {(f.level, f.question): f for f in round_.agreement.by("annotator")}
     per_person = Counter(annotation.annotator for of_row in round_.rows.values() for annotation in of_row)
     skipped = Counter(a.annotator for a in round_.annotations if a.status == "skipped")
-    people = [person for person in round_.people if len(round_.people) > 1]
-    rows = [
-        (
-            *name_cells(person),
-            _number(per_person[person]),
-            _number(skipped[person]),
-            *(_rater_cell(figures.get((person, question))) for question in round_.questions),
-        )
-        for person in people
-    ]
-    bars = [(person, [_bar(figures.get((person, question))) for question in round_.questions]) for person in people]
+    rows, bars = [], []
+    for person in round_.people:
+        own = [figures.get((person, question)) for question in round_.questions]
+        rows.append((*_line([person], per_person[person], skipped[person]), *map(_rater_cell, own)))
+        bars.append((person, [*map(_bar, own)]))
     if not any(bar for _, cells in bars for bar in cells):
         return Section("Each annotator beside the others")
     paragraph = (
         "Cross-kappa of one annotator against all others who answered the same, and the share of answers that are the "
         "same. Who differs is not wrong by that: look at the rows, and at known answers."
     )
-    plot = Plot("Each annotator against the others, by question", draw_forest(bars, label="cross-kappa, in hundredths"))
+    plot = Plot("Each annotator against the others, by question", draw_forest(bars[:_MOST], label=_KAPPA))
     headings = ("annotator", "rows", "skipped", *round_.questions)
     table = _capped(Table("Against the others", headings, tuple(rows)))
     return Section("Each annotator beside the others", (paragraph,), (plot,), (table,))
@@ -299,10 +273,10 @@ def _rater_cell(figure: Figure | None) -> Cell:
 
 def _build_gold(round_: Round) -> Section:
     rows = tuple(
-        (
-            *name_cells(gold.annotator, gold.question),
-            Cell.number(f"{gold.right} of {gold.answered}"),
-            Cell.number(f"{_percent(gold.share)} [{_percent(gold.low)}, {_percent(gold.high)}]"),
+        _line(
+            [gold.annotator, gold.question],
+            f"{gold.right} of {gold.answered}",
+            f"{_percent(gold.share)} [{_percent(gold.low)}, {_percent(gold.high)}]",
         )
         for gold in sorted(round_.agreement.gold, key=lambda gold: (gold.annotator, gold.question))
         if gold.question in round_.questions
@@ -323,7 +297,7 @@ def _build_time(round_: Round) -> Section:
         return Section("Time")
     limit = _QUICK * median(everybody)
     people = [("all", everybody), *sorted(seconds.items())]
-    rows = tuple((*name_cells(person), *_time_cells(values, limit)) for person, values in people)
+    rows = tuple(_time_line(person, values, limit) for person, values in people)
     paragraph = (
         "Seconds from when a row was opened to its answer, pauses too: hence medians. Quick is what took less than a "
         f"third of the median of all ({limit:.1f} s). Sheets have no times."
@@ -332,16 +306,11 @@ def _build_time(round_: Round) -> Section:
     return table_section("Time", [paragraph], [_capped(Table("Time per row", headings, rows))])
 
 
-def _time_cells(values: Sequence[float], limit: float) -> tuple[Cell, ...]:
+def _time_line(person: str, values: Sequence[float], limit: float) -> tuple[Cell, ...]:
     low, middle, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [*values] * 3
     quick = sum(value < limit for value in values)
-    return (
-        _number(len(values)),
-        Cell.number(f"{middle:.1f} s"),
-        Cell.number(f"{low:.1f} to {high:.1f} s"),
-        _number(quick),
-        Cell.number(f"{sum(values) / 60:.1f} min"),
-    )
+    half, total = f"{low:.1f} to {high:.1f} s", f"{sum(values) / 60:.1f} min"
+    return _line([person], len(values), f"{middle:.1f} s", half, quick, total)
 
 
 # --- Rows -----------------------------------------------------------------------------------------------------------
@@ -400,7 +369,7 @@ def _build_decisions(round_: Round) -> Section:
     if not round_.decisions:
         return Section("What was decided", ("Nothing yet: senseprobe annotate apply decides.",))
     items, counts = {item.row: item for item in round_.plan.items}, count_states(round_.decisions)
-    summary = tuple((Cell(state, kind="name"), _number(counts[state]), Cell(_MEANING[state])) for state in STATES)
+    summary = tuple((*_line([state], counts[state]), Cell(_MEANING[state])) for state in STATES)
     tables = [Table("Rows by what became of them", ("state", "rows", "meaning"), summary)]
     for state in ("reject", "undecided", "changed"):
         rows = tuple(
@@ -421,4 +390,4 @@ def _describe_decisions(round_: Round) -> Iterator[str]:
     rows = round_.rows
     later = [d.row for d in round_.decisions if d.state != "changed" and d.answers != len(rows.get(d.row, ()))]
     if later:
-        yield f"{counted(len(later), 'row')} have other answers now than when this was decided: apply again."
+        yield f"{counted(len(later), 'row')} have more or fewer answers now than when this was decided: apply again."

@@ -150,7 +150,9 @@ def test_what_came_after_the_decisions_is_said() -> None:
     annotations = [_timed(number, who, None) for number in (0, 1) for who in ("a", "b")] + [_timed(1, "c", None)]
     told = _paragraphs(_page(plan(3), annotations, decisions, ["majority"]), "What was decided")
     assert told.startswith("By the rule majority.")
-    assert "2 rows have other answers now than when this was decided: apply again." in told  # 1 has three, 2 none
+    assert (
+        "2 rows have more or fewer answers now than when this was decided: apply again." in told
+    )  # 1 has three, 2 none
     assert "annotate apply decides" in _paragraphs(_page(plan(3), annotations), "What was decided")
 
 

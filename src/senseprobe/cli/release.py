@@ -194,7 +194,7 @@ def _print_diff(changes: "ReleaseDiff") -> None:
     if any(change.added or change.removed or change.edited for change in changes.configs):
         columns = {"config": "left", **dict.fromkeys(("before", "after", "added", "removed", "edited"), "right")}
         print_table(columns, [[getattr(change, name) for name in columns] for change in changes.configs])
-    for line in _detail_lines(changes):
+    for line in (*_detail_lines(changes), *changes.describe_rounds(MOST_ROWS)):
         print_line(line)
     for reason in changes.reasons:
         print_line(f"{reason.bump.upper()}: {reason.text}")

@@ -34,7 +34,7 @@ def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str,
     if do == "pull":
         pulled = pull(server, plan, folder)
         return {"path": str(pulled.path), "new": pulled.new, "tasks": pulled.tasks, "people": dict(pulled.people)}
-    return read_status(server, plan).as_dict()
+    return read_status(server, plan, folder).as_dict()
 
 
 if __name__ == "__main__":

@@ -87,6 +87,8 @@ def test_how_far_it_is(studio: Studio, client: Client, planned: Planned) -> None
 
     assert (told["tasks"], told["planned"], told["overlap"], told["done"], told["skips"]) == (4, 4, 3, 1, 1)
     assert told["answered"] == {"0": 2, "1": 1, "3": 1}
+    assert told["seconds"] == 4.5  # which every answer here says that it took
+    assert told["slowest"] == {plan.items[0].row: 4.5, plan.items[1].row: 4.5}
     assert told["annotators"] == {RATERS[0].email: 2, RATERS[1].email: 2, RATERS[2].email: 1}
 
 

@@ -22,7 +22,7 @@ from senseprobe.messages import printable
 from senseprobe.release.annotation_record import FEWEST_IN_GROUP
 
 SECRET = "secret"  # noqa: S105 - the name of the file
-_TABLES = ("groups.csv", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json")
+_TABLES = ("groups.csv", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json", "report.html")
 IGNORED = (SECRET, "exports/", *_TABLES, ".*.partial-*")
 """What `.gitignore` leaves out of a project's folder: raw exports hold accounts, and groups beside answers; single
 answers, and figures for each annotator, can tell who is of a group that reported a row; and what is being written."""

@@ -69,6 +69,26 @@ def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection
     write_file(folder / DECISIONS, csv_bytes(lines))
 
 
+def list_decisions(folder: Path) -> tuple[list[Decision], list[str]]:
+    """Return what `write_decisions` wrote, in its order, and the names of the rules."""
+    rows = _read_rows(folder / DECISIONS)
+    if unexpected := next((row for row in rows if row["state"] not in STATES or not row["answers"].isdecimal()), None):
+        path, line = printable(str(folder / DECISIONS)), printable(shortened(unexpected["row"]))
+        raise AnnotationError(f"{path}: {line} is not as `annotate apply` wrote it: remove the file")
+    decisions = [
+        Decision(
+            row=row["row"],
+            state=row["state"],
+            reason=row["reason"],
+            answers=int(row["answers"]),
+            reported=row["reported"] == _FLAGS[True],
+            contested=row["contested"] == _FLAGS[True],
+        )
+        for row in rows
+    ]
+    return decisions, sorted({row["rule"] for row in rows} - {""})
+
+
 def read_decisions(folder: Path, source: str) -> tuple[dict[str, Verdict], frozenset[str]]:
     """Return what `write_decisions` wrote for rows of the release `source`: own verdicts by row, and reported rows."""
     rows = _read_rows(folder / DECISIONS)

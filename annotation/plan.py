@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from senseprobe.annotation.guidelines import write_guidelines
 from senseprobe.annotation.project_folder import MAX_OVERLAP, check_project, hash_item
 from senseprobe.annotation.questions import ROLES, keys, plan_keys, question_of, questions_for
 from senseprobe.annotation.records import Item, Plan, Sentence
@@ -95,16 +96,18 @@ def make_plan(
     if missing := [f"{row.position}: no row {printable(id_)[:200]}" for id_, row in expected.items() if id_ not in ids]:
         raise AnnotationError(f"{listed(missing)} in {plan.release}")
     plan = replace(plan, excluded=tuple(sorted(excluded)))
-    if previous is None:
-        return _with_items(plan, rows, expected, gloss or _wordnet(), chosen="sense" in questions)
-    return _grown(replace(previous, excluded=plan.excluded), rows, n or 0, gloss or _wordnet())
+    if previous is not None:
+        return _grown(replace(previous, excluded=plan.excluded), rows, n or 0, gloss or _wordnet())
+    plan = _with_items(plan, rows, expected, gloss or _wordnet(), chosen="sense" in questions)
+    return replace(plan, guidelines=write_guidelines(release, plan))
 
 
 def _same_options(stored: Plan, plan: Plan, expected: Mapping[str, Gold]) -> bool:
     """Return whether a plan without its items asks as the stored one, which may lack a `sense` without any gloss."""
     questions = tuple(id_ for id_ in plan.questions if id_ in stored.questions or id_ != "sense")
     known = {item.row: item.gold for item in stored.items if item.gold}
-    plan = replace(plan, questions=questions, items=stored.items, excluded=stored.excluded, parts=stored.parts)
+    same = {name: getattr(stored, name) for name in ("items", "excluded", "parts", "guidelines")}
+    plan = replace(plan, questions=questions, **same)
     return plan == stored and known == {row: dict(gold.expected) for row, gold in expected.items()}
 
 

@@ -16,9 +16,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from senseprobe.annotation.cells import write_file
-from senseprobe.annotation.label_studio.interface import interface, tasks
-from senseprobe.annotation.questions import ROLES, for_sheets, keys, question_of, questions_of
+from senseprobe.annotation.cells import read_file, write_file
+from senseprobe.annotation.guidelines import for_sheets
+from senseprobe.annotation.label_studio.interface import MAX_XML, interface, tasks
+from senseprobe.annotation.questions import ROLES, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.annotation.sheets import sheet_of, sheets
 from senseprobe.atomic_files import read_plain
@@ -31,7 +32,7 @@ NAME, INTERFACE, TASKS, SHEETS = "plan.json", "interface.xml", "tasks.json", "sh
 READ_FIRST = "READ-ME-FIRST.txt"  # beside the sheets: what people read before they fill one in
 
 FORM = 2  # version of the form of `plan.json`; readers accept every older one
-_SINCE_2 = {"configs": (), "allocation": "proportional", "exclude": (), "excluded": (), "parts": ()}
+_SINCE_2 = {"configs": (), "allocation": "proportional", "exclude": (), "excluded": (), "parts": (), "guidelines": ""}
 
 MAX_OVERLAP = 100
 MAX_BYTES = 256 * 2**20  # a hundred thousand items of 2.5 kB
@@ -80,6 +81,7 @@ class _Plan(_Strict):
     questions: Annotated[tuple[_Short, ...], Field(max_length=100)]
     prefill: bool
     groups: bool
+    guidelines: _Text = ""
     items: tuple[_Item, ...]
     configs: Annotated[tuple[Name, ...], Field(max_length=1_000)] = ()
     allocation: Literal["proportional", "equal"] = "proportional"
@@ -146,11 +148,13 @@ def write_plan(folder: Path, plan: Plan) -> Path:
     """Write `plan.json` into a folder, and return its path; raise AnnotationError where another plan is there.
 
     The same plan with more items takes its place.
+    The guidelines of the first stay: another version of senseprobe words them otherwise, and asks the same.
     """
     path = folder / NAME
     if not path.is_symlink() and not path.exists():
         return write_file(path, dump(plan))
     stored = read_plan(folder)
+    plan = replace(plan, guidelines=stored.guidelines)
     if _grown(stored, plan) == plan:
         return write_file(path, dump(plan)) if plan != stored else path
     names = [field.name for field in fields(plan) if getattr(stored, field.name) != getattr(plan, field.name)]
@@ -251,6 +255,17 @@ def _item_mistakes(plan: Plan, item: Item) -> Iterator[str]:
         yield "its content is not the hash of what is shown"
 
 
+def read_interface(folder: Path, plan: Plan) -> str:
+    """Return the interface with which the project in `folder` was made, perhaps by an earlier version; or else ours."""
+    path = folder / INTERFACE
+    if not (folder / NAME).exists() or not path.exists():
+        return interface(plan)
+    try:
+        return read_file(path, MAX_XML).decode()
+    except UnicodeDecodeError:
+        raise AnnotationError(f"{printable(str(path))} is not UTF-8: remove it, and it is written again") from None
+
+
 def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     """Write plan, interface and tasks, and a sheet for each of so many annotators, kept from git; return the files.
 
@@ -262,13 +277,14 @@ def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     start = plan.parts[-1] if plan.parts else 0
     part = folder / SHEETS / f"{start + 1}-{len(plan.items)}" if start else folder / SHEETS
     contents = {part / f"{name}.csv": raw for name, raw in (sheets(plan, names, start) if names else {}).items()}
+    xml = read_interface(folder, plan)
     plan_path = write_plan(folder, plan)
     if other := next((path for path, raw in contents.items() if path.exists() and path.read_bytes() != raw), None):
         raise AnnotationError(
             f"{printable(str(other))} was filled in, or is of other annotators: remove it to begin again"
         )
     text = json.dumps(tasks(plan), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    interface_path = write_file(folder / INTERFACE, interface(plan).encode())
+    interface_path = write_file(folder / INTERFACE, xml.encode())
     tasks_path = write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
     if contents:
         _write_guide(folder, plan, part)

@@ -62,7 +62,7 @@ def publish(
     named = not reported or _all_answered_alike(submitted)
     people, lines, reasons = set(), [], Counter[str]()
     for annotation in submitted:
-        who = _who(annotation, name_of)
+        who = pseudonym_of(annotation, name_of)
         people.add(who)
         for key, value in annotation.answers.items():
             question, _, role = key.partition(".")
@@ -96,7 +96,7 @@ def _all_answered_alike(annotations: Iterable[Annotation]) -> bool:
     return len({frozenset(answered) for answered in rows.values()}) == 1
 
 
-def _who(annotation: Annotation, name_of: Callable[[str], str]) -> str:
+def pseudonym_of(annotation: Annotation, name_of: Callable[[str], str]) -> str:
     """Return the pseudonym of an annotator, also of one who was taken in by name."""
     name = annotation.annotator
     return name if is_pseudonym(name) else name_of(f"{SHEET}{name}" if annotation.of_sheet else name)

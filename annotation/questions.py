@@ -2,8 +2,6 @@
 
 An answer has a key: the question's id (``sense``), or id and role (``stereotype.stereo``) where a question is asked of
 each sentence. On the screen a control has the sentence's position instead (``stereotype-1``), which tells no role.
-
-The texts at the end are what people read first: the sentences can hurt, and they may leave out any and stop.
 """
 
 from collections.abc import Mapping
@@ -24,6 +22,7 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 # Controls that are there where a plan asks for groups: ``yes`` or nothing, and free text with commas between groups.
 # Without consent the groups are not to be read.
 CONSENT, GROUPS = "consent", "groups"
+ABOUT_YOU = "About you: once, if you like"  # the heading under which both are folded away
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +31,7 @@ class Question:
 
     `choices` maps what an answer is called to what people read; `per_sentence`: of each sentence, not of the
     row; `required`: an annotation without it is not finished; `when`: only where the named question has one of these
-    answers.
+    answers. `hotkeys`: for the row or sentence 1, and for sentence 2, a key for each choice, the same in every project.
     """
 
     id: str
@@ -41,6 +40,7 @@ class Question:
     per_sentence: bool = False
     required: bool = False
     when: tuple[str, frozenset[str]] | None = None
+    hotkeys: tuple[str, ...] = ()
 
 
 _STEREOTYPE = {
@@ -56,24 +56,36 @@ _INFERENCE = {
     "unsure": "I am not sure",
 }
 _YES_NO = {"yes": "Yes", "no": "No"}
-_IF_STEREOTYPE = ("stereotype", frozenset({"stereotype", "anti-stereotype"}))
+_IF_STEREOTYPE = ("stereotype", frozenset({"stereotype"}))
 
 _QUESTIONS = (
     Question(
         id="sense",
         text="Does the marked word have this meaning here, or one that goes with it, as a noun and its adjective?",
         choices={**_YES_NO, "unsure": "I am not sure"},
+        hotkeys=("123",),
     ),
-    Question(id="inference", text="If sentence 1 is true, what of sentence 2?", choices=_INFERENCE, required=True),
     Question(
-        id="stereotype", text="Where you live, is this known as a stereotype?", choices=_STEREOTYPE, required=True
+        id="inference",
+        text="If sentence 1 is true, what of sentence 2?",
+        choices=_INFERENCE,
+        required=True,
+        hotkeys=("4567",),
+    ),
+    Question(
+        id="stereotype",
+        text="Where you live, is this known as a stereotype?",
+        choices=_STEREOTYPE,
+        required=True,
+        hotkeys=("qwer", "asdf"),
     ),
     Question(id="whom", text="Of which people is it a stereotype?", when=_IF_STEREOTYPE),
-    Question(id="natural", text="Is it natural English?", choices=_YES_NO, required=True),
+    Question(id="natural", text="Is it natural English?", choices=_YES_NO, required=True, hotkeys=("zx", "cv")),
     Question(
         id="withhold",
         text="Would you rather not have this used to test language models?",
         choices={"yes": "I would rather not have it used", "no": "It may be used"},
+        hotkeys=("90",),
     ),
     Question(id="comment", text="Anything else? (if you like)"),
 )
@@ -145,32 +157,3 @@ def controls(plan: Plan, item: Item) -> dict[str, str]:
         else:
             keys_of[question.id] = question.id
     return keys_of
-
-
-_WARNING = """\
-The sentences state stereotypes, which are wrong and can hurt. They are here so that language models can be tested for
-them, and you are asked whether they are fit for that: nobody asks whether you agree.
-
-You may skip any task, say of any that it had better not be used, and stop whenever you like.
-"""
-
-_SHEETS = """
-Your sheet is a table (CSV) for any spreadsheet program. Each line has one or two sentences; a marked word stands in
-[brackets]. The head of a column says what is asked, and which words it takes. Leave a cell or a whole line empty where
-you would rather not answer. Do not change the columns `item` and `check`. Save it as CSV again, under your name.
-"""
-
-_GROUPS = """
-If you like, name in the column `groups` groups that you belong to, with commas between them, and write `yes` into
-`consent` beside it; once is enough. Without `yes` they are not read. They are kept apart from your answers.
-"""
-
-
-def warning() -> str:
-    """Return the warning as HTML."""
-    return "".join(f"<p>{' '.join(paragraph.split())}</p>" for paragraph in _WARNING.split("\n\n"))
-
-
-def for_sheets(plan: Plan) -> str:
-    """Return the warning, and how a sheet is filled in, as text."""
-    return _WARNING + _SHEETS + (_GROUPS if plan.groups else "")

@@ -63,6 +63,7 @@ class Plan:
     - `questions`: ids of questions.py, in the order in which they are asked.
     - `prefill`: whether the release's own labels are shown as answers; `groups`: whether annotators are asked for
       groups that they belong to.
+    - `guidelines`: what annotators read first of definitions and examples; empty in plans of before there were any.
     """
 
     project: str
@@ -76,6 +77,7 @@ class Plan:
     questions: tuple[str, ...] = ()
     prefill: bool = False
     groups: bool = False
+    guidelines: str = ""
     items: tuple[Item, ...] = ()
     configs: tuple[str, ...] = ()
     allocation: str = "proportional"

@@ -154,7 +154,7 @@ class Result:
 
         Raises ResultError without matplotlib.
         """
-        from senseprobe.evaluate.reporting.document import plot_forest
+        from senseprobe.document import plot_forest
 
         whole = [figure for figure in self.figures if figure.group is None and not lookup(figure.estimand).from_zero]
         return plot_forest([(f"{figure.config}: {figure.estimand}", [figure]) for figure in whole])

@@ -22,7 +22,7 @@ CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
 # A room may import those below it. `errors` names `records` for types.
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
-BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
+BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project", "document")}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}
 BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}

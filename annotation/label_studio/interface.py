@@ -5,13 +5,13 @@ escaped HTML with a mark around the target; and the meaning to check. The tasks 
 row's id.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import Any
 from xml.etree import ElementTree
 
-from senseprobe.annotation.questions import CONSENT, GROUPS, ROLES, Question, controls, questions_of
+from senseprobe.annotation.questions import ABOUT_YOU, CONSENT, GROUPS, ROLES, Question, controls, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
 from senseprobe.messages import printable, shortened
 
@@ -19,57 +19,70 @@ SENSE = "meaning"  # the key of a task's data that holds the meaning to check
 
 MAX_XML = 2**20
 
-_HOTKEYS = "1234567890qwertasdfgzxcvb"
+# No regions are drawn, so the side panel is empty; and Label Studio's bars have more than a narrow screen takes.
 _STYLE = """
-.sentence { padding: 0.25rem 0.75rem; border-left: 4px solid #8a8a8a; margin-bottom: 0.75rem }
-.sentence p { font-size: 1.375rem; line-height: 1.4 }
-.question { margin-bottom: 1rem }
+.lsf-sidepanels__wrapper { display: none }
+.lsf-sidepanels { padding: 0 !important }
+.lsf-modal-ls__content { max-width: 96vw }
+.lsf-modal-ls__body { max-height: 80vh; overflow-y: auto }
+.lsf-modal-ls__body h4 { margin: 1rem 0 0.25rem; font-weight: bold }
+.lsf-modal-ls__body p { margin: 0.25rem 0 }
+.lsf-modal-ls__body li { margin: 0.25rem 0 0 1.25rem; list-style: disc }
+.task h4, .task p, .task label, .task input { font-size: 0.9375rem; line-height: 1.4; margin: 0 }
+.task .sentences { position: sticky; top: 0; z-index: 5; background: var(--color-neutral-background, #fff) }
+.task .sentences { padding: 0.25rem 0; max-height: 40vh; overflow-y: auto }
+.task .sentences h4 { font-size: 0.8125rem }
+.task .sentence { padding: 0.125rem 0.75rem; border-left: 4px solid #8a8a8a; margin: 0.125rem 0 }
+.task .sentence p { font-size: 1.25rem; overflow-wrap: anywhere }
+.task .question { margin: 0.5rem 0 }
+.task .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: 0 2rem }
+.task .lsf-choices { margin: 0 }
+.task .lsf-choice__checkbox { min-height: 1.75rem; height: auto; padding: 0; line-height: 1.75rem }
+.task .ant-collapse { background: none }
+.task .ant-form-item { margin: 0 }
+@media (max-width: 640px) {
+.lsf-editor { min-width: 0; width: 100%; margin: 0 }
+.lsf-menu-header__trigger { min-width: 0; width: auto }
+.lsf-menu-header__trigger svg, .lsf-breadcrumbs, .lsf-menu-header__hotkeys { display: none }
+.lsf-menu-header__context-item_right a, .lsf-history-buttons, .lsf-action-buttons { display: none }
+.lsf-model-actions, .lsf-current-task__task-id { display: none }
+.task .sentence p { font-size: 1.0625rem }
+.task sup { display: none }
+.task .lsf-choice__checkbox { min-height: 2.25rem }
+}
 """
 
-_CONSENT = (
-    "If you like: which groups do you belong to, that these sentences may be about? It tells whether people of a group "
-    "see what others do not. On a shared server other annotators may see what you write; afterwards it is kept apart "
-    "from your answers. Once is enough."
-)
 _NOT_ASKED = "The question of the meaning is not asked here: leave it open."
 _AGREE = "I agree that the groups that I name here are kept for that"
+_MOST_INLINE = 60  # characters of the choices of a question that stand in one line
 
 
 def interface(plan: Plan) -> str:
     """Return the XML of a plan's interface, the same bytes for the same questions, kind of rows and wish for groups."""
-    view = _view(None)
+    view = _view(None, className="task")
     ElementTree.SubElement(view, "Style").text = _STYLE
+    sentences = _view(view, className="sentences columns")
     positions = range(1, len(ROLES[plan.kind]) + 1)
     for position in positions:
-        box = _view(view, className="sentence")
+        box = _view(sentences, className="sentence")
         if len(positions) > 1:
             _header(box, f"Sentence {position}")
         ElementTree.SubElement(box, "HyperText", name=f"sentence-{position}", value=f"$html_{position}", inline="true")
-    hotkeys = iter(_HOTKEYS)
     always = all(item.gloss for item in plan.items)
-    for question, position in _in_order(questions_of(plan), positions):
-        _ask(view, question, position, hotkeys, required=question.required or (question.id == "sense" and always))
+    for per_sentence, questions in groupby(questions_of(plan), key=lambda question: question.per_sentence):
+        same = [*questions]
+        columns = _view(view, className="columns") if per_sentence else view
+        for position in positions if per_sentence else [0]:
+            column = _view(columns) if per_sentence else view
+            for question in same:
+                _ask(column, question, position, required=question.required or (question.id == "sense" and always))
     if plan.groups:
         _ask_groups(view)
     ElementTree.indent(view)
     return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
-def _in_order(questions: Sequence[Question], positions: Sequence[int]) -> Iterator[tuple[Question, int]]:
-    """Yield each question with the position of its sentence, 0 for the row; what follows from one right behind it."""
-    ids = {question.id for question in questions}
-    followed = {question.when[0]: question for question in questions if question.when and question.when[0] in ids}
-    for question in questions:
-        if question not in followed.values():
-            for position in positions if question.per_sentence else [0]:
-                yield question, position
-                if after := followed.get(question.id):
-                    yield after, position
-
-
-def _ask(
-    view: ElementTree.Element, question: Question, position: int, hotkeys: Iterator[str], *, required: bool
-) -> None:
+def _ask(view: ElementTree.Element, question: Question, position: int, *, required: bool) -> None:
     suffix, text = f"-{position}" if position else "", question.text
     other, answers = question.when or ("", ())
     box = _view(view, className="question", **(_when(f"{other}{suffix}", *sorted(answers)) if other else {}))
@@ -83,18 +96,20 @@ def _ask(
     if not question.choices:
         ElementTree.SubElement(box, "TextArea", {**facts, "rows": "1", "maxSubmissions": "1", "editable": "true"})
         return
-    control = ElementTree.SubElement(box, "Choices", {**facts, "choice": "single", "showInline": "true", **needed})
-    for value, label in question.choices.items():
-        choice = ElementTree.SubElement(control, "Choice", value=value, html=label)
-        if key := next(hotkeys, ""):
-            choice.set("hotkey", key)
+    inline = "true" if sum(map(len, question.choices.values())) <= _MOST_INLINE else "false"
+    control = ElementTree.SubElement(box, "Choices", {**facts, "choice": "single", "showInline": inline, **needed})
+    keys = question.hotkeys[max(position - 1, 0)]
+    for (value, label), key in zip(question.choices.items(), keys, strict=True):
+        ElementTree.SubElement(control, "Choice", value=value, html=label, hotkey=key)
 
 
 def _ask_groups(view: ElementTree.Element) -> None:
-    box = _view(view, className="question")
-    _header(box, _CONSENT)
+    """Add what is asked once, folded: the instruction asks, and here is where one answer goes, in whichever task."""
+    fold = ElementTree.SubElement(view, "Collapse", bordered="false", open="false")
+    box = ElementTree.SubElement(fold, "Panel", value=ABOUT_YOU)
     consent = ElementTree.SubElement(box, "Choices", name=CONSENT, toName="sentence-1", choice="multiple")
-    ElementTree.SubElement(consent, "Choice", value="yes", html=_AGREE)
+    # Without a key of its own the platform gives it a free digit, and who slips on the keyboard would agree.
+    ElementTree.SubElement(consent, "Choice", value="yes", html=_AGREE, hotkey="alt+shift+y")
     inner = _view(box, **_when(CONSENT, "yes"))
     _header(inner, "Groups that you belong to, with commas between them")
     ElementTree.SubElement(inner, "TextArea", name=GROUPS, toName="sentence-1", rows="1", maxSubmissions="1")

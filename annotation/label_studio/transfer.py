@@ -16,11 +16,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from senseprobe.annotation.guidelines import instruction
 from senseprobe.annotation.ingest import store
 from senseprobe.annotation.label_studio.client import NoProject, Project, Server, Task, Unanswered
-from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, interface, tasks
-from senseprobe.annotation.project_folder import NAME, check_project, read_plan, write_plan
-from senseprobe.annotation.questions import warning
+from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, tasks
+from senseprobe.annotation.project_folder import NAME, check_project, read_interface, read_plan, write_plan
 from senseprobe.annotation.records import Plan
 from senseprobe.atomic_files import locked, read_plain, write_whole
 from senseprobe.errors import AnnotationError
@@ -186,8 +186,9 @@ def push(
 
 def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: float) -> PushResult:
     check_project(plan.project)
-    existing = _matching_project(server, plan, folder)
-    project = existing or _create(server, plan)
+    xml = read_interface(folder, plan)
+    existing = _matching_project(server, plan, folder, xml)
+    project = existing or _create(server, plan, xml)
     write_whole(folder / PROJECT, json.dumps(_identify(server, project)).encode())
     upload = _TaskUpload.of(server, project, folder, plan, settle)
     known = upload.look()
@@ -210,7 +211,7 @@ def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: 
 
 def check_server_project(server: Server, plan: Plan, folder: Path) -> None:
     """Raise AnnotationError where the server has a project of this name with other questions or other rows."""
-    if project := _matching_project(server, plan, folder):
+    if project := _matching_project(server, plan, folder, read_interface(folder, plan)):
         _TaskUpload.of(server, project, folder, plan).look()
 
 
@@ -247,10 +248,10 @@ def _find_noted_project(server: Server, folder: Path) -> Project | None:
     return None
 
 
-def _matching_project(server: Server, plan: Plan, folder: Path) -> Project | None:
-    """Return the plan's project as `_find_project`; raise AnnotationError where its interface is another."""
+def _matching_project(server: Server, plan: Plan, folder: Path, xml: str) -> Project | None:
+    """Return the plan's project as `_find_project`; raise AnnotationError where its interface is not `xml`."""
     project = _find_project(server, plan, folder)
-    if project and (differs := find_difference(interface(plan), project.interface)):
+    if project and (differs := find_difference(xml, project.interface)):
         raise AnnotationError(
             f"project {plan.project!r} has another interface on the server ({differs}); nothing was changed: push with "
             "the options that it was made with, or as another --project"
@@ -258,21 +259,21 @@ def _matching_project(server: Server, plan: Plan, folder: Path) -> Project | Non
     return project
 
 
-def _create(server: Server, plan: Plan) -> Project:
-    """Make the project with the plan's settings, and return it."""
+def _create(server: Server, plan: Plan, xml: str) -> Project:
+    """Make the project with the plan's settings and the interface `xml`, and return it."""
     settings = {
         "description": f"Made by senseprobe for {plan.release}, content {plan.content[:12]}.",
         "maximum_annotations": plan.overlap,
         "sampling": "Uniform sampling",  # everybody has an order of their own
         "show_skip_button": True,
         "enable_empty_annotation": False,
-        "expert_instruction": warning(),
+        "expert_instruction": instruction(plan),
         "show_instruction": True,
         "show_collab_predictions": plan.prefill,
         **({"model_version": MODEL_VERSION} if plan.prefill else {}),  # of no chosen one no predictions are shown
     }
     try:
-        server.create(plan.project, interface(plan), **settings)
+        server.create(plan.project, xml, **settings)
     except Unanswered:
         if not server.projects(plan.project):
             raise

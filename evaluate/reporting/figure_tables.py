@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from senseprobe.document import Cell, Plot, Section, Table, draw_forest, name_cells, table_section
 from senseprobe.evaluate.caveats import Fitness, unreadable
 from senseprobe.evaluate.estimands import FAMILIES, lookup
 from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
 from senseprobe.evaluate.estimands.sense_contrast import CONTRASTS
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.document import Cell, Plot, Section, Table, draw_forest, name_cells, table_section
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.messages import counted
 from senseprobe.records import Figure

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
+from senseprobe.document import Cell, Document, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import caveats
 from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_configs
 from senseprobe.evaluate.control import DATASET, is_probe, same_model
 from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_tables, notation, row_tables, significance
-from senseprobe.evaluate.reporting.document import Cell, Document, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.scorers import SCORERS, counterpart

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.estimands import additional, contrast_figure, kernel_rows, lookup, of_sample
 from senseprobe.evaluate.estimands.kernel import labels
@@ -23,7 +24,6 @@ from senseprobe.evaluate.estimands.slices import (
     sliced_estimands,
     split_rows,
 )
-from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, align_figures, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput, Tables
 from senseprobe.evaluate.units import KINDS

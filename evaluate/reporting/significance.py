@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
+from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
@@ -14,7 +15,6 @@ from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, c
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
-from senseprobe.evaluate.reporting.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.units import KINDS

@@ -31,7 +31,16 @@ def test_names_stay_from_pull_to_pull_and_differ_from_project_to_project(tmp_pat
     assert first == again != other
 
 
-KEPT = ["secret", "exports/", "groups.csv", "answers.csv", "skipped.csv", "decisions.csv", "agreement.json"]
+KEPT = [
+    "secret",
+    "exports/",
+    "groups.csv",
+    "answers.csv",
+    "skipped.csv",
+    "decisions.csv",
+    "agreement.json",
+    "report.html",
+]
 KEPT += [".*.partial-*"]
 
 

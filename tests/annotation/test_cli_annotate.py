@@ -6,6 +6,7 @@ import json
 import re
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -514,3 +515,23 @@ def test_inference_is_held_against_gold_and_the_marked_word() -> None:
     assert claim.targets == ("doctor", "Italian")  # by hand: the words at the spans
     other = given.Given({"c": [{**row, "premise": "The doctor bought a pie."}]}, "inference")
     assert read_claims(other, plan) == {}
+
+
+def test_a_project_of_an_earlier_version_goes_on(typed: Typed, studio: world.Studio, folder: Path) -> None:
+    """It keeps the interface that it was made with, which lies in its folder; another one is still refused."""
+    assert typed(*PUSH).code == 0
+    old = (Path(__file__).parents[1] / "fixtures" / "interface-0.2.xml").read_text()
+    studio.made[1] = replace(studio.made[1], interface=old)
+    (folder / "interface.xml").write_text(old)
+    plan = {
+        name: value for name, value in json.loads((folder / "plan.json").read_bytes()).items() if name != "guidelines"
+    }
+    (folder / "plan.json").write_text(json.dumps({**plan, "form": 1}))
+    del studio.held[1][3:]
+    told = typed(*PUSH)
+    assert (told.code, len(studio.held[1])) == (0, 8)
+    assert (folder / "interface.xml").read_text() == old
+    (folder / "interface.xml").unlink()
+    told = typed(*PUSH)
+    assert told.code == 2
+    assert "has another interface on the server" in told.err

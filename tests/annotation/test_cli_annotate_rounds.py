@@ -155,7 +155,7 @@ def test_a_plan_grows(command: Sequence[str], typed: Typed, studio: world.Studio
     strata = ("--strata", "config,target", "--seed", "3")
     assert typed(*command, "--n", "9", *strata).code == 0
     first, form = _rows(folder), json.loads((folder / "plan.json").read_text())["form"]
-    assert (len(first), form) == (9, 1)
+    assert (len(first), form) == (9, 2)  # guidelines are of form 2
     grown = typed(*command, "--n", "21", *strata)
     assert (grown.code, grown.err) == (0, "")
     assert "21 contrast rows of tiny@1.0.0 in 4 strata, drawn as 9 + 12, for 3 people each" in grown.out

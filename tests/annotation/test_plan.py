@@ -152,11 +152,23 @@ def test_a_plan_is_written_once(tmp_path: Path) -> None:
     assert read_plan(tmp_path) == made
     assert write_plan(tmp_path, made) == path
     assert path.read_bytes() == before
-    assert json.loads(before)["form"] == 1
+    assert json.loads(before)["form"] == 2
     with pytest.raises(AnnotationError, match=r"is another plan: it has seed 0; ask as it was asked"):
         write_plan(tmp_path, replace(made, seed=1))
     with pytest.raises(AnnotationError, match="is another plan: its rows are others"):
         write_plan(tmp_path, replace(made, items=made.items[:1]))
+
+
+def test_a_plan_without_guidelines_is_still_one(tmp_path: Path) -> None:
+    """Form 1, which had none, is read; the same options go on with it, and what it says stays."""
+    made = plan()
+    path = write_plan(tmp_path, made)
+    data = {name: value for name, value in json.loads(path.read_bytes()).items() if name != "guidelines"}
+    path.write_text(json.dumps({**data, "form": 1}))
+    before = path.read_bytes()
+    assert made.guidelines
+    assert read_plan(tmp_path) == replace(made, guidelines="")
+    assert write_plan(tmp_path, made).read_bytes() == before
 
 
 def test_the_same_wherever_it_is_made(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import senseprobe
+from senseprobe.document import render_html, render_markdown
 from senseprobe.errors import ResultError
 from senseprobe.evaluate import models
 from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.pipeline import ScoringJob, result_of, rows_of
 from senseprobe.evaluate.pipeline import run as run_job
-from senseprobe.evaluate.reporting.document import render_html, render_markdown
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.result import Result, check_writable, folder_of, json_schema, read_result

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 import senseprobe
+from senseprobe import document
 from senseprobe.cli import main
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
-from senseprobe.evaluate.reporting import document
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.report import build_report
 from senseprobe.evaluate.reporting.significance import MAX_MODELS, compare_results

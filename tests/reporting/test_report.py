@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import senseprobe
+from senseprobe import document as setting
+from senseprobe.document import Document
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.pipeline import ScoringJob, result_of
-from senseprobe.evaluate.reporting import document as setting
-from senseprobe.evaluate.reporting.document import Document
 from senseprobe.evaluate.reporting.figure_tables import align_figures, build_sense_sections
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import (
@@ -191,7 +191,7 @@ import sys, pickle
 import matplotlib
 matplotlib.rcParams.update({"font.size": 20, "axes.grid": True, "svg.fonttype": "path"})
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.document import render_html
+from senseprobe.document import render_html
 from senseprobe.evaluate.reporting.report import build_report
 account = build_report([ReportInput(result=result) for result in pickle.load(sys.stdin.buffer)])
 sys.stdout.buffer.write(render_html(account).encode())

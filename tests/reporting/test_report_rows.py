@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import senseprobe
+from senseprobe import document
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
 from senseprobe.evaluate import result as results
 from senseprobe.evaluate import score_tables
 from senseprobe.evaluate.estimands import CATALOGUE
-from senseprobe.evaluate.reporting import document, inputs, row_tables
+from senseprobe.evaluate.reporting import inputs, row_tables
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import format_interval
 from senseprobe.evaluate.reporting.report import build_report

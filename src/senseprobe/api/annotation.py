@@ -290,6 +290,18 @@ def _open_undecided(project: str, folder: str | Path | None) -> tuple[Plan, Path
     return plan, path, read_undecided(path) & {item.row for item in plan.items}
 
 
+@with_progress("reporting {project}")
+def report(project: str, out: str | Path | None = None, folder: str | Path | None = None) -> Path:
+    """Write one self-contained page of a round, ``report.html`` in the project's folder by default; return its path.
+
+    Annotators have pseudonyms on it. Raises AnnotationError where nobody has answered, or it cannot be written.
+    """
+    from senseprobe.annotation.report import write_report
+
+    plan, path, annotations = _open_answers(project, folder)
+    return write_report(plan, path, annotations, None if out is None else Path(out))
+
+
 @with_progress("releasing answers to {project}")
 def publish_answers(
     project: str,

@@ -17,7 +17,7 @@ from senseprobe.progress import with_progress
 if TYPE_CHECKING:
     import pandas as pd
 
-    from senseprobe.evaluate.reporting.document import Document
+    from senseprobe.document import Document
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
     from senseprobe.evaluate.reporting.significance import ModelComparison
@@ -282,7 +282,7 @@ def _refuse_results(path: Path, sources: Sequence[Path | Result]) -> None:
 
 def _write(path: Path, document: Document, *, markdown: bool) -> None:
     from senseprobe.atomic_files import write_whole
-    from senseprobe.evaluate.reporting.document import render_html, render_markdown
+    from senseprobe.document import render_html, render_markdown
 
     text = render_markdown(document) if markdown or path.suffix == ".md" else render_html(document)
     try:

@@ -234,6 +234,27 @@ def _print_decisions(title: str, decisions: Sequence["Decision"]) -> None:
         print_line(f"  … and {len(decisions) - MAX_LINES} more: decisions.csv lists all")
 
 
+def report(
+    project: Project,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The page.", show_default="report.html in the project's folder"
+        ),
+    ] = None,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML page of a round: progress, agreement, annotators, time, disputes, and what was decided and why."""
+    from senseprobe.api import annotation
+
+    path = annotation.report(project, out, folder)
+    if as_json:
+        print_json({"report": str(path)})
+    else:
+        print_line(f"report in {path.resolve()}: for those who run the round, not for publication")
+
+
 def queue(
     project: Project,
     push: Annotated[

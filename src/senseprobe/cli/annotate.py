@@ -254,5 +254,6 @@ def _print_ingested(ingested: "IngestResult") -> None:
 
 annotate.command()(adjudicate.agree)
 annotate.command()(adjudicate.apply)
+annotate.command()(adjudicate.report)
 annotate.command()(adjudicate.queue)
 annotate.command()(adjudicate.release)

@@ -92,6 +92,17 @@ class Browser:
         self.click(element)
         self.do("Input.insertText", text=text)
 
+    def resize(self, width: int, height: int) -> None:
+        """Give the page another size, in pixels of CSS."""
+        self.do("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def press(self, key: str) -> None:
+        """Press a letter or digit, wherever the cursor is."""
+        code = f"Digit{key}" if key.isdigit() else f"Key{key.upper()}"
+        for kind in ("keyDown", "keyUp"):
+            number = ord(key.upper())
+            self.do("Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number, text=key)
+
     def press_enter(self) -> None:
         """Press the key where the cursor is."""
         for kind in ("keyDown", "keyUp"):

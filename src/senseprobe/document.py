@@ -1,4 +1,4 @@
-"""The parts of a report, forest plots among them, and their rendering as one self-contained HTML page or as Markdown.
+"""The parts of a page, forest plots among them, and their rendering as one self-contained HTML page or as Markdown.
 
 Text in a document is as it came from results and releases; the two renderers escape all of it.
 """
@@ -89,13 +89,16 @@ def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """A whole report: title, content warning, the names of the results, sections, and the results' signatures."""
+    """A whole page: title, content warning, sections; of results their names and signatures, else what plots compare.
+
+    `labels` are the names of what has a colour each.
+    """
 
     title: str
     warning: str
     labels: tuple[str, ...]
     sections: tuple[Section, ...]
-    signatures: tuple[str, ...]
+    signatures: tuple[str, ...] = ()
 
 
 def render_html(document: Document) -> str:
@@ -112,9 +115,7 @@ def render_markdown(document: Document) -> str:
 def _environment() -> jinja2.Environment:
     """Return templates that escape all values: HTML by Jinja, Markdown by `_escape`."""
     return jinja2.Environment(
-        loader=jinja2.FunctionLoader(
-            lambda name: (files("senseprobe") / "evaluate" / "reporting" / name).read_text("utf-8")
-        ),
+        loader=jinja2.FunctionLoader(lambda name: (files("senseprobe") / name).read_text("utf-8")),
         autoescape=jinja2.select_autoescape(enabled_extensions=("html.j2",), default=False),
         undefined=jinja2.StrictUndefined,
         finalize=_escape,
@@ -156,10 +157,10 @@ Row = tuple[str, Sequence[Figure | None]]
 """A name, and a figure for each result, None where there is none."""
 
 
-def draw_forest(rows: Sequence[Row], from_zero: bool = False) -> str:
+def draw_forest(rows: Sequence[Row], from_zero: bool = False, label: str = "") -> str:
     """Return a plot of rows as SVG, the same bytes on every machine, on an axis around 0 or from 0 to 100.
 
-    Raises ResultError without matplotlib.
+    `label`: of the axis, where that is not points. Raises ResultError without matplotlib.
     """
     _require_matplotlib()
     import matplotlib as mpl
@@ -172,14 +173,14 @@ def draw_forest(rows: Sequence[Row], from_zero: bool = False) -> str:
         # Text stays text, never a formula, and ids are the same in every run.
         salt = "|".join(name for name, _ in rows)
         mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": salt, "font.size": 9, "text.parse_math": False})
-        canvas = plot_forest(rows, from_zero)
+        canvas = plot_forest(rows, from_zero, label)
         canvas.savefig(output, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     svg = output.getvalue()
     # Ids of groups would be there several times on a page with several plots.
     return re.sub(r'<g id="[\w.]+">', "<g>", svg[svg.index("<svg") :])
 
 
-def plot_forest(rows: Sequence[Row], from_zero: bool = False) -> "Canvas":
+def plot_forest(rows: Sequence[Row], from_zero: bool = False, label: str = "") -> "Canvas":
     """Return the plot of `draw_forest` as a Matplotlib figure, in the user's style; raises ResultError as it does."""
     _require_matplotlib()
     from matplotlib.figure import Figure as Canvas
@@ -193,14 +194,14 @@ def plot_forest(rows: Sequence[Row], from_zero: bool = False) -> "Canvas":
     axes.set_ylim(len(rows) - 0.5, -0.5)
     if from_zero:
         axes.set_xlim(-2, 102)
-        axes.set_xlabel("points, of 100")
+        axes.set_xlabel(label or "points, of 100")
         return canvas
     axes.axvline(0, color="#999999", linewidth=0.8)
     figures = [cell for _, cells in rows for cell in cells if cell is not None]
     ends = [abs(end) for cell in figures for end in (cell.value, cell.low, cell.high) if end is not None]
     limit = min(104.0, max([50.0, *ends]) + 2.0)
     axes.set_xlim(-limit, limit)
-    axes.set_xlabel("points; hollow: 0 is not known to be neutral")
+    axes.set_xlabel(label or "points; hollow: 0 is not known to be neutral")
     return canvas
 
 

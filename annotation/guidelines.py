@@ -1,0 +1,205 @@
+"""What annotators read before their first task: definitions, three worked examples, and what becomes of answers.
+
+It is written from the release: what it says of the configs that people are asked about, and sentences of theirs. The
+examples suppose what somebody thinks, and give the answers to that: which sentence the release calls a stereotype
+would be copied, and is not said.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from itertools import islice
+from typing import Any
+
+from senseprobe.annotation.questions import ABOUT_YOU, ROLES, questions_of
+from senseprobe.annotation.records import Plan
+from senseprobe.messages import shortened
+from senseprobe.release.release import Release
+from senseprobe.statistics.permutation import hash_draw
+
+_WARNING = """\
+The sentences state stereotypes, which are wrong and can hurt. They are here so that language models can be tested for
+them, and you are asked whether they are fit for that: nobody asks whether you agree.
+
+You may skip any task, say of any that it had better not be used, and stop whenever you like.
+"""
+
+_HEADING, _ITEM = "# ", "- "  # how lines of the text begin that are no paragraphs
+
+_EXAMPLES = 3
+_MOST_READ = 1000  # rows of a config among which examples are looked for: some have millions
+_MOST_CONFIGS = 12  # configs that are described one by one
+
+_DEFINITIONS: Mapping[str, str] = {
+    "sense": "Meaning: words may have several. The one that is asked about stands above the question, as a dictionary "
+    "explains it.",
+    "inference": "What follows: take sentence 1 for true, and nothing else. Sentence 2 is true if it cannot be "
+    "otherwise, false if it cannot be so, and may be true or not in all other cases, however likely.",
+    "stereotype": "Stereotype: what is often said of people because they are of a group, kind or unkind, right or "
+    "wrong. You are asked whether it is known where you live, and not whether you believe it.",
+    "natural": "Natural English: somebody who speaks English well might write it. What it says may be odd, its grammar "
+    "may not.",
+    "withhold": "Use: you may say of any that it had better not be used, and need no reason.",
+}
+
+_REASONS: Mapping[tuple[str, str], str] = {
+    ("sense", "yes"): "{word} has the meaning that is shown",
+    ("sense", "no"): "{word} has another meaning than the one that is shown",
+    ("stereotype", "stereotype"): "people where you live say this of a whole group",
+    ("stereotype", "anti-stereotype"): "people where you live say the opposite of a whole group",
+    ("stereotype", "neither"): "people where you live say neither this nor its opposite of any group",
+    ("inference", "entailment"): "sentence 2 says what sentence 1 says",
+    ("inference", "neutral"): "sentence 1 leaves open what sentence 2 says",
+    ("inference", "contradiction"): "sentence 2 denies what sentence 1 says",
+    ("natural", "yes"): "its words and their order are as people write them",
+    ("natural", "no"): "its words are out of order",
+    ("withhold", "yes"): "you mind it being used, for whatever reason",
+}
+
+_ANSWERS: Mapping[str, tuple[Mapping[str, str], ...]] = {
+    "contrast": (
+        {"sense": "yes", "stereotype": "stereotype", "natural": "yes"},
+        {"sense": "no", "stereotype": "anti-stereotype", "natural": "yes", "withhold": "yes"},
+        {"sense": "yes", "stereotype": "neither", "natural": "no"},
+    ),
+    "inference": (
+        {"inference": "entailment", "stereotype": "neither", "natural": "yes"},
+        {"inference": "neutral", "stereotype": "stereotype", "natural": "yes", "withhold": "yes"},
+        {"inference": "contradiction", "stereotype": "neither", "natural": "yes"},
+    ),
+    "association": (
+        {"natural": "yes"},
+        {"natural": "yes", "withhold": "yes"},
+        {"natural": "no"},
+    ),
+}
+"""What the examples of each kind of rows suppose, by question; of the sentences, `_sentences` says how they fit."""
+
+_KEPT = """\
+The server keeps your answers under your account, with the time that they took. What is published of them has pseudonyms
+and no times. Ask those who invited you to have yours deleted.
+"""
+
+_GROUPS = f"""\
+If you like, say once, in whichever task, which groups you belong to that these sentences may be about: under
+“{ABOUT_YOU}”, at the end of it. It tells whether people of a group see what others do not. On a shared server other
+annotators may see what you write; afterwards it is kept apart from your answers, and published as no more than counts
+of five or more. Without your consent it is not read.
+"""
+
+_SHEETS = """
+Your sheet is a table (CSV) for any spreadsheet program. Each line has one or two sentences; a marked word stands in
+[brackets]. The head of a column says what is asked, and which words it takes. Leave a cell or a whole line empty where
+you would rather not answer. Do not change the columns `item` and `check`. Save it as CSV again, under your name.
+"""
+
+_SHEET_GROUPS = """
+If you like, name in the column `groups` groups that you belong to, with commas between them, and write `yes` into
+`consent` beside it; once is enough. Without `yes` they are not read. They are kept apart from your answers.
+"""
+
+_TAGS = {_HEADING: "h4", _ITEM: "li", "": "p"}
+
+
+def write_guidelines(release: Release, plan: Plan) -> str:
+    """Return the definitions and examples for a plan, as text; the same for the same release and plan."""
+    configs = tuple(dict.fromkeys(item.config for item in plan.items))
+    definitions = [_DEFINITIONS[question] for question in plan.questions if question in _DEFINITIONS]
+    examples = enumerate((lines for lines in _examples(release, plan, configs) if lines[1:]), 1)
+    return "\n".join(
+        [
+            f"{_HEADING}What the sentences are about",
+            *_descriptions(release, configs),
+            f"{_HEADING}What the questions mean",
+            *(f"{_ITEM}{definition}" for definition in definitions),
+            *(
+                line
+                for number, (shown, *reasons) in examples
+                for line in (f"{_HEADING}Example {number}", shown, *(f"{_ITEM}{reason}" for reason in reasons))
+            ),
+        ]
+    )
+
+
+def _descriptions(release: Release, configs: Sequence[str]) -> Iterator[str]:
+    """Yield what the release says of itself and of each config."""
+    card, facts = release.manifest.data.get("card", {}), release.manifest.data.get("configs", {})
+    yield " ".join(filter(None, (_sentence(card.get("title")), _sentence(card.get("content_warning")))))
+    for config in configs[:_MOST_CONFIGS]:
+        design = release.design(config)
+        bias = f" ({design.bias_type})" if design.bias_type not in ("", "none") else ""
+        if description := _sentence(facts.get(config, {}).get("description")):
+            yield f"{_ITEM}{config}{bias}: {description}"
+    if len(configs) > _MOST_CONFIGS:
+        yield f"{_ITEM}and {len(configs) - _MOST_CONFIGS} more"
+
+
+def _sentence(text: object) -> str:
+    """Return a text in one line, with a full stop; empty where it is none."""
+    line = _one_line(shortened(text)) if isinstance(text, str) else ""
+    return f"{line.rstrip('.')}." if line else ""
+
+
+def _one_line(text: str) -> str:
+    """Return a text without line feeds: a line of its own could pass for a heading of ours."""
+    return " ".join(text.split())
+
+
+def _examples(release: Release, plan: Plan, configs: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the lines of each example: what is shown, then the answer to each question and why it is right."""
+    rows = [_example_rows(release, plan, config) for config in configs[:_EXAMPLES]]
+    for number, answers in enumerate(_ANSWERS[plan.kind]):
+        candidates = rows[number % len(rows)]
+        row, other = (candidates[(number + step) % len(candidates)] for step in (0, 1))
+        shown = " ".join(f"“{text}”" for text in map(_one_line, _sentences(plan.kind, number, row, other)))
+        word = f"“{_one_line(row['target'])}”" if row.get("target") else "the marked word"
+        yield [shown, *_reasons(plan, answers, word)]
+
+
+def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]:
+    """Yield what to answer to each question, and in which case: ``Meaning: “Yes” if …``."""
+    for question in questions_of(plan):
+        if answer := answers.get(question.id):
+            name, choice = (text.partition(":")[0] for text in (_DEFINITIONS[question.id], question.choices[answer]))
+            yield f"{name}: “{choice}” if {_REASONS[question.id, answer].format(word=word)}."
+
+
+def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:
+    """Return rows of a config for examples, drawn by chance from its first; of those that are asked about only at need.
+
+    The number of batches in which they come makes no difference.
+    """
+    planned = {item.row for item in plan.items}
+    rows = islice((row for batch in release.batches(config) for row in batch.to_pylist()), _MOST_READ)
+    drawn = sorted(rows, key=lambda row: (row["id"] in planned, hash_draw(plan.seed, "example", config, row["id"])))
+    return drawn[: _EXAMPLES + 1]
+
+
+def _sentences(kind: str, number: int, row: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:
+    """Return the sentences of example `number`, which fit what `_ANSWERS` supposes of them."""
+    first, last = row[ROLES[kind][number % len(ROLES[kind])]], number == _EXAMPLES - 1
+    if kind != "inference":
+        return [" ".join(reversed(first.split())) if last else first]
+    premise = row["premise"]
+    return [premise, (premise, other["premise"], f"It is not true that this is so: {premise}")[number]]
+
+
+def instruction(plan: Plan) -> str:
+    """Return all that annotators read first on the platform, as HTML; what sentences hold is text."""
+    kept = f"{_HEADING}What becomes of your answers\n{_in_lines(_KEPT)}"
+    asked = f"{_HEADING}Groups that you belong to\n{_in_lines(_GROUPS)}" if plan.groups else ""
+    parts = []
+    for line in filter(None, "\n".join((_in_lines(_WARNING), plan.guidelines, kept, asked)).splitlines()):
+        start = next((mark for mark in (_HEADING, _ITEM) if line.startswith(mark)), "")
+        parts.append(f"<{_TAGS[start]}>{escape(line.removeprefix(start))}</{_TAGS[start]}>")
+    return "".join(parts)
+
+
+def _in_lines(text: str) -> str:
+    """Return a text with each paragraph in a line."""
+    return "\n".join(map(_one_line, text.split("\n\n")))
+
+
+def for_sheets(plan: Plan) -> str:
+    """Return all that annotators read first who fill in a sheet, and how that is done, as text."""
+    guidelines = f"\n{plan.guidelines}\n" if plan.guidelines else ""
+    return _WARNING + guidelines + _SHEETS + (_SHEET_GROUPS if plan.groups else "")

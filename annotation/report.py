@@ -1,0 +1,393 @@
+"""The report of a round: how far it is, who agrees with whom, what is disputed, and what was decided and why.
+
+Annotators have their pseudonyms there, and free text is left out, as is what each said of `withhold` where groups were
+asked for: beside the rows that the targeted group reported, it would tell who belongs to it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median, quantiles
+
+from senseprobe import records
+from senseprobe.annotation.adjudication import group_by_row
+from senseprobe.annotation.agreement import Agreement, Figure, agreement
+from senseprobe.annotation.annotators import QUESTION, pseudonyms
+from senseprobe.annotation.cells import write_file
+from senseprobe.annotation.decisions import STATES, Decision, count_states, list_decisions
+from senseprobe.annotation.project_folder import check_outside
+from senseprobe.annotation.publication import pseudonym_of
+from senseprobe.annotation.questions import question_of, questions_of
+from senseprobe.annotation.records import Annotation, Item, Plan
+from senseprobe.document import (
+    Cell,
+    Document,
+    Plot,
+    Section,
+    Table,
+    draw_forest,
+    name_cells,
+    render_html,
+    table_section,
+)
+from senseprobe.errors import AnnotationError
+from senseprobe.messages import counted, printable
+
+NAME = "report.html"
+
+_MOST = 100  # rows of a table: what is longer nobody reads on a page
+_KAPPA = "cross-kappa, in hundredths"
+_QUICK = 1 / 3  # of the median time of a row, below which an answer was quick
+_TITLES = {
+    "stratum": "By stratum",
+    "word": "By word",
+    "group": "Within groups of annotators",
+    "groups": "Across groups",
+}
+_PRIVATE = (
+    "This page is for those who run the round. It has figures of single annotators, under pseudonyms: what may be "
+    "published is what senseprobe annotate release writes."
+)
+_WARNING = "The sentences state stereotypes, which are wrong and hurtful."
+_MEANING = {
+    "reject": "left out of the next version",
+    "keep": "stays",
+    "undecided": "stays, without a verdict: answers tie, or are too few",
+    "changed": "people saw other words than the release has",
+    "unanswered": "stays: nobody answered",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A plan with its answers: `rows` has the last annotation of each person that was submitted, by row."""
+
+    plan: Plan
+    annotations: Sequence[Annotation]
+    agreement: Agreement
+    decisions: Sequence[Decision]
+    rules: Sequence[str]
+
+    @property
+    def rows(self) -> dict[str, list[Annotation]]:
+        """The annotations that count, by row."""
+        return group_by_row(self.annotations)
+
+    @property
+    def people(self) -> list[str]:
+        """The pseudonyms of all who answered or skipped."""
+        return sorted({annotation.annotator for annotation in self.annotations})
+
+    @property
+    def questions(self) -> list[str]:
+        """The questions with choices that single annotators are compared on."""
+        withheld = QUESTION if self.plan.groups else ""
+        return [question.id for question in questions_of(self.plan) if question.choices and question.id != withheld]
+
+
+def write_report(plan: Plan, folder: Path, annotations: Sequence[Annotation], out: Path | None = None) -> Path:
+    """Write the page of a round, as `report.html` in its `folder` if not to `out`, and return its path.
+
+    Raises AnnotationError where nobody has answered, the path is not one of a page, or it cannot be written.
+    """
+    path = out or folder / NAME
+    if path.suffix not in (".html", ".htm"):
+        raise AnnotationError(f"{printable(str(path))}: a page is HTML: its name ends in .html")
+    check_outside(path)
+    name_of = pseudonyms(folder)
+    renamed = [replace(annotation, annotator=pseudonym_of(annotation, name_of)) for annotation in annotations]
+    if not any(annotation.status == "submitted" for annotation in renamed):
+        raise AnnotationError(f"nobody has answered {plan.project} yet: there is nothing to report")
+    decisions, rules = list_decisions(folder)
+    page = render_html(build_report(Round(plan, renamed, agreement(plan, renamed), decisions, rules)))
+    return write_file(path, page.encode("utf-8", "backslashreplace"))
+
+
+def build_report(round_: Round) -> Document:
+    """Return the page of a round."""
+    plan = round_.plan
+    sections = (
+        Section("What was asked", (_describe_plan(plan), _PRIVATE)),
+        _build_progress(round_),
+        _build_agreement(round_.agreement),
+        _build_raters(round_),
+        _build_gold(round_),
+        _build_time(round_),
+        _build_disputes(round_),
+        _build_decisions(round_),
+    )
+    return Document(
+        title=f"{plan.project}: a round on {plan.release}",
+        warning=_WARNING,
+        labels=tuple(round_.questions),
+        sections=tuple(filter(None, sections)),
+    )
+
+
+def _describe_plan(plan: Plan) -> str:
+    chosen = [f"of each stratum of {', '.join(plan.strata)}"] if plan.strata else []
+    chosen += [f"where {plan.where}"] if plan.where else []
+    gold = sum(bool(item.gold) for item in plan.items)
+    asked = (
+        f"{counted(len(plan.items), f'{plan.kind} row')} of {plan.release}{', '.join(['', *chosen])} (seed {plan.seed})"
+    )
+    extra = [f"{counted(gold, 'row')} with known answers"] if gold else []
+    extra += ["The release's labels were shown as answers"] if plan.prefill else []
+    extra += ["Annotators were asked for groups of their own"] if plan.groups else []
+    people = counted(plan.overlap, "person", "people")
+    return " ".join(f"{part}." for part in (f"{asked}, for {people} each: {', '.join(plan.questions)}", *extra))
+
+
+# --- How far it is --------------------------------------------------------------------------------------------------
+
+
+def _build_progress(round_: Round) -> Section:
+    plan, rows = round_.plan, round_.rows
+    answers = {item.row: len(rows.get(item.row, ())) for item in plan.items}
+    done = sum(count >= plan.overlap for count in answers.values())
+    skipped = sum(annotation.status == "skipped" for annotation in round_.annotations)
+    days = sorted(annotation.updated[:10] for annotation in round_.annotations if annotation.updated)
+    between = f", from {days[0]} to {days[-1]}" if days else ""
+    total = counted(sum(answers.values()), "annotation")
+    text = (
+        f"{done:,} of {counted(len(answers), 'row')} have all {plan.overlap} answers; {total}"
+        f" by {counted(len(round_.people), 'annotator')}{between}, {skipped:,} skipped."
+    )
+    spread = sorted(Counter(answers.values()).items())
+    strata: dict[str, list[int]] = {}
+    for item in plan.items:
+        strata.setdefault(item.stratum or item.config, []).append(answers[item.row])
+    parts = tuple(
+        _line([name], len(counts), sum(n >= plan.overlap for n in counts), counts.count(0))
+        for name, counts in sorted(strata.items())
+    )
+    by_answers = Table("Rows by answers", ("answers", "rows"), tuple(_line([str(n)], rows) for n, rows in spread))
+    by_stratum = Table("By stratum", ("stratum", "rows", "with all answers", "with none"), parts, closed=True)
+    return Section("Progress", (text,), tables=(by_answers, _capped(by_stratum)))
+
+
+def _line(names: Sequence[str], *values: int | str) -> tuple[Cell, ...]:
+    """Return the cells of a row: what it is about, then its numbers."""
+    return (*name_cells(*names), *(Cell.number(v if isinstance(v, str) else f"{v:,}") for v in values))
+
+
+def _capped(table: Table) -> Table:
+    """Return the table with no more rows than a page takes, and a note of how many are left out."""
+    if (more := len(table.rows) - _MOST) <= 0:
+        return table
+    note = f"{table.note} … and {counted(more, 'row')} more.".strip()
+    return Table(table.caption, table.headings, table.rows[:_MOST], note, table.closed)
+
+
+# --- Agreement ------------------------------------------------------------------------------------------------------
+
+_HEADINGS = ("question", "of", "alpha or kappa [95 %]", "the same", "rows", "answers", "annotators")
+
+
+def _build_agreement(agreement: Agreement) -> Section:
+    figures = [*agreement.by("all"), *agreement.by("sentence")]
+    parts = [_build_part(title, agreement.by(by), agreement.fewest_items) for by, title in _TITLES.items()]
+    bars = [(f"{figure.question} {figure.level}".strip(), [_bar(figure)]) for figure in figures]
+    paragraph = (
+        "Krippendorff's alpha: 1 where all agree, 0 where they agree as often as by chance. Where nearly all answers "
+        "are alike it is near 0 although people agree: read the share of answers that are the same, too. Intervals say "
+        f"what other rows might give; figures of fewer than {agreement.fewest_items} rows have none."
+    )
+    plot = Plot("Agreement on each question, with intervals", draw_forest(bars, label="alpha, in hundredths"))
+    tables = [Table("On each question", _HEADINGS, tuple(map(_figure_cells, figures))), *parts]
+    return Section("Agreement", (paragraph,), (plot,), tuple(table for table in tables if table.rows))
+
+
+def _build_part(title: str, figures: Sequence[Figure], fewest: int) -> Table:
+    """Return a collapsed table of parts of the answers, those with the least agreement first."""
+    reliable = [figure for figure in figures if figure.items >= fewest]
+    reliable.sort(key=lambda f: (f.value is None, f.value or 0.0, f.question, f.level))
+    few = len(figures) - len(reliable)
+    note = f"{counted(few, 'figure')} of fewer than {fewest} rows: see agreement.json." if few else ""
+    return _capped(Table(title, _HEADINGS, tuple(map(_figure_cells, reliable)), note, closed=True))
+
+
+def _figure_cells(figure: Figure) -> tuple[Cell, ...]:
+    value = Cell.number(_value(figure), figure.why)
+    numbers = _line([], _percent(figure.same), figure.items, figure.answers, figure.annotators)
+    return (*name_cells(figure.question, figure.level), value, *numbers)
+
+
+def _value(figure: Figure) -> str:
+    if figure.value is None:
+        return "none"
+    interval = "" if figure.low is None or figure.high is None else f" [{_fixed(figure.low)}, {_fixed(figure.high)}]"
+    return f"{_fixed(figure.value)}{interval}"
+
+
+def _fixed(value: float) -> str:
+    """Return a number with two decimals, and no zero with a sign."""
+    return f"{round(value, 2) + 0.0:.2f}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.0f} %"
+
+
+def _bar(figure: Figure | None) -> records.Figure | None:
+    """Return a figure of agreement as plots take it, in hundredths; 0 is chance."""
+    if figure is None or figure.value is None:
+        return None
+    value, low, high = (None if number is None else 100 * number for number in (figure.value, figure.low, figure.high))
+    facts = {"config": "", "sense_type": "", "estimand": figure.measure, "neutral": 0.0}
+    counts = {"rows": figure.units, "scored": figure.units, "unscored": 0, "ties": 0}
+    return records.Figure(**facts, **counts, value=value, low=low, high=high)  # type: ignore[arg-type]
+
+
+# --- Each annotator beside the others, known answers, and time ------------------------------------------------------
+
+
+def _build_raters(round_: Round) -> Section:
+    figures = {(f.level, f.question): f for f in round_.agreement.by("annotator")}
+    per_person = Counter(annotation.annotator for of_row in round_.rows.values() for annotation in of_row)
+    skipped = Counter(a.annotator for a in round_.annotations if a.status == "skipped")
+    rows, bars = [], []
+    for person in round_.people:
+        own = [figures.get((person, question)) for question in round_.questions]
+        rows.append((*_line([person], per_person[person], skipped[person]), *map(_rater_cell, own)))
+        bars.append((person, [*map(_bar, own)]))
+    if not any(bar for _, cells in bars for bar in cells):
+        return Section("Each annotator beside the others")
+    paragraph = (
+        "Cross-kappa of one annotator against all others who answered the same, and the share of answers that are the "
+        "same. Who differs is not wrong by that: look at the rows, and at known answers."
+    )
+    plot = Plot("Each annotator against the others, by question", draw_forest(bars[:_MOST], label=_KAPPA))
+    headings = ("annotator", "rows", "skipped", *round_.questions)
+    table = _capped(Table("Against the others", headings, tuple(rows)))
+    return Section("Each annotator beside the others", (paragraph,), (plot,), (table,))
+
+
+def _rater_cell(figure: Figure | None) -> Cell:
+    if figure is None:
+        return Cell.number("")
+    same = f"{_percent(figure.same)} the same, " if figure.same is not None else ""
+    return Cell.number(_value(figure), f"{same}{counted(figure.items, 'row')}")
+
+
+def _build_gold(round_: Round) -> Section:
+    rows = tuple(
+        _line(
+            [gold.annotator, gold.question],
+            f"{gold.right} of {gold.answered}",
+            f"{_percent(gold.share)} [{_percent(gold.low)}, {_percent(gold.high)}]",
+        )
+        for gold in sorted(round_.agreement.gold, key=lambda gold: (gold.annotator, gold.question))
+        if gold.question in round_.questions
+    )
+    paragraph = "How often each annotator said what was expected of rows whose answer is known."
+    headings = ("annotator", "question", "right", "share [95 %]")
+    return table_section("Known answers", [paragraph], [_capped(Table("Known answers", headings, rows))])
+
+
+def _build_time(round_: Round) -> Section:
+    seconds: dict[str, list[float]] = {}
+    for of_row in round_.rows.values():
+        for annotation in of_row:
+            if annotation.seconds is not None:
+                seconds.setdefault(annotation.annotator, []).append(annotation.seconds)
+    everybody = [value for values in seconds.values() for value in values]
+    if not everybody:
+        return Section("Time")
+    limit = _QUICK * median(everybody)
+    people = [("all", everybody), *sorted(seconds.items())]
+    rows = tuple(_time_line(person, values, limit) for person, values in people)
+    paragraph = (
+        "Seconds from when a row was opened to its answer, pauses too: hence medians. Quick is what took less than a "
+        f"third of the median of all ({limit:.1f} s). Sheets have no times."
+    )
+    headings = ("annotator", "rows", "median", "middle half", "quick", "in all")
+    return table_section("Time", [paragraph], [_capped(Table("Time per row", headings, rows))])
+
+
+def _time_line(person: str, values: Sequence[float], limit: float) -> tuple[Cell, ...]:
+    low, middle, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else [*values] * 3
+    quick = sum(value < limit for value in values)
+    half, total = f"{low:.1f} to {high:.1f} s", f"{sum(values) / 60:.1f} min"
+    return _line([person], len(values), f"{middle:.1f} s", half, quick, total)
+
+
+# --- Rows -----------------------------------------------------------------------------------------------------------
+
+
+def _build_disputes(round_: Round) -> Section:
+    rows, decided = round_.rows, {decision.row: decision for decision in round_.decisions}
+    disputes = [
+        (share, item, texts)
+        for item in round_.plan.items
+        for share, texts in [_dispute(rows.get(item.row, ()))]
+        if texts
+    ]
+    disputes.sort(key=lambda dispute: -dispute[0])  # stable: of equal ones, in the order of the plan
+    cells = tuple(
+        (*name_cells(item.row), _sentences(item), Cell("; ".join(texts)), _decision_cell(decided.get(item.row)))
+        for _, item, texts in disputes
+    )
+    answered = sum(len(of_row) > 1 for of_row in rows.values())
+    paragraph = (
+        f"{counted(len(disputes), 'row')} of {answered:,} that two or more answered have answers that differ; those on "
+        "which most pairs of answers do come first. A word in brackets is the marked one."
+    )
+    headings = ("row", "sentences", "answers that differ", "decided")
+    return table_section("Disputed rows", [paragraph], [_capped(Table("Disputed rows", headings, cells))])
+
+
+def _dispute(annotations: Sequence[Annotation]) -> tuple[float, list[str]]:
+    """Return the share of pairs of answers that differ, over the questions with choices; and the answers that do."""
+    keys = dict.fromkeys(key for annotation in annotations for key in annotation.answers if question_of(key).choices)
+    pairs = different = 0
+    texts = []
+    for key in keys:
+        counts = Counter(annotation.answers[key] for annotation in annotations if key in annotation.answers)
+        n = counts.total()
+        pairs += n * (n - 1) // 2
+        different += (n * n - sum(count * count for count in counts.values())) // 2
+        if len(counts) > 1:
+            texts.append(f"{key}: {', '.join(f'{answer} {count}' for answer, count in _by_count(counts))}")
+    return (different / pairs if pairs else 0.0), texts
+
+
+def _by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def _sentences(item: Item) -> Cell:
+    return Cell(" / ".join(sentence.marked("[", "]") for sentence in item.sentences))
+
+
+def _decision_cell(decision: Decision | None) -> Cell:
+    return Cell(decision.state, decision.reason) if decision else Cell("not yet")
+
+
+def _build_decisions(round_: Round) -> Section:
+    if not round_.decisions:
+        return Section("What was decided", ("Nothing yet: senseprobe annotate apply decides.",))
+    items, counts = {item.row: item for item in round_.plan.items}, count_states(round_.decisions)
+    summary = tuple((*_line([state], counts[state]), Cell(_MEANING[state])) for state in STATES)
+    tables = [Table("Rows by what became of them", ("state", "rows", "meaning"), summary)]
+    for state in ("reject", "undecided", "changed"):
+        rows = tuple(
+            (*name_cells(decision.row), _sentences(items[decision.row]), Cell(decision.reason))
+            for decision in round_.decisions
+            if decision.state == state and decision.row in items
+        )
+        if rows:
+            tables.append(_capped(Table(f"{state}: why", ("row", "sentences", "why"), rows, closed=state != "reject")))
+    return Section("What was decided", tuple(_describe_decisions(round_)), tables=tuple(tables))
+
+
+def _describe_decisions(round_: Round) -> Iterator[str]:
+    reported = sum(decision.reported for decision in round_.decisions)
+    rules = f"By the rule {', '.join(round_.rules)}." if round_.rules else "No row has a verdict of this round."
+    report = f" {counted(reported, 'row')} reported by annotators of the targeted group." if reported else ""
+    yield f"{rules}{report} All rows are in decisions.csv."
+    rows = round_.rows
+    later = [d.row for d in round_.decisions if d.state != "changed" and d.answers != len(rows.get(d.row, ()))]
+    if later:
+        yield f"{counted(len(later), 'row')} have more or fewer answers now than when this was decided: apply again."

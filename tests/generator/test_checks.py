@@ -93,6 +93,8 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E115-template-syntax-in-a-cell.things.csv": (3, 1, "word holds a placeholder: '{% raw %}'"),
     "E115-placeholder-in-a-cell.things.csv": (3, 1, "word holds a placeholder: '<animal>'"),
     "E115-placeholder-in-a-frame.j2": (20, 38, "'[MASK]'"),
+    "E115-field-of-a-dataset.dataset.yaml": (1, 1, "title holds a placeholder: 'TODO' (what is measured)"),
+    "E115-field-of-a-list.datapackage.yaml": (15, 5, "description holds a placeholder: 'TODO' (what the words are)"),
     "E115-placeholder-in-front-matter.j2": (5, 1, "description holds a placeholder: 'TODO'"),
     "E115-single-braces.j2": (21, 39, "'{other | a}' is a placeholder (write {{ other | a }}"),
     "E116-article-before-a-slot.j2": (20, 18, "'an' does not fit 'wild', 'tame'"),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from unicodedata import category
 
 from senseprobe import importers, project
-from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
+from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 from senseprobe.progress import with_progress
 
@@ -259,13 +259,21 @@ def restore(
 
 
 def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
-    """Return the folder of a new release, and the catalogue that it is built from."""
+    """Return the folder of a new release, and the catalogue that it is built from.
+
+    Raise DeclarationError where a field that describes it is still to be filled in.
+    """
+    from senseprobe.generator.checks.placeholders import find_unfilled_fields
+
     _check_version(version)
     if "/" in dataset:
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
     if any(category(letter) == "Cs" for letter in dataset):
         raise SenseprobeError(f"{dataset!r} is not UTF-8: rename the folder of the dataset")
-    return _releases(out) / dataset / version, open_catalogue(dataset)
+    folder, catalogue = _releases(out) / dataset / version, open_catalogue(dataset)
+    if findings := [*find_unfilled_fields(catalogue)]:
+        raise DeclarationError(findings)
+    return folder, catalogue
 
 
 def _check_version(version: str) -> None:

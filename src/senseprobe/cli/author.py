@@ -37,7 +37,7 @@ def new(
 
     for path in author.new_template(name, kind):
         print_line(f"wrote {author.display_path(path)}")
-    print_line(f"edit them, and see what you have: senseprobe lint, and senseprobe preview {name}")
+    print_line(f"see what it makes: senseprobe preview {name}; what is still to be filled in: senseprobe lint")
 
 
 # ---- lint ----

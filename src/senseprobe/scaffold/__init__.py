@@ -1,4 +1,4 @@
-"""What `senseprobe init` and `senseprobe new` write: a project, and templates with comments that lint clean."""
+"""What `senseprobe init` and `senseprobe new` write: a project, and templates to be filled in."""
 
 from senseprobe.scaffold.template import add, start
 

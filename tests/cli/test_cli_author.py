@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import senseprobe
 from senseprobe.cli import main
 
 TESTS = Path(__file__).parents[1]
@@ -122,6 +123,22 @@ def test_count_of_sssb_tells_ours_and_theirs(project: Path, run: Run) -> None:
         assert config["reason"] or config["rows"] == config["published"]
     assert told["rows"] == sum(config["rows"] for config in configs.values())
     assert (configs["noun"]["rows"], configs["race-matched"]["rows"]) == (186, 25)
+
+
+def test_count_and_preview_work_while_expect_is_wrong(project: Path, run: Run) -> None:
+    """Two things and one pair of qualities make 2 rows: an author who does not know yet how many has to see them."""
+    template = project / "templates/x/x.j2"
+    template.write_text(template.read_text().replace("pairs: 2", "pairs: 3"))
+    finding = "templates/x/x.j2:18:10: E109 expands to 2 pairs, `expect` says 3\n"
+    for command in (("count", "x"), ("count", "x/x"), ("count",), ("preview", "x/x")):
+        done = run(*command)
+        assert (done.code, done.err) == (0, finding), command
+        assert "2 rows" in done.out
+    for name, told in (("count", "x"), ("preview", "x/x")):
+        (stated,) = json.loads(run(name, told, "--json").out)["findings"]
+        assert (stated["code"], stated["line"]) == ("E109", 18)
+    assert senseprobe.preview("x/x").findings == senseprobe.count("x")[0].findings
+    assert run("build", "x", "1.0.0").code == 1  # what is frozen is what was expected
 
 
 def test_count_prints_a_table(project: Path, run: Run) -> None:

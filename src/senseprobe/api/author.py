@@ -17,9 +17,11 @@ from senseprobe.progress import with_progress
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
     from senseprobe.generator.count import Tokenize
+    from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.generator.preview import PreviewRow
     from senseprobe.generator.word_lists import WordList
     from senseprobe.lexicon.install import PreparedWordNet
+    from senseprobe.records import Finding
 
 
 def lint(paths: Sequence[str | Path] = ()) -> Report:
@@ -56,17 +58,18 @@ class DatasetCounts:
     """How many rows, sentences and tokens the configs of a dataset have.
 
     `configs` holds a dictionary of counts for each config, with the keys of ``senseprobe count --json``; `rows` and
-    `left_out` are their sums.
+    `left_out` are their sums. `findings` are the numbers of rows that `expect` states otherwise (E109).
     """
 
     dataset: str
     configs: tuple[dict[str, Any], ...]
     rows: int
     left_out: int
+    findings: tuple[Finding, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe count --json`` prints of the dataset."""
-        return {**asdict(self), "configs": list(self.configs)}
+        return _with_findings({**asdict(self), "configs": list(self.configs)}, self.findings)
 
 
 @with_progress("counting rows")
@@ -79,7 +82,7 @@ def count(
     """Count rows, distinct sentences and tokens of ``DATASET[/CONFIG]``, or of every dataset of the project.
 
     `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. Raises DeclarationError
-    where a dataset has mistakes, and ModelError where the tokenizer cannot be loaded.
+    where a dataset has mistakes other than in `expect`, and ModelError where the tokenizer cannot be loaded.
     """
     tokenize = None if tokenizer is None else _tokenizer(tokenizer)
     names = [name] if name else project.layers()[0].datasets()
@@ -89,7 +92,7 @@ def count(
 def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None] | None) -> DatasetCounts:
     from senseprobe.generator.count import count as count_config
 
-    catalogue = open_catalogue(name)
+    catalogue = open_catalogue(name, any_count=True)
     configs = []
     for config in catalogue.configs:
         left_out = len(catalogue.excluded_rows(config))
@@ -98,7 +101,19 @@ def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None]
         first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
         configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts)})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
-    return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals)
+    return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals, findings=_unexpected_counts(catalogue))
+
+
+def _unexpected_counts(catalogue: ResolvedDataset) -> tuple[Finding, ...]:
+    from senseprobe.generator.dataset import check_expected
+
+    return tuple(finding for config in catalogue.configs for finding in check_expected(config))
+
+
+def _with_findings(data: dict[str, Any], findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return the data, whose key `findings` is there only if there are any."""
+    stated = {"findings": [finding.as_dict() for finding in findings]} if findings else {}
+    return {**{key: value for key, value in data.items() if key != "findings"}, **stated}
 
 
 def _tokenizer(name: str) -> Tokenize:
@@ -117,17 +132,21 @@ def _tokenizer(name: str) -> Tokenize:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Preview:
-    """A sample of the rows of a config: `sample`, of `rows` in all, drawn with `seed`."""
+    """A sample of the rows of a config: `sample`, of `rows` in all, drawn with `seed`.
+
+    `findings` has the number of rows where `expect` states it otherwise (E109).
+    """
 
     dataset: str
     config: str
     rows: int
     seed: int
     sample: tuple[PreviewRow, ...]
+    findings: tuple[Finding, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe preview --json`` prints."""
-        return {**asdict(self), "sample": [asdict(row) for row in self.sample]}
+        return _with_findings({**asdict(self), "sample": [asdict(row) for row in self.sample]}, self.findings)
 
     def __repr__(self) -> str:
         """Return the sentences of the rows, one a line."""
@@ -138,17 +157,18 @@ class Preview:
 def preview(name: str, n: int = 20, *, seed: int = 0) -> Preview:
     """Draw `n` rows of ``DATASET/CONFIG``, with the slot of each word, and what was guessed.
 
-    Raises DeclarationError where the dataset has mistakes, SenseprobeError where `name` names no config, or several.
+    Raises DeclarationError where the dataset has mistakes other than in `expect`, SenseprobeError where `name` names no
+    config, or several.
     """
     from senseprobe.generator.preview import preview as draw
 
-    catalogue = open_catalogue(name)
+    catalogue = open_catalogue(name, any_count=True)
     if len(catalogue.configs) > 1:
         names = ", ".join(config.name for config in catalogue.configs)
         raise SenseprobeError(f"{name} has {len(catalogue.configs)} configs: name one as {name}/CONFIG ({names})")
     config = catalogue.configs[0]
     sample = tuple(draw(catalogue, config, n, seed))
-    return Preview(catalogue.dataset.name, config.name, config.size, seed, sample)
+    return Preview(catalogue.dataset.name, config.name, config.size, seed, sample, _unexpected_counts(catalogue))
 
 
 def word_lists(name: str | None = None) -> list[WordList]:

@@ -37,8 +37,8 @@ IMPORT_FORMATS = importers.FORMATS
 """The names of the formats that `import_release` reads."""
 
 
-def open_catalogue(name: str) -> ResolvedDataset:
-    """Read, resolve and check the dataset ``DATASET[/CONFIG]``.
+def open_catalogue(name: str, *, any_count: bool = False) -> ResolvedDataset:
+    """Read, resolve and check the dataset ``DATASET[/CONFIG]``; with `any_count` not how many rows it expects.
 
     Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
     """
@@ -46,7 +46,7 @@ def open_catalogue(name: str) -> ResolvedDataset:
 
     dataset, _, config = name.partition("/")
     layer = project.find_dataset(dataset)
-    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None)
+    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None, any_count=any_count)
     if not catalogue.configs:
         raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
     return catalogue

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_table
+from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_note, print_table
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from senseprobe.api.author import Preview
     from senseprobe.generator.checks import Report
     from senseprobe.generator.preview import Piece
+    from senseprobe.records import Finding
 
 
 def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new project.")]) -> None:
@@ -190,6 +191,7 @@ def count(
 
     datasets = author.count(name, tokenizer=tokenizer)
     rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
+    _note_findings([finding for dataset in datasets for finding in dataset.findings])
     if as_json:
         descriptions = [dataset.as_dict() for dataset in datasets]
         print_json(descriptions[0] if name else {"datasets": descriptions, "rows": rows, "left_out": left_out})
@@ -200,6 +202,12 @@ def count(
         print_line("\u2264 at most: too many to make them all, so what comes out alike is counted more than once")
     remaining = f"; verdicts leave out {left_out}, and {rows - left_out} are left" if left_out else ""
     print_line(f"{rows} rows{remaining}")
+
+
+def _note_findings(findings: "Sequence[Finding]") -> None:
+    """Print findings that keep `build` from working, and the command that prints them not."""
+    for finding in findings:
+        print_note(str(finding))
 
 
 def _print_counts(configs: Sequence[Mapping[str, Any]], tokenizer: str | None, title: str) -> None:
@@ -240,6 +248,7 @@ def preview(
     from senseprobe.api import author
 
     sample = author.preview(name, n, seed=seed)
+    _note_findings(sample.findings)
     print_json(sample.as_dict()) if as_json else _print_preview(sample)
 
 

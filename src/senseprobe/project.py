@@ -67,8 +67,7 @@ def find_dataset(name: str) -> Layer:
     for layer in layers():
         if name in layer.datasets():
             return layer
-    names = sorted({dataset for layer in layers() for dataset in layer.datasets()})
-    raise SenseprobeError(f"no dataset {name!r}: {offered(name, names)} (`DATASET[/CONFIG]`)")
+    raise SenseprobeError(f"no dataset {name!r}: {offered(name, list_datasets())} (`DATASET[/CONFIG]`)")
 
 
 def find_release(spec: str) -> tuple[Path, str | None]:
@@ -108,11 +107,17 @@ def _named_release(name: str, version: str) -> Path:
         folder = layer.releases / name / version
         if _has_release(str(folder)):
             return folder
-    spec, names = f"{name}@{version}", _list_releases()
+    spec, names = f"{name}@{version}", list_releases()
     like = [release for release in names if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
     raise ReleaseError(f"no release {spec!r}: {offered(spec, names, like)}")
 
 
-def _list_releases() -> list[str]:
+def list_datasets() -> list[str]:
+    """Return the names of the datasets of all layers, sorted."""
+    return sorted({dataset for layer in layers() for dataset in layer.datasets()})
+
+
+def list_releases() -> list[str]:
+    """Return the releases of all layers as ``NAME@VERSION``, sorted."""
     manifests = (path for layer in layers() for path in layer.releases.glob("*/*/release.json"))
     return sorted({f"{path.parent.parent.name}@{path.parent.name}" for path in manifests})

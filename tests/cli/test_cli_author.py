@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,43 @@ def test_lint_as_json_has_stable_keys(project: Path, run: Run) -> None:
         }
     ]
     assert found.code == 1
+
+
+# --- the command line itself ----------------------------------------------------------------------------------------
+
+
+def test_version_is_that_of_the_package(run: Run) -> None:
+    """As pip knows it."""
+    done = run("--version")
+    assert (done.code, done.out, done.err) == (0, f"senseprobe {version('senseprobe')}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["lin"], ["lint"]),
+        (["lists", "--a"], ["--add"]),
+        (["build", "x"], ["x"]),
+        (["preview", "nli-o"], ["nli-occupation"]),
+        (["verify", "sssb@"], ["sssb@1.0.0", "sssb@1.0.1"]),
+        (["score", "MODEL", "association@1.0"], ["association@1.0.0", "association@1.0.1"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_names(project: Path, words: list[str], offered: list[str]) -> None:
+    """As bash asks: the words so far, and the number of the one that is typed."""
+    line = {"COMP_WORDS": " ".join(["senseprobe", *words]), "COMP_CWORD": str(len(words))}
+    env = {**os.environ, **line, "_SENSEPROBE_COMPLETE": "complete_bash"}
+    script = "import sys; sys.argv = ['senseprobe']; from senseprobe.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (offered, "")
+
+
+def test_the_completion_of_a_shell_can_be_shown(project: Path) -> None:
+    """A script that bash reads without an error."""
+    command = [sys.executable, "-m", "senseprobe", "--show-completion", "bash"]
+    script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "complete_bash" in script
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
 
 
 # --- count ----------------------------------------------------------------------------------------------------------

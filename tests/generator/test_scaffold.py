@@ -367,6 +367,89 @@ def test_lists_of_the_examples_hide_no_built_in_list() -> None:
     assert not ours & {*WordLists((built_in().wordlists,)).names()}
 
 
+# --- lists --add ----------------------------------------------------------------------------------------------------
+
+JOBS = """word,job,year,common,weight,code,sense_noun
+nurse,care,1990,true,0.5,007,nurse%1:18:00::
+smith,metal,,false,2,012,
+"""
+
+# Types and constraints of the cells above, by hand; 007 is a code, which a number would lose.
+FIELDS_OF_JOBS = [
+    {"name": "word", "type": "string", "constraints": {"required": True, "unique": True}},
+    {"name": "job", "type": "string", "constraints": {"required": True}},
+    {"name": "year", "type": "integer"},
+    {"name": "common", "type": "boolean", "constraints": {"required": True}},
+    {"name": "weight", "type": "number", "constraints": {"required": True}},
+    {"name": "code", "type": "string", "constraints": {"required": True}},
+    {"name": "sense_noun", "type": "string"},
+]
+
+
+@pytest.mark.parametrize("place", ["../jobs.csv", "wordlists/jobs.csv"])
+def test_a_list_is_added_with_its_descriptor(project: Path, run: Run, place: str) -> None:
+    """What its cells show is stated; what they do not is to be filled in, and nothing is built until it is."""
+    (project / place).write_text(JOBS)
+    before = (project / "wordlists/datapackage.yaml").read_text()
+    output = run("lists", "--add", place)
+    assert "wrote wordlists/datapackage.yaml\n" in output
+    text = (project / "wordlists/datapackage.yaml").read_text()
+    assert text.startswith(before)
+    added = YAML(typ="safe").load(text)["resources"][-1]
+    assert (added["name"], added["path"]) == ("jobs", "jobs.csv")
+    assert added["schema"] == {"primaryKey": ["word"], "fields": FIELDS_OF_JOBS}
+    assert (project / "wordlists/jobs.csv").read_text() == JOBS
+    codes = [line.split()[1] for line in run("lint", code=1).splitlines()[:-1]]
+    assert codes == ["E115", "E115", "E208", "E305"]  # description, source, licence; lexicon and part of speech
+    assert "smith  metal" in run("lists", "jobs")  # templates can use it at once
+
+
+def test_the_key_of_a_list_is_what_tells_its_rows_apart(project: Path, run: Run) -> None:
+    """A word may be there twice, in two tests."""
+    (project / "wordlists/tests.csv").write_text("word,test,a b\nrose,one,x\nrose,two,x\nlily,two,x\n")
+    run("lists", "--add", "wordlists/tests.csv")
+    schema = YAML(typ="safe").load((project / "wordlists/datapackage.yaml").read_text())["resources"][-1]["schema"]
+    assert schema["primaryKey"] == ["word", "test"]
+    assert [field["name"] for field in schema["fields"]] == ["word", "test", "a b"]
+    assert "E204" not in run("lint", code=1)
+
+
+NO_LISTS = {
+    "of semicolons": ("jobs.csv", "word;job\nnurse;care\n", "columns are separated by semicolons, write commas"),
+    "without words": ("jobs.csv", "name,job\nnurse,care\n", "no column `word`: there is name, job"),
+    "empty": ("jobs.csv", "", "no column `word`: there is none"),
+    "with a column twice": ("jobs.csv", "word,job,job\na,b,c\n", "each column needs a name of its own"),
+    "ragged": ("jobs.csv", "word,job\na,b\nc\n", "row 3 has not 2 cells"),
+    "malformed": ("jobs.csv", 'word\n"a', "jobs.csv is malformed"),
+    "of another name": ("My Jobs.csv", "word\na\n", "rename it"),
+    "of another kind": ("jobs.txt", "word\na\n", "rename it"),
+    "described already": ("traits.csv", "word\na\n", "wordlists/datapackage.yaml describes traits already"),
+}
+
+
+@pytest.mark.parametrize("how", NO_LISTS)
+def test_a_file_that_cannot_be_a_list_is_misuse(project: Path, run: Run, how: str) -> None:
+    """One message, and nothing is written."""
+    name, text, message = NO_LISTS[how]
+    (project / name).write_text(text)
+    before = tree(project)
+    output = run("lists", "--add", name, code=2)
+    assert message in output
+    assert output.count("\n") == 1
+    assert tree(project) == before
+
+
+def test_no_file_of_the_project_is_overwritten(project: Path, run: Run) -> None:
+    """A file that has the name, a name beside the file, a file that is not there, and no project."""
+    (project / "wordlists/jobs.csv").write_text("word\nmine\n")
+    (project / "jobs.csv").write_text("word\na\n")
+    before = tree(project)
+    assert "wordlists/jobs.csv is there already" in run("lists", "--add", "jobs.csv", code=2)
+    assert "goes without a LIST" in run("lists", "traits", "--add", "jobs.csv", code=2)
+    assert "nowhere.csv: no such file" in run("lists", "--add", "nowhere.csv", code=2)
+    assert tree(project) == before
+
+
 # --- lists in YAML --------------------------------------------------------------------------------------------------
 
 # A file, and what of it is replaced by what.

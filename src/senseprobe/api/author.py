@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def lint(paths: Sequence[str | Path] = ()) -> Report:
     """Check templates, datasets and word lists, or folders of them; without `paths` the whole nearest project.
 
-    Return findings, guesses and counts. Raises SenseprobeError for a path that is none of these.
+    A path may also be the name of a dataset, ``DATASET[/CONFIG]``. Return findings, guesses and counts. Raises
+    SenseprobeError for a path that is none of these.
     """
     from senseprobe.generator.checks import lint_paths
 
@@ -209,8 +210,22 @@ def new_template(name: str, kind: str) -> list[Path]:
     """
     from senseprobe.scaffold import add
 
+    return [*add(_own_layer(), name, kind)]
+
+
+def add_word_list(file: str | Path) -> list[Path]:
+    """Add a CSV file with a column `word` to the project's lists, with a descriptor to be filled in; return the files.
+
+    Raises SenseprobeError outside of a project, and where the file cannot be a list or is one already.
+    """
+    from senseprobe.scaffold import add_list
+
+    return add_list(_own_layer(), Path(file))
+
+
+def _own_layer() -> project.Layer:
     layer = project.user_layer()
     if layer is None:
         where = f"no project here (no {project.MARKER} in a parent folder)"
         raise SenseprobeError(f"{where}: make one with `senseprobe init DIR`")
-    return [*add(layer, name, kind)]
+    return layer

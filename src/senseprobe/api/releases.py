@@ -46,7 +46,9 @@ def open_catalogue(name: str, *, any_count: bool = False) -> ResolvedDataset:
 
     dataset, _, config = name.partition("/")
     layer = project.find_dataset(dataset)
-    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None, any_count=any_count)
+    catalogue = open_dataset(
+        layer.templates / dataset, open_word_lists(layer), only=config or None, any_count=any_count
+    )
     if not catalogue.configs:
         raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
     return catalogue
@@ -55,13 +57,34 @@ def open_catalogue(name: str, *, any_count: bool = False) -> ResolvedDataset:
 def load(release: ReleaseSpec) -> Release:
     """Open a release; its `to_pandas(config)` returns the rows of a config.
 
-    Card, citation, Croissant, recipe and the set of files are compared with the manifest, rows are not: see `verify`.
+    A name without a version is that of its newest release on this machine. Card, citation, Croissant, recipe and the
+    set of files are compared with the manifest, rows are not: see `verify`.
     Raises ReleaseError where there is no such release, and DamagedRelease where one of these is not as it was frozen.
     """
     from senseprobe.recipes import open_verified
 
-    folder, _ = _find(release)
+    folder, _ = _find(newest_release(release) or release)
     return open_verified(folder)
+
+
+def names_beginning(text: str, *, releases: bool = False) -> list[str]:
+    """Return the datasets, or the releases, on this machine whose name begins like a text, for shells to complete."""
+    names = project.list_releases() if releases else project.list_datasets()
+    return [name for name in names if name.startswith(text)]
+
+
+def newest_release(spec: ReleaseSpec) -> str | None:
+    """Return ``NAME@VERSION[:CONFIG]`` of the newest release on this machine that ``NAME[:CONFIG]`` names, if any.
+
+    None also where `spec` is the path of a release.
+    """
+    from senseprobe.release.release import local_releases
+
+    if not isinstance(spec, str) or "/" in spec or (Path(spec) / "release.json").is_file():
+        return None
+    name, colon, config = spec.partition(":")
+    found = local_releases(layer.releases / name for layer in project.layers()) if name else []
+    return f"{name}@{found[-1].name}{colon}{config}" if found else None
 
 
 def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:
@@ -92,17 +115,18 @@ def build(
 ) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
-    Before rows are made, `say` hears how many there will be, an estimate of their bytes, and the free space. Raises
-    DeclarationError where its declarations are wrong, and ReleaseError where there are more than 10^9 rows or they
-    would not fit, unless `force`; or where the version exists or cannot be written, is lower than what changed since
-    the release before it calls for, or has a retired id; nothing is left behind then.
+    Before rows are made, `say` hears how many there will be, an estimate of their bytes, and the free space; and then,
+    if nothing has changed since the release before it. Raises DeclarationError where its declarations are wrong or not
+    filled in, and ReleaseError where there are more than 10^9 rows or they would not fit, unless `force`; or where the
+    version exists or cannot be written, is lower than what changed since the release before it calls for, or has a
+    retired id; nothing is left behind then.
     """
     from senseprobe.recipes import plan_of
 
     folder, catalogue = _to_build(dataset, version, out)
     plan = plan_of(catalogue, version)
     _check_size(catalogue, plan, folder, {each.name: each.size for each in plan.configs}, force=force, say=say)
-    return _frozen(plan, folder, progress)
+    return _frozen(plan, folder, progress, say)
 
 
 def _check_size(
@@ -121,7 +145,7 @@ def _check_size(
     size.check(force=force, notify=say)
 
 
-def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
+def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | None = None) -> Release:
     """Freeze a plan, if its version is high enough for what changed since the release before it."""
     from senseprobe.generator.version_check import approve
     from senseprobe.recipes import rows_of
@@ -130,7 +154,8 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
 
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, folders=[*places], rows_of=rows_of)))
+    check = partial(approve, folders=[*places], rows_of=rows_of, say=say)
+    return Release(folder, freeze(plan, folder, progress, check))
 
 
 @with_progress("importing {name} {version}")

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_note, print_table
+from senseprobe.cli.console import (
+    AsJson,
+    complete_dataset,
+    print_findings,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+)
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
 
@@ -50,9 +58,10 @@ def lint(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="PATH",
+            metavar="DATASET[/CONFIG]|PATH",
             show_default=False,
-            help="Templates, datasets, lists, or folders of them; default: the whole nearest project.",
+            help="Datasets by name; templates, datasets or lists by path, or folders of them; "
+            "default: the whole nearest project.",
         ),
     ] = None,
     strict: Annotated[bool, typer.Option(help="Count what could not be checked as a finding.")] = False,
@@ -147,11 +156,20 @@ def wordnet(
 
 def lists(
     name: Annotated[str | None, typer.Argument(metavar="LIST", show_default="all visible lists")] = None,
+    add: Annotated[
+        Path | None, typer.Option("--add", metavar="FILE.csv", help="Add this file to the project's lists instead.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the word lists that templates can use, the project's own first, with their columns; or the words of one."""
     from senseprobe.api import author
 
+    if add is not None:
+        if name is not None:
+            raise SenseprobeError(f"--add {add} goes without a LIST: its name is that of the file")
+        files = [author.display_path(path) for path in author.add_word_list(add)]
+        print_json({"list": add.stem, "written": files}) if as_json else _print_added(add.stem, files)
+        return
     tables = author.word_lists(name)
     descriptions: list[dict[str, Any]] = [
         {
@@ -173,12 +191,21 @@ def lists(
         print_line(f"{tables[0].resource.description} ({tables[0].display_path})")
 
 
+def _print_added(name: str, files: Sequence[str]) -> None:
+    for file in files:
+        print_line(f"wrote {file}")
+    print_line(f"fill in description, sources and licence of {name}, and see that the types are right: senseprobe lint")
+
+
 # ---- count ----
 
 
 def count(
     name: Annotated[
-        str | None, typer.Argument(metavar="DATASET[/CONFIG]", show_default="every dataset of the project")
+        str | None,
+        typer.Argument(
+            metavar="DATASET[/CONFIG]", show_default="every dataset of the project", autocompletion=complete_dataset
+        ),
     ] = None,
     tokenizer: Annotated[
         str | None,
@@ -239,7 +266,7 @@ _GUESSED = "* guessed: where it is wrong, state it in a column article, plural, 
 
 
 def preview(
-    name: Annotated[str, typer.Argument(metavar="DATASET/CONFIG")],
+    name: Annotated[str, typer.Argument(metavar="DATASET/CONFIG", autocompletion=complete_dataset)],
     n: Annotated[int, typer.Option("-n", min=1, help="How many rows.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     as_json: AsJson = False,

@@ -122,26 +122,27 @@ def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
         yield path, read_template_file(f"lists/{name}.csv")
     if missing:
         path = layer.wordlists / DESCRIPTOR
-        text = _read_yaml(path) if path.exists() else read_template_file("project/datapackage.yaml")
+        text = read_yaml(path) if path.exists() else read_template_file("project/datapackage.yaml")
         for name in missing:
-            text = _with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
+            text = with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
         yield path, text
 
 
 def _card(path: Path, dataset: str, config: str, texts: Mapping[str, str]) -> str:
     if path.exists():
-        return _with_item(path, _read_yaml(path), "configs", config)
+        return with_item(path, read_yaml(path), "configs", config)
     return fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **texts)
 
 
-def _read_yaml(path: Path) -> str:
+def read_yaml(path: Path) -> str:
     """Read a file with its own line ends; raise DeclarationError where it is not YAML as declarations have it."""
     display_path = yaml_source.format_path(path)
     yaml_source.parse(yaml_source.read_text(path, display_path), display_path)
     return path.read_bytes().decode("utf-8-sig")
 
 
-def _with_item(path: Path, text: str, key: str, item: str) -> str:
+def with_item(path: Path, text: str, key: str, item: str) -> str:
+    """Return the text of a YAML file with another item in a list; raise SenseprobeError where that is not a list."""
     added = append_item(text.replace("\r\n", "\n"), key, item)
     if added is None:
         what = f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to"

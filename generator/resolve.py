@@ -77,7 +77,7 @@ class _Resolver:
         self.checker, self.lists = checker, lists
         self.block, self.front, self.add = checker.block, checker.block.front, checker.add
         self.list_mistakes: list[Finding] = []
-        self.lacks_words = False
+        self.lacks_lists = self.lacks_words = False
 
     def resolve_block(self, env: jinja2.Environment) -> ResolvedBlock | None:
         """Return the block, or None where something that frames depend on is missing."""
@@ -110,7 +110,7 @@ class _Resolver:
         table = self._list(name)
         if table and not table.words:
             self._add_lacking(table, location, f"{name} has no words")
-        elif not table and not self.lacks_words:
+        elif not table and not self.lacks_lists:
             self.add(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
         return table
 
@@ -120,7 +120,7 @@ class _Resolver:
             table = self.lists.read(name)
             self.list_mistakes += table.mistakes if table else ()
         except DeclarationError as error:
-            table, self.lacks_words = None, True
+            table, self.lacks_lists, self.lacks_words = None, True, True
             self.list_mistakes += error.findings
         return table
 

@@ -148,16 +148,26 @@ class WordLists:
     lenient: bool = False
     _lists: dict[str, WordList] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def _resources(self) -> dict[str, tuple[Path, Resource]]:
         """By the name of a list: the first folder that has it, and its description there."""
+        if isinstance(self._descriptors, DeclarationError):
+            raise self._descriptors
+        return self._descriptors
+
+    @cached_property
+    def _descriptors(self) -> dict[str, tuple[Path, Resource]] | DeclarationError:
+        """The resources, or what is wrong with them, so that a descriptor is read once also where it is broken."""
         resources: dict[str, tuple[Path, Resource]] = {}
-        for path in (folder / DESCRIPTOR for folder in self.folders):
-            if path.exists():
-                data = yaml_source.read_mapping(path)
-                package = yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
-                for resource in package.resources:
-                    resources.setdefault(resource.name, (path.parent, resource))
+        try:
+            for path in (folder / DESCRIPTOR for folder in self.folders):
+                if path.exists():
+                    data = yaml_source.read_mapping(path)
+                    package = yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
+                    for resource in package.resources:
+                        resources.setdefault(resource.name, (path.parent, resource))
+        except DeclarationError as error:
+            return error
         return resources
 
     def names(self) -> list[str]:
@@ -200,6 +210,7 @@ def _read_list(folder: Path, resource: Resource) -> WordList:
             break
     findings.extend(repeats := [*islice(_repeats(resource, words, display_path), MAX_FINDINGS + 1)])
     if len(findings) > MAX_FINDINGS:
+        words = []
         message = f"more than {MAX_FINDINGS} mistakes: those that follow are not reported"
         findings[MAX_FINDINGS:] = [replace(findings[MAX_FINDINGS], column=1, code="E202", message=message, hint="")]
     lines = {finding.line for finding in repeats}

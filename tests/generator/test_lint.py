@@ -213,6 +213,21 @@ def test_mistakes_of_a_list_hide_none_of_templates_nor_of_other_lists(project: P
     assert [f.code for f in error.value.findings] == ["E203", "E204", "E105", "E104"]  # lists, then templates
 
 
+def test_a_list_without_words_hides_no_list_that_is_missing(project: Path) -> None:
+    """Neither one that cannot be read, nor one whose every row is wrong; there are no sentences to check."""
+    template = project / "templates/x/x.j2"
+    template.write_text(template.read_text().replace("roles:", "  other: {list: thingies}\nroles:"))
+    shutil.copy(CHECKS / "E100-latin-1.things.csv", project / "wordlists/things.csv")
+    missing = ("templates/x/x.j2", "E110")
+    assert [(f.path, f.code) for f in lint_paths([]).findings] == [missing, ("wordlists/things.csv", "E100")]
+    (project / "wordlists/things.csv").write_text("word,size,tame,sense_noun\ndog,,,\n")
+    assert [(f.path, f.code) for f in lint_paths([]).findings] == [missing, ("wordlists/things.csv", "E203")]
+    rows = "".join(f"dog,{number},,\n" for number in range(1_100))
+    (project / "wordlists/things.csv").write_text(f"word,size,tame,sense_noun\n{rows}")
+    found = lint_paths([]).findings
+    assert [(f.path, f.code) for f in found if f.code != "E204"] == [missing, ("wordlists/things.csv", "E202")]
+
+
 def test_a_descriptor_or_a_card_that_is_broken_hides_no_mistake_of_front_matter(project: Path) -> None:
     """Frames need their words; what front matter says wrongly does not."""
     template = project / "templates/x/x.j2"

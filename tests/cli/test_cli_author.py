@@ -12,9 +12,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 
 import senseprobe
-from senseprobe.cli import main
+from senseprobe.cli import app, main
 
 TESTS = Path(__file__).parents[1]
 BASE, CHECKS, SRC = TESTS / "checks" / "base", TESTS / "checks", TESTS.parent / "src"
@@ -135,8 +136,11 @@ def test_a_shell_completes_commands_options_and_names(project: Path, words: list
 
 def test_the_completion_of_a_shell_can_be_shown(project: Path) -> None:
     """A script that bash reads without an error."""
-    command = [sys.executable, "-m", "senseprobe", "--show-completion", "bash"]
-    script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    command = [sys.executable, "-c", "from senseprobe.cli import app; app(prog_name='senseprobe')"]
+    env = {**os.environ, "_SENSEPROBE_COMPLETE": "source_bash"}  # what --show-completion does, whatever shell runs this
+    script = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+    options = {option for each in typer.main.get_command(app).params for option in each.opts}
+    assert {"--install-completion", "--show-completion"} <= options
     assert "complete_bash" in script
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
 

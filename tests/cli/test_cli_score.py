@@ -19,7 +19,7 @@ import torch
 import typer
 from huggingface_hub import constants as hub_constants
 from rich.progress import Progress
-from tests.commands import Outcome, Typed, typing
+from tests.commands import Outcome, Typed, fill_in, typing
 from transformers import AutoTokenizer, BertForMaskedLM
 from typer.core import TyperOption
 
@@ -538,6 +538,7 @@ def test_rows_of_several_kinds(typed: Typed, tmp_path: Path) -> None:
     """Of a release with rows of several kinds, those that fit are scored, and the others are named."""
     for kind in ("contrast", "inference", "association"):
         assert typed("new", f"mixed/{kind}", "--kind", kind).code == 0
+    fill_in(tmp_path)
     assert typed("build", "mixed", "1.0.0").code == 0
     done = typed("score", "bert", "mixed@1.0.0")
     assert done.code == 0

@@ -76,10 +76,10 @@ def find_release(spec: str) -> tuple[Path, str | None]:
     A folder with a release has precedence over a release of that name, and this over a folder without one, which may
     have results. Raise ReleaseError if there is no such release.
     """
-    if _has_release(spec):
+    if has_release(spec):
         return Path(spec), None
     path, _, config = spec.partition(":")
-    if _has_release(path):
+    if has_release(path):
         return Path(path), config or None
     name, at, version = path.partition("@")
     if at and "/" not in path:
@@ -90,7 +90,8 @@ def find_release(spec: str) -> tuple[Path, str | None]:
     raise ReleaseError(f"no release folder {path!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
 
 
-def _has_release(folder: str) -> bool:
+def has_release(folder: str) -> bool:
+    """Return whether a folder holds a release; a name that no file system accepts does not."""
     return _path_is(folder, lambda path: (path / "release.json").is_file())
 
 
@@ -105,7 +106,7 @@ def _path_is(name: str, is_kind: Callable[[Path], bool]) -> bool:
 def _named_release(name: str, version: str) -> Path:
     for layer in layers():
         folder = layer.releases / name / version
-        if _has_release(str(folder)):
+        if has_release(str(folder)):
             return folder
     spec, names = f"{name}@{version}", list_releases()
     like = [release for release in names if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0

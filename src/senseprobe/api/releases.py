@@ -80,10 +80,13 @@ def newest_release(spec: ReleaseSpec) -> str | None:
     """
     from senseprobe.release.release import local_releases
 
-    if not isinstance(spec, str) or "/" in spec or (Path(spec) / "release.json").is_file():
+    if not isinstance(spec, str) or "/" in spec or project.has_release(spec):
         return None
     name, colon, config = spec.partition(":")
-    found = local_releases(layer.releases / name for layer in project.layers()) if name else []
+    try:
+        found = local_releases(layer.releases / name for layer in project.layers()) if name else []
+    except (OSError, ValueError):  # a name that no file system accepts
+        found = []
     return f"{name}@{found[-1].name}{colon}{config}" if found else None
 
 

@@ -20,6 +20,14 @@ from senseprobe.annotation.decisions import (
     summarise_round,
     write_decisions,
 )
+from senseprobe.annotation.estimates import (
+    PROPOSED,
+    Proposal,
+    Sample,
+    find_proposals,
+    read_population,
+    write_proposals,
+)
 from senseprobe.annotation.questions import keys, question_of
 from senseprobe.annotation.records import Annotation, Item, Plan, latest_submitted
 from senseprobe.annotation.rules import Outcome, Rule, Truth
@@ -28,6 +36,7 @@ from senseprobe.messages import counted, listed, printable
 from senseprobe.records import Design
 from senseprobe.release.annotation_record import (
     ANNOTATION,
+    RejectionEstimate,
     Round,
     describe_decisions,
     read_annotation,
@@ -53,6 +62,9 @@ class Adjudication:
     - `decisions`: what becomes of each row, in the order of the plan; `facts`: what `annotation.json` says of it.
     - `verdicts`: the file of verdicts, which has `total` now; `reason`: why it is not in a dataset's folder, if so.
     - `changed`: how many verdicts are ``new``, ``turned`` and ``gone`` against the file as it was.
+    - `estimates`: what that says of the rows that nobody judged, also of words and frames that `facts` leaves out.
+    - `proposals`: words and frames that people reject throughout; `proposed`: the file of their rows, if it was asked
+      for.
     - `notes`: what readers should know of a model that did not settle, of groups that match no row, and of others'
       verdicts.
     """
@@ -63,6 +75,9 @@ class Adjudication:
     total: int
     changed: Mapping[str, int]
     reason: str = ""
+    estimates: tuple[RejectionEstimate, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    proposed: Path | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -72,11 +87,19 @@ class Adjudication:
 
 
 def adjudicate(
-    plan: Plan, folder: Path, annotations: Sequence[Annotation], rule: Rule, release: Release, target: VerdictFolder
+    plan: Plan,
+    folder: Path,
+    annotations: Sequence[Annotation],
+    rule: Rule,
+    release: Release,
+    target: VerdictFolder,
+    *,
+    propose: bool = False,
 ) -> Adjudication:
     """Make verdicts of the answers to a plan, in the file of `target`, with `annotation.json` beside it.
 
-    `folder` is the project's, in which agreement and decisions are written. Raises AnnotationError where nobody
+    `folder` is the project's, in which agreement and decisions are written; and with `propose` the rows that nobody
+    judged of words and frames that people reject throughout. Raises AnnotationError where nobody
     answered, or the rule has a threshold of a question that was not asked; DeclarationError where a verdict of another
     source or project says the opposite (no verdict is written then); and ReleaseError.
     """
@@ -86,7 +109,9 @@ def adjudicate(
     claims = read_claims(release, plan)
     decisions = decide(plan, annotations, rule, claims, rules.collect_posteriors(truths))
     agreement = measure_agreement(plan, folder, annotations)
-    facts = summarise_round(plan, annotations, decisions, rule, agreement)
+    sample, unknown = _sample(release, plan, decisions)
+    estimates, proposals = (sample.estimates(), find_proposals(sample)) if sample else ([], [])
+    facts = summarise_round(plan, annotations, decisions, rule, agreement, estimates)
 
     path = target.path / VERDICTS
     before, (own, _) = read_verdicts(path), read_decisions(folder, plan.release)
@@ -95,6 +120,9 @@ def adjudicate(
     write_verdicts(path, merged.verdicts)
     write_annotation(target.path / ANNOTATION, facts)
     write_decisions(folder, decisions, merged.own, rule.name)
+    if propose:
+        decided = {verdict.id for verdict in merged.verdicts} | {item.row for item in plan.items}
+        proposals = write_proposals(folder, release, plan, proposals, decided)
 
     others = [
         decision.row for decision in decisions if decision.row in merged.others and decision.state not in STANDING
@@ -106,8 +134,19 @@ def adjudicate(
         total=len(merged.verdicts),
         changed=count_changes(before, merged.verdicts),
         reason=target.reason,
-        notes=tuple(_notes(truths, annotations, claims, others)),
+        estimates=tuple(estimates),
+        proposals=tuple(proposals),
+        proposed=folder / PROPOSED if propose else None,
+        notes=(*_notes(truths, annotations, claims, others), *unknown),
     )
+
+
+def _sample(release: Release, plan: Plan, decisions: Sequence[Decision]) -> tuple[Sample | None, list[str]]:
+    """Return the judged rows and those that they were drawn from; or None, and why that cannot be told."""
+    try:
+        return Sample.of(read_population(release, plan), plan, decisions), []
+    except AnnotationError as error:
+        return None, [f"nothing is estimated of the rows that nobody judged: {error}"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,13 +191,18 @@ def read_claims(release: Release, plan: Plan) -> dict[str, Claim]:
 def _claim(row: Mapping[str, Any], design: Design, item: Item) -> Claim:
     """Return what a row says; a row of inference has the words for its group in its sentences alone, marked."""
     marked = (sentence.text[slice(*sentence.span)] for sentence in item.sentences if sentence.span)
-    targets = (row.get("target"), row.get(design.group) if design.group else None, *marked)
+    declared = [name.strip() for name in str(row.get(TARGET_GROUP) or "").split(";")]
+    targets = (row.get("target"), row.get(design.group) if design.group else None, *marked, *declared)
     return Claim(
         kind=design.kind,
         labelled=row.get("label_basis") not in (None, "none"),
         gold=row.get("gold") or "",
         targets=tuple(dict.fromkeys(str(word) for word in targets if word)),
     )
+
+
+TARGET_GROUP = "target_group"
+"""The column in which a template says, by a column of a list, what people of the target call themselves: ``a; b``."""
 
 
 def _targets(claims: Mapping[str, Claim]) -> dict[str, tuple[str, ...]]:

@@ -59,8 +59,8 @@ class Figure:
 
     def __str__(self) -> str:
         subject = printable(f"{self.question}{f' · {self.by} {self.level}' if self.level else ''}")
-        interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
-        value = "none" if self.value is None else f"{self.value:.3f}{interval}"
+        interval = "" if self.low is None or self.high is None else f" [{self.low:z.3f}, {self.high:z.3f}]"
+        value = "none" if self.value is None else f"{self.value:z.3f}{interval}"
         same = "" if self.same is None else f", {100 * self.same:.1f} % the same"
         return f"{subject}: {self.measure} {value}{same}; {self.items:,} items{f' ({self.why})' if self.why else ''}"
 

@@ -3,6 +3,7 @@
 All individual answers can be published so, without who belongs to which group; `groups.csv` is kept from git.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -165,13 +166,17 @@ class Changes:
 def changes(old: Iterable[Annotation], new: Iterable[Annotation]) -> Changes:
     """Return how annotations changed since an earlier pull; one is edited where its answers, row or state are others.
 
+    Annotators who have a name for their pseudonym now, or a pseudonym for their name, edited nothing.
+
     >>> first = Annotation(id="1", row="r", content="c", annotator="a", answers={"natural": "yes"})
     >>> print(changes([first], []))
     0 new, 0 edited, 1 deleted (1)
     """
     before, now = ({annotation.id: annotation for annotation in annotations} for annotations in (old, new))
-    groups, named = groups_of(before.values()), groups_of(now.values())
     both = now.keys() & before.keys()
+    names = _names_now((before[id_].annotator, now[id_].annotator) for id_ in both)
+    before = {id_: replace(was, annotator=names.get(was.annotator, was.annotator)) for id_, was in before.items()}
+    groups, named = groups_of(before.values()), groups_of(now.values())
     ids = {
         "new": now.keys() - before.keys(),
         "edited": {id_ for id_ in both if _content(now[id_]) != _content(before[id_])},
@@ -181,6 +186,13 @@ def changes(old: Iterable[Annotation], new: Iterable[Annotation]) -> Changes:
         **{name: tuple(sorted(changed, key=lambda id_: (len(id_), id_))) for name, changed in ids.items()},
         regrouped=tuple(sorted(who for who, of in groups.items() if named.get(who, frozenset()) != of)),
     )
+
+
+def _names_now(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return what annotators are called now, by what they were called; only where that is one name for one person."""
+    distinct = set(pairs)
+    was, now = (Counter(names) for names in zip(*distinct, strict=True)) if distinct else (Counter(), Counter())
+    return {first: second for first, second in distinct if was[first] == now[second] == 1}
 
 
 def _content(annotation: Annotation) -> tuple[object, ...]:

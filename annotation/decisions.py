@@ -71,13 +71,7 @@ def write_decisions(folder: Path, decisions: Iterable[Decision], own: Collection
 
 def read_decisions(folder: Path, source: str) -> tuple[dict[str, Verdict], frozenset[str]]:
     """Return what `write_decisions` wrote for rows of the release `source`: own verdicts by row, and reported rows."""
-    path = folder / DECISIONS
-    if not path.exists():
-        return {}, frozenset()
-    lines = [line.cells for line in read_cells(path)]
-    if lines[:1] != [_COLUMNS] or any(len(cells) != len(_COLUMNS) for cells in lines):
-        raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
-    rows = [dict(zip(_COLUMNS, cells, strict=True)) for cells in lines[1:]]
+    rows = _read_rows(folder / DECISIONS)
     reported = frozenset(row["row"] for row in rows if row["reported"] == _FLAGS[True])
     verdicts = {
         row["row"]: Verdict(
@@ -92,6 +86,22 @@ def read_decisions(folder: Path, source: str) -> tuple[dict[str, Verdict], froze
         if row["rule"]
     }
     return verdicts, reported
+
+
+def read_undecided(folder: Path) -> frozenset[str]:
+    """Return the rows that the last `write_decisions` left undecided; raise AnnotationError where there was none."""
+    path = folder / DECISIONS
+    if not path.exists():
+        raise AnnotationError(f"{printable(str(path))} is not there: `annotate apply` says which rows are undecided")
+    return frozenset(row["row"] for row in _read_rows(path) if row["state"] == "undecided")
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
+    """Return the lines of `decisions.csv` by column; none where there is no file."""
+    lines = [line.cells for line in read_cells(path)] if path.exists() else [_COLUMNS]
+    if lines[:1] != [_COLUMNS] or any(len(cells) != len(_COLUMNS) for cells in lines):
+        raise AnnotationError(f"{printable(str(path))} is not as `annotate apply` wrote it: remove it")
+    return [dict(zip(_COLUMNS, cells, strict=True)) for cells in lines[1:]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +155,7 @@ def summarise_round(
     decisions: Sequence[Decision],
     rule: Rule,
     agreement: Agreement | None = None,
+    estimates: Sequence[record.RejectionEstimate] = (),
 ) -> record.Round:
     """Return the facts of a project for `annotation.json`; no name, no free text, and no group of fewer than five."""
     submitted = [annotation for annotation in annotations if annotation.status == "submitted"]
@@ -165,6 +176,7 @@ def summarise_round(
         annotators=record.AnnotatorFacts(count=len(people), pseudonyms=pseudonyms, groups=count_groups(submitted)),
         agreement=_agreement_facts(agreement) if agreement else [],
         verdicts=_count_verdicts(decisions),
+        estimates=[*estimates[: record.MOST_ESTIMATES]],
     )
 
 
@@ -180,6 +192,8 @@ def _protocol(plan: Plan, rule: Rule) -> record.Protocol:
         seed=plan.seed,
         strata=list(map(printable, plan.strata)),
         where=printable(shortened(plan.where)).strip(),
+        allocation="" if plan.allocation == "proportional" else plan.allocation,
+        exclude=list(map(printable, plan.exclude)),
         prefill=plan.prefill,
         rule=str(rule),
         thresholds=rule.numbers(),

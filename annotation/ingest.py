@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,8 @@ def ingest_files(
     """Take files into the tables: ``.csv`` is a sheet, of the annotator after whom it is named; others are exports.
 
     `pseudonym_of` gives pseudonyms, which annotators have unless `names`. A sheet with answers replaces what the same
-    annotator's sheet said before, under whichever name. All files are read before anything is written.
+    annotator's sheet of that part of the plan said before, under whichever name. All files are read
+    before anything is written.
     """
     name_of = (lambda name: name.removeprefix(SHEET)) if names else pseudonym_of
     paths = [path for path in files if path.suffix.lower() == ".csv"]
@@ -79,20 +80,30 @@ def ingest_files(
     if twice := next((name for name in owners if owners.count(name) > 1), None):
         raise AnnotationError(f"two sheets are called {twice}: sheets are named after their annotators")
     old = read_answers(folder)
+    people = {annotation.annotator for annotation in old}  # their sheets may come again
     exports = [_read_export(path, plan, name_of) for path in export_paths]
     names_of = {path: {owner, pseudonym_of(f"{SHEET}{owner}")} for path, owner in zip(paths, owners, strict=True)}
     sheets = {path: read_sheet(plan, path, name_of(f"{SHEET}{name}")) for path, name in zip(paths, owners, strict=True)}
 
-    replaced = {name for path, sheet in sheets.items() if sheet.annotations for name in names_of[path]}
+    replaced = {  # what somebody is called now, by what their sheet was called before
+        name: name_of(f"{SHEET}{owner}")
+        for (path, sheet), owner in zip(sheets.items(), owners, strict=True)
+        for name in (names_of[path] if sheet.annotations else ())
+    }
+    part_of = {item.row: plan.part_of(number) for number, item in enumerate(plan.items)}
+    listed = {(a.annotator, part_of[a.row]) for sheet in sheets.values() for a in sheet.annotations}
+    listed |= {(name, -1) for name in replaced.values()}  # of rows that the plan does not have
+    old = [_renamed(annotation, replaced) for annotation in old]
     new = [
-        annotation for annotation in old if not (annotation.annotator in replaced if annotation.of_sheet else exports)
+        annotation
+        for annotation in old
+        if not ((annotation.annotator, part_of.get(annotation.row, -1)) in listed if annotation.of_sheet else exports)
     ]
     findings: list[AnswerFinding | Finding] = []
     sources: list[ParsedExport | Sheet] = [*exports, *sheets.values()]
     for parsed in sources:
         new += parsed.annotations
         findings += parsed.findings
-    people = {annotation.annotator for annotation in old}  # their sheets may come again
     others = {
         path: not names_of[path] & people for path, sheet in sheets.items() if len(sheet.annotations) >= FEWEST_FOR_COPY
     }
@@ -100,6 +111,14 @@ def ingest_files(
     for path in files:
         store(folder, read_file(path, MAX_BYTES), "json" if path in export_paths else "csv")
     return _write_tables(folder, old, new, findings)
+
+
+def _renamed(annotation: Annotation, names: Mapping[str, str]) -> Annotation:
+    """Return an annotation under the name that its annotator's sheet has now; those of accounts as they are."""
+    if not annotation.of_sheet or annotation.annotator not in names:
+        return annotation
+    name = names[annotation.annotator]
+    return replace(annotation, annotator=name, id=f"{name}/{annotation.row}")
 
 
 def _find_copies(folder: Path, sheets: Mapping[Path, bool]) -> Iterator[Finding]:

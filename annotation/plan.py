@@ -18,6 +18,9 @@ from senseprobe.statistics.permutation import hash_draw
 
 Gloss = Callable[[str, str], str]
 
+ROWS = 500
+"""How many rows are drawn where nobody says how many, nor which."""
+
 
 def make_plan(
     release: Release,
@@ -27,23 +30,30 @@ def make_plan(
     overlap: int = 3,
     seed: int = 0,
     strata: Sequence[str] = (),
+    allocation: str = "proportional",
     where: Sequence[str] = (),
-    config: str | None = None,
+    config: str | Sequence[str] | None = None,
+    exclude: Mapping[str, Plan] | None = None,
     gold: Path | None = None,
     questions: Sequence[str] = (),
     prefill: bool = False,
     groups: bool = False,
     gloss: Gloss | None = None,
+    stored: Plan | None = None,
 ) -> Plan:
     """Return a plan that asks people about a sample of a release, as `sample.draw` draws it.
 
+    - `n`: how many rows; None: ROWS, or all that `where` selects.
+    - `config`: of which config the rows are, or of which; `exclude`: plans, by name, whose rows are left out.
+    - `stored`: the project's plan so far. With its options and another `n`, it grows: its items stay, and come first.
     - `questions`: their ids; default: all for the kind of rows. Without `sense`, no lexicon is opened.
     - `gold`: a file of expected answers, whose rows are added; `gloss`: what a lexicon says of a sense key.
     """
     check_project(project)
     if not 1 <= overlap <= MAX_OVERLAP:
         raise AnnotationError(f"{overlap} answers to each item: expected 1 to {MAX_OVERLAP}")
-    kind = kind_of(release, [config] if config else release.configs)
+    configs = (config,) if isinstance(config, str) else tuple(dict.fromkeys(config or ()))
+    kind = kind_of(release, configs or release.configs)
     order = [question.id for question in questions_for(kind)]
     plan = Plan(
         project=project,
@@ -57,14 +67,52 @@ def make_plan(
         questions=tuple(sorted(dict.fromkeys(questions or order), key=[*order, *questions].index)),
         prefill=prefill,
         groups=groups,
+        configs=configs,
+        allocation=allocation,
+        exclude=tuple(sorted(exclude or ())),
     )
     choices = {key: question for key in plan_keys(plan) if (question := question_of(key)).choices}
     expected = read_gold(gold, choices) if gold else {}
-    rows = draw(release, n=n, seed=seed, strata=plan.strata, where=where, config=config, also=expected)
+    if stored and not stored.configs and {item.config for item in stored.items} <= {*configs}:
+        stored = replace(stored, configs=configs)  # older plans do not say of which configs they are
+    same = stored if stored and _same_options(stored, plan, expected) else None
+    asked = {item.row: item for item in same.items} if same else {}
+    previous = same if n is not None else None
+    excluded = {item.row for other in (exclude or {}).values() for item in other.items} - {*asked}
+    rows = draw(
+        release,
+        n=ROWS if n is None and not where else n,
+        seed=seed,
+        strata=plan.strata,
+        allocation=allocation,
+        where=where,
+        configs=configs,
+        also=expected,
+        excluded=excluded,
+        previous=[item.row for item in previous.items if not item.gold] if previous else (),
+    )
     ids = {row.values["id"] for row in rows}
     if missing := [f"{row.position}: no row {printable(id_)[:200]}" for id_, row in expected.items() if id_ not in ids]:
         raise AnnotationError(f"{listed(missing)} in {plan.release}")
-    return _with_items(plan, rows, expected, gloss or _wordnet(), chosen="sense" in questions)
+    plan = replace(plan, excluded=tuple(sorted(excluded)))
+    if previous is None:
+        return _with_items(plan, rows, expected, gloss or _wordnet(), chosen="sense" in questions)
+    return _grown(replace(previous, excluded=plan.excluded), rows, n or 0, gloss or _wordnet())
+
+
+def _same_options(stored: Plan, plan: Plan, expected: Mapping[str, Gold]) -> bool:
+    """Return whether a plan without its items asks as the stored one, which may lack a `sense` without any gloss."""
+    questions = tuple(id_ for id_ in plan.questions if id_ in stored.questions or id_ != "sense")
+    known = {item.row: item.gold for item in stored.items if item.gold}
+    plan = replace(plan, questions=questions, items=stored.items, excluded=stored.excluded, parts=stored.parts)
+    return plan == stored and known == {row: dict(gold.expected) for row, gold in expected.items()}
+
+
+def _grown(stored: Plan, rows: Sequence[SampledRow], n: int, gloss: Gloss) -> Plan:
+    """Return the stored plan with the rows that it lacks behind its own; as it is where it has `n` items already."""
+    asked = {item.row for item in stored.items}
+    new = [_item(stored, row, None, gloss) for row in rows if row.values["id"] not in asked] if n > len(asked) else []
+    return replace(stored, items=(*stored.items, *new), parts=(*stored.parts, len(asked))) if new else stored
 
 
 def _with_items(
@@ -139,10 +187,6 @@ def _wordnet() -> Gloss:
 
     @cache
     def gloss(name: str, key: str) -> str:
-        lexicon = opened(name)
-        try:
-            return lexicon.gloss(key)
-        except LexiconError:
-            return ""
+        return opened(name).gloss(key)
 
     return gloss

@@ -8,8 +8,9 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, fields
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, fields, replace
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,7 @@ from senseprobe.annotation.cells import write_file
 from senseprobe.annotation.label_studio.interface import interface, tasks
 from senseprobe.annotation.questions import ROLES, for_sheets, keys, question_of, questions_of
 from senseprobe.annotation.records import Item, Plan, Sentence
-from senseprobe.annotation.sheets import sheets
+from senseprobe.annotation.sheets import sheet_of, sheets
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import printable, shortened
@@ -29,7 +30,8 @@ from senseprobe.release.manifest import Name, Sha256
 NAME, INTERFACE, TASKS, SHEETS = "plan.json", "interface.xml", "tasks.json", "sheets"
 READ_FIRST = "READ-ME-FIRST.txt"  # beside the sheets: what people read before they fill one in
 
-FORM = 1  # version of the form of `plan.json`; readers accept every older one
+FORM = 2  # version of the form of `plan.json`; readers accept every older one
+_SINCE_2 = {"configs": (), "allocation": "proportional", "exclude": (), "excluded": (), "parts": ()}
 
 MAX_OVERLAP = 100
 MAX_BYTES = 256 * 2**20  # a hundred thousand items of 2.5 kB
@@ -66,7 +68,7 @@ class _Item(_Strict):
 
 
 class _Plan(_Strict):
-    form: Literal[1]
+    form: Literal[1, 2]
     project: _Short
     release: _Release
     content: Sha256
@@ -79,6 +81,11 @@ class _Plan(_Strict):
     prefill: bool
     groups: bool
     items: tuple[_Item, ...]
+    configs: Annotated[tuple[Name, ...], Field(max_length=1_000)] = ()
+    allocation: Literal["proportional", "equal"] = "proportional"
+    exclude: Annotated[tuple[_Short, ...], Field(max_length=100)] = ()
+    excluded: tuple[_Row, ...] = ()
+    parts: Annotated[tuple[int, ...], Field(max_length=1_000)] = ()
 
 
 class _Form(BaseModel):
@@ -125,21 +132,32 @@ def hash_item(item: Item) -> str:
 
 
 def dump(plan: Plan) -> bytes:
-    """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end."""
-    return (json.dumps({"form": FORM, **asdict(plan)}, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
+    """Return canonical JSON: sorted keys, UTF-8, two blanks of indent, one line feed at the end.
+
+    It is of form 1, which older readers take, where the plan has nothing that they do not know.
+    """
+    facts = {"form": FORM, **asdict(plan)}
+    if all(facts[name] == value for name, value in _SINCE_2.items()):
+        facts = {name: value for name, value in facts.items() if name not in _SINCE_2} | {"form": 1}
+    return (json.dumps(facts, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode()
 
 
 def write_plan(folder: Path, plan: Plan) -> Path:
-    """Write `plan.json` into a folder, once, and return its path; raise AnnotationError where another plan is there."""
+    """Write `plan.json` into a folder, and return its path; raise AnnotationError where another plan is there.
+
+    The same plan with more items takes its place.
+    """
     path = folder / NAME
     if not path.is_symlink() and not path.exists():
         return write_file(path, dump(plan))
     stored = read_plan(folder)
+    if _grown(stored, plan) == plan:
+        return write_file(path, dump(plan)) if plan != stored else path
     names = [field.name for field in fields(plan) if getattr(stored, field.name) != getattr(plan, field.name)]
     options = [
         f"{name} {'none' if (value := getattr(stored, name)) in ('', ()) else printable(shortened(value))}"
         for name in names
-        if name not in {"items", "content"}
+        if name not in {"items", "content", "excluded", "parts"}
     ]
     if names:
         differs = f"it has {', '.join(options)}" if options else "its rows are others (--n, --config, --gold)"
@@ -147,6 +165,13 @@ def write_plan(folder: Path, plan: Plan) -> Path:
             f"{printable(str(path))} is another plan: {differs}; ask as it was asked, or take another project"
         )
     return path
+
+
+def _grown(stored: Plan, plan: Plan) -> Plan:
+    """Return the stored plan with what may be added to it: items behind its own, excluded rows, unstated configs."""
+    has_grown = plan.parts == (*stored.parts, len(stored.items)) and plan.items[: len(stored.items)] == stored.items
+    items, parts = (plan.items, plan.parts) if has_grown else (stored.items, stored.parts)
+    return replace(stored, items=items, parts=parts, excluded=plan.excluded, configs=stored.configs or plan.configs)
 
 
 def open_plan(folder: Path, project: str) -> Plan:
@@ -202,6 +227,8 @@ def _mistakes(plan: Plan) -> Iterator[str]:
         return
     if len(set(plan.questions)) < len(plan.questions):
         yield "a question is asked twice"
+    if list(plan.parts) != sorted({*plan.parts}) or not all(0 < part < len(plan.items) for part in plan.parts):
+        yield "its parts are not rising numbers of its items"
     rows = Counter(item.row for item in plan.items)
     yield from (f"row {row[:200]} is there twice" for row, count in rows.items() if count > 1)
     for item in plan.items:
@@ -227,12 +254,14 @@ def _item_mistakes(plan: Plan, item: Item) -> Iterator[str]:
 def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     """Write plan, interface and tasks, and a sheet for each of so many annotators, kept from git; return the files.
 
-    Raises AnnotationError where the folder is a release or has another plan, or there is a sheet with other bytes, as
-    answers may be in it.
+    Of a plan that grew, sheets have the rows of its last part alone, in a folder of their own. Raises AnnotationError
+    where the folder is a release or has another plan, or there is a sheet with other bytes, as answers may be in it.
     """
     check_outside(folder)
     names = [f"annotator-{number}" for number in range(1, annotators + 1)]
-    contents = {folder / SHEETS / f"{name}.csv": raw for name, raw in (sheets(plan, names) if names else {}).items()}
+    start = plan.parts[-1] if plan.parts else 0
+    part = folder / SHEETS / f"{start + 1}-{len(plan.items)}" if start else folder / SHEETS
+    contents = {part / f"{name}.csv": raw for name, raw in (sheets(plan, names, start) if names else {}).items()}
     plan_path = write_plan(folder, plan)
     if other := next((path for path, raw in contents.items() if path.exists() and path.read_bytes() != raw), None):
         raise AnnotationError(
@@ -242,6 +271,25 @@ def write_project(folder: Path, plan: Plan, annotators: int = 0) -> list[Path]:
     interface_path = write_file(folder / INTERFACE, interface(plan).encode())
     tasks_path = write_file(folder / TASKS, text.encode("utf-8", "surrogatepass"))
     if contents:
-        write_file(folder / SHEETS / ".gitignore", b"*\n")
-        write_file(folder / SHEETS / READ_FIRST, for_sheets(plan).encode())
+        _write_guide(folder, plan, part)
     return [plan_path, interface_path, tasks_path, *(write_file(path, raw) for path, raw in contents.items())]
+
+
+def write_queue(folder: Path, plan: Plan, rows: Collection[str]) -> Path:
+    """Write a sheet of some rows for one more annotator, and return its path: that of one that nobody filled in.
+
+    Sheets are called `queue-1.csv` and so on; whoever fills one in is another annotator than those of the others.
+    """
+    for number in count(1):
+        path = folder / SHEETS / f"queue-{number}.csv"
+        raw = sheet_of(plan, path.stem, rows)
+        if not path.exists() or path.read_bytes() == raw:
+            break
+    _write_guide(folder, plan, path.parent)
+    return write_file(path, raw)
+
+
+def _write_guide(folder: Path, plan: Plan, sheets_folder: Path) -> None:
+    """Write what people read first beside their sheets, and keep all sheets from git."""
+    write_file(folder / SHEETS / ".gitignore", b"*\n")
+    write_file(sheets_folder / READ_FIRST, for_sheets(plan).encode())

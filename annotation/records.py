@@ -1,6 +1,7 @@
 """The records of annotation: plans with items and sentences, and annotations; and what their texts and times are."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -55,7 +56,10 @@ class Plan:
     """Who is asked what: all that is needed to ask again and to read the answers.
 
     - `project`: the name that it has on the platform; `release`: ``NAME@VERSION``, with its `content` hash and `kind`.
-    - `overlap`: how many people shall answer each item; `strata`, `where`: how rows were chosen; `seed`: all chance.
+    - `overlap`: how many people shall answer each item; `seed`: all chance.
+    - `strata`, `allocation`, `where`, `configs`: how rows were chosen; no `configs`: all. `exclude` names the projects
+      whose rows were left out, `excluded` has the ids of these rows.
+    - `parts`: how many items there were each time before the plan grew; new items are behind the old ones.
     - `questions`: ids of questions.py, in the order in which they are asked.
     - `prefill`: whether the release's own labels are shown as answers; `groups`: whether annotators are asked for
       groups that they belong to.
@@ -73,6 +77,15 @@ class Plan:
     prefill: bool = False
     groups: bool = False
     items: tuple[Item, ...] = ()
+    configs: tuple[str, ...] = ()
+    allocation: str = "proportional"
+    exclude: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    parts: tuple[int, ...] = ()
+
+    def part_of(self, number: int) -> int:
+        """Return in which part of the plan an item is, from 0: what somebody was given at once."""
+        return bisect_right(self.parts, number)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,9 +5,9 @@ Rows are read twice, in batches: once to count the strata and draw, once to fetc
 """
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
+from heapq import heapify, heappop, heappush, nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -155,19 +155,25 @@ def draw(
     n: int | None,
     seed: int = 0,
     strata: Sequence[str] = (),
+    allocation: str = "proportional",
     where: Sequence[str] = (),
-    config: str | None = None,
+    configs: Sequence[str] = (),
     also: Collection[str] = (),
+    excluded: Collection[str] = (),
+    previous: Collection[str] = (),
 ) -> list[SampledRow]:
     """Return a sample of the rows of a release, in random order.
 
     - `n`: how many, of those that `where` selects; None: all of these.
-    - `strata`: columns, or ``config``, of whose levels each gets its share, and at least one row where `n` allows.
+    - `strata`: columns, or ``config``, of whose levels each gets its share, and at least one row where `n` allows; its
+      share is ``proportional`` to its size, or ``equal`` to that of the others.
+    - `configs`: only rows of these; default: of all.
     - `also`: ids of rows that are added to the sample, whatever `where` says; those that do not exist are ignored.
+    - `excluded`: ids of rows that are not drawn; `previous`: of those that a smaller `n` drew, which are again.
 
     Raises AnnotationError where a column or a value is unknown, nothing is found, or the sample is too large.
     """
-    configs = [config] if config else list(release.configs)
+    configs = [*(dict.fromkeys(configs) or release.configs)]
     kind_of(release, configs)
     query = Query(where)
     if n is None and not where:
@@ -180,8 +186,11 @@ def draw(
         if column not in names:
             hint = meant(column, names) or f"there is {', '.join(names)}"
             raise AnnotationError(f"{purpose}: rows have no column {_short(column)!r}: {hint}")
-    candidates, named = _scan(release, configs, seed, strata, query, frozenset(also))
-    chosen = _choose(candidates, n, seed) | named
+    if allocation not in ALLOCATIONS or (allocation == "equal" and not strata):
+        raise AnnotationError(f"allocation {allocation!r}: expected proportional, or equal to levels of strata")
+    candidates, named = _scan(release, configs, seed, strata, query, frozenset(also), frozenset(excluded))
+    drawn = {hash_draw(seed, "row", config, id_) for config in configs for id_ in previous}
+    chosen = _choose(candidates, n, seed, allocation, drawn) | named
     if len(chosen) > MAX_ITEMS:
         raise AnnotationError(f"{len(chosen)} rows, at most {MAX_ITEMS} can be asked about: draw fewer")
     rows = list(_fetched(release, configs, strata, chosen))
@@ -198,14 +207,23 @@ def kind_of(release: Release, configs: Sequence[str]) -> str:
 
 
 def _scan(
-    release: Release, configs: Sequence[str], seed: int, strata: Sequence[str], query: Query, also: frozenset[str]
+    release: Release,
+    configs: Sequence[str],
+    seed: int,
+    strata: Sequence[str],
+    query: Query,
+    also: frozenset[str],
+    excluded: frozenset[str],
 ) -> tuple[Candidates, set[int]]:
     """Read all rows once, and return which may be drawn, and the numbers of those with an id of `also`."""
+    not_drawn = pa.array(sorted(excluded), pa.string())
     candidates: Candidates = {}
     named: set[int] = set()
     for config, start, batch in _batches(release, configs):
-        columns = _texts(batch, config, {*strata, *query.columns})
+        columns = column_texts(batch, config, {*strata, *query.columns})
         mask = query.holds(columns, batch.num_rows)
+        if excluded:
+            mask = pc.and_not(mask, pc.is_in(batch["id"], value_set=not_drawn))
         ids = batch["id"].filter(mask).to_pylist()
         matches = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
         levels = _levels([columns[name].filter(mask) for name in strata], len(ids))
@@ -218,6 +236,7 @@ def _scan(
     query.check()
     if not candidates:
         what = f"no row has {printable(str(query))} at once" if query.columns else "no rows"
+        what += ", or all that there are were asked about already" if excluded else ""
         raise AnnotationError(f"{what} in {release.manifest.name}")
     return candidates, named
 
@@ -231,7 +250,7 @@ def _batches(release: Release, configs: Sequence[str]) -> Iterator[tuple[str, in
             start += batch.num_rows
 
 
-def _texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[str, pa.Array]:
+def column_texts(batch: pa.RecordBatch, config: str, names: Collection[str]) -> dict[str, pa.Array]:
     """Return columns of texts or flags as texts; empty for null, and where this config has no such column."""
     return {
         name: pc.fill_null(batch[name].cast(pa.string()), "")
@@ -246,11 +265,23 @@ def _levels(columns: Sequence[pa.Array], rows: int) -> Iterable[tuple[str, ...]]
     return zip(*(column.to_pylist() for column in columns), strict=True) if columns else [()] * rows
 
 
-def _choose(candidates: Candidates, n: int | None, seed: int) -> set[int]:
-    """Return the numbers of the rows with the lowest draws of each stratum, as many as are its share."""
+def level_texts(strata: Sequence[str], columns: Sequence[pa.Array], rows: int) -> Iterator[str]:
+    """Return the stratum of each of so many rows: the levels of these columns, as ``config=race, target=black``."""
+    return (", ".join(map("=".join, zip(strata, level, strict=True))) for level in _levels(columns, rows))
+
+
+def _choose(candidates: Candidates, n: int | None, seed: int, allocation: str, drawn: Collection[int]) -> set[int]:
+    """Return the numbers of the rows with the lowest draws of each stratum, as many as are its share.
+
+    Of the rows whose draws are in `drawn` each is chosen again, and with it all that have lower ones.
+    """
     order = sorted(candidates, key=lambda level: hash_draw(seed, "stratum", *level))
-    sizes = [len(candidates[level][0]) for level in order]
-    shares = sizes if n is None or n >= sum(sizes) else allot(sizes, n)
+    draws = [candidates[level][0] for level in order]
+    sizes, last = [*map(len, draws)], [max((draw for draw in of if draw in drawn), default=-1) for of in draws]
+    least = [sum(draw <= end for draw in of) if end >= 0 else 0 for of, end in zip(draws, last, strict=True)]
+    if n is not None and n < sum(least):
+        raise AnnotationError(f"{sum(least)} rows were drawn before, and a plan only grows: ask for so many, or more")
+    shares = sizes if n is None or n >= sum(sizes) else ALLOCATIONS[allocation](sizes, n, least)
     return {
         number
         for level, share in zip(order, shares, strict=True)
@@ -258,26 +289,54 @@ def _choose(candidates: Candidates, n: int | None, seed: int) -> set[int]:
     }
 
 
-def allot(sizes: Sequence[int], n: int) -> list[int]:
+def allot(sizes: Sequence[int], n: int, least: Sequence[int] = ()) -> list[int]:
     """Return how many of `n` each stratum gets, by the largest remainder; of equal remainders, the first comes first.
 
-    Every stratum gets one where `n` is no smaller than their number: what is less than one is raised to it, and the
-    others share the rest. `n` is at most the sum of the sizes, and no stratum gets more than it has.
+    Every stratum gets one where `n` is no smaller than their number, and as many as `least` says: what is less is
+    raised to that, and the others share the rest. `n` is at most the sum of the sizes, and no stratum gets more than it
+    has.
 
     >>> allot([50, 30, 20], 10), allot([97, 2, 1], 10), allot([5, 5, 5], 2)
     ([5, 3, 2], [8, 1, 1], [1, 1, 0])
+    >>> allot([6, 6, 2], 10), allot([6, 6, 2], 11), allot([6, 6, 2], 11, [4, 4, 2])
+    ([4, 4, 2], [5, 5, 1], [5, 4, 2])
     """
     shares, rest = dict.fromkeys(range(len(sizes)), 0), {number: size for number, size in enumerate(sizes) if size}
-    is_enough, total = n >= len(rest), sum(sizes)
-    while is_enough and (small := [number for number, size in rest.items() if n * size < total]):
-        shares |= dict.fromkeys(small, 1)
+    floors, total = [*(least or shares.values())], sum(sizes)
+    if sum(max(floors[number], 1) for number in rest) <= n:
+        floors = [max(floor, 1) for floor in floors]
+    while small := [number for number, size in rest.items() if n * size < floors[number] * total]:
+        shares |= {number: floors[number] for number in small}
         total -= sum(rest.pop(number) for number in small)
-        n -= len(small)
+        n -= sum(floors[number] for number in small)
     quotas = {number: n * size // total for number, size in rest.items()}
     remainders = sorted(rest, key=lambda number: -(n * rest[number] % total))
     for number in remainders[: n - sum(quotas.values())]:
         quotas[number] += 1
     return [*(shares | quotas).values()]
+
+
+def allot_equally(sizes: Sequence[int], n: int, least: Sequence[int] = ()) -> list[int]:
+    """Return how many of `n` each stratum gets: as many as the others, or all that it has; and what is in `least`.
+
+    >>> allot_equally([50, 30, 2], 10), allot_equally([5, 5, 5], 4), allot_equally([9, 9], 6, [4, 0])
+    ([4, 4, 2], [2, 1, 1], [4, 2])
+    """
+    shares = [*(least or [0] * len(sizes))]
+    heap = [(share, number) for number, share in enumerate(shares) if share < sizes[number]]
+    heapify(heap)
+    for _ in range(n - sum(shares)):
+        share, number = heappop(heap)
+        shares[number] = share + 1
+        if shares[number] < sizes[number]:
+            heappush(heap, (shares[number], number))
+    return shares
+
+
+ALLOCATIONS: Mapping[str, Callable[[Sequence[int], int, Sequence[int]], list[int]]] = {
+    "proportional": allot,
+    "equal": allot_equally,
+}
 
 
 def _fetched(
@@ -288,8 +347,8 @@ def _fetched(
     for config, start, batch in _batches(release, configs):
         here = chosen_numbers[(chosen_numbers >= start) & (chosen_numbers < start + batch.num_rows)] - start
         rows = batch.take(pa.array(here))
-        levels = _levels([*_texts(rows, config, strata).values()], len(here))
+        levels = level_texts(strata, [*column_texts(rows, config, strata).values()], len(here))
         for row, level in zip(rows.to_pylist(), levels, strict=True):
-            yield SampledRow(config, ", ".join(map("=".join, zip(strata, level, strict=True))), row)
+            yield SampledRow(config, level, row)
         if not len(chosen_numbers) or chosen_numbers[-1] < start + batch.num_rows:
             return

@@ -4,7 +4,7 @@ A sheet shows what the interface shows, and no more: a row is identified by its 
 digits of the hash of what is shown, since ids and configs could tell a role.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,23 +20,34 @@ from senseprobe.statistics.permutation import hash_draw
 _ITEM, _CHECK = "item", "check"
 
 
-def sheets(plan: Plan, annotators: Sequence[str]) -> dict[str, bytes]:
+def sheets(plan: Plan, annotators: Sequence[str], start: int = 0) -> dict[str, bytes]:
     """Return a CSV file for each annotator, by name; each item is in as many of them as the plan has answers to it.
 
+    `start` is the number of items, the first of the plan, that are in none of them.
     Annotators take turns, so that everybody shares items with others; the order of a sheet is drawn by the plan's seed.
     """
-    if plan.prefill:
-        raise AnnotationError("a sheet that showed the release's labels would answer with them: draw without them")
+    _check_prefill(plan)
     if len(set(annotators)) < len(annotators):
         raise AnnotationError("an annotator is named twice")
     if len(annotators) < plan.overlap:
         people, answers = counted(len(annotators), "annotator"), counted(plan.overlap, "answer")
         raise AnnotationError(f"{people} cannot give {answers} to each item")
-    size, items = len(annotators), range(len(plan.items))
+    size, items = len(annotators), range(start, len(plan.items))
     return {
         name: _sheet(plan, name, [number for number in items if (turn - number) % size < plan.overlap])
         for turn, name in enumerate(annotators)
     }
+
+
+def sheet_of(plan: Plan, annotator: str, rows: Collection[str]) -> bytes:
+    """Return a CSV file of some rows of a plan, for one more annotator."""
+    _check_prefill(plan)
+    return _sheet(plan, annotator, [number for number, item in enumerate(plan.items) if item.row in rows])
+
+
+def _check_prefill(plan: Plan) -> None:
+    if plan.prefill:
+        raise AnnotationError("a sheet that showed the release's labels would answer with them: draw without them")
 
 
 def _sheet(plan: Plan, annotator: str, numbers: Sequence[int]) -> bytes:

@@ -106,10 +106,12 @@ def _figure_differences(first: Result, second: Result, redefined: Set[str]) -> I
         {(figure.config, figure.estimand, figure.group or ""): figure.as_dict() for figure in result.figures}
         for result in (first, second)
     ]
+    grouped = {key[:2] for key in sides[0] if key[2]}
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         name = " ".join(filter(None, key))
         before, after = (side.get(key) for side in sides)
-        if key[1] in redefined:
+        # Groups of a figure that an older senseprobe gave for whole configs alone are no difference.
+        if key[1] in redefined or (before is None and key[2] and key[:2] not in grouped):
             continue
         if before is None or after is None:
             yield f"{name}: {'new' if before is None else 'no longer there'}"

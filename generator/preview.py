@@ -10,6 +10,7 @@ from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.english import English
 from senseprobe.generator.expand import expand
 from senseprobe.generator.product import RowSelection
+from senseprobe.generator.senses import WordSense, find_senses, open_glosses
 from senseprobe.generator.word_lists import Word
 
 
@@ -29,17 +30,18 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """A row: its number from 0, its id, and its sentences by role; `left_out` where a verdict leaves it out."""
+    """A row: its number from 0, its id, sentences by role, and senses; `left_out` where a verdict leaves it out."""
 
     row: int
     id: str
     sentences: Mapping[str, tuple[Piece, ...]]
     left_out: bool = False
+    senses: tuple[WordSense, ...] = ()
 
 
 def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iterator[PreviewRow]:
     """Yield `n` rows of a config (all, where it has fewer), sampled with a seed, in order; no other row is made."""
-    excluded = {*dataset.excluded_rows(config).numbers}
+    excluded, gloss = {*dataset.excluded_rows(config).numbers}, open_glosses()
     for number in _sample_numbers(config.size, n, seed):
         single = _single_row(config, number)
         (row,) = next(expand(single, dataset.lists)).to_pylist()
@@ -48,7 +50,8 @@ def preview(dataset: ResolvedDataset, config: Config, n: int, seed: int) -> Iter
         by_text = {"".join(piece.text for piece in pieces): pieces for pieces in reversed(rendered)}
         # Where labels are swapped, a role's sentence is the one that the other role's bindings made.
         sentences = {role: by_text[row[role]] for role in block.roles}
-        yield PreviewRow(number, row["id"], sentences, left_out=number in excluded)
+        senses = tuple(find_senses(single, dataset.lists, gloss))
+        yield PreviewRow(number, row["id"], sentences, left_out=number in excluded, senses=senses)
 
 
 def _sample_numbers(size: int, n: int, seed: int) -> list[int]:

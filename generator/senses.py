@@ -1,14 +1,15 @@
-"""Checks every sense key of lists and templates against its lexicon."""
+"""The sense keys of configs with their glosses, and a check of every key of lists and templates with its lexicon."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
 from senseprobe.errors import LexiconError
-from senseprobe.generator.config import Config, reference
+from senseprobe.generator.config import Config, ResolvedBlock, reference
 from senseprobe.generator.schema import Sense
-from senseprobe.generator.word_lists import Cells, WordList
+from senseprobe.generator.word_lists import Cells, WordList, WordLists
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
 from senseprobe.lexicon.wordnet import LEXICONS, Vocabulary
@@ -45,17 +46,14 @@ def claims_of_list(words: WordList) -> Iterator[Claim]:
 def claims_of_config(config: Config) -> Iterator[Claim]:
     """Yield the claims of literal keys in front matter: each is a sense of every word that the target can be."""
     for block in config.blocks:
-        sense: Sense | None = getattr(block.block.front, "sense", None)
-        if sense is None:
-            continue
-        for name, key in (("key", sense.key), ("token", sense.token)):
-            if key and reference(key, block.slots) is None:
+        sense = _declared(block)
+        for name, key in sense_texts(block).items():
+            if sense and key and reference(key, block.slots) is None:
                 line, column = block.block.locate("sense", name)
                 # A key without a part of speech is malformed; the lexicon reports that for any part of speech.
-                pos = _POS.get(key.partition("%")[2][:1], "noun")
-                target, path = block.block.front.target or "", config.template.display_path
-                for lemma in block.slots.get(target) or (block.roles["stereo"].get(target, ""),):
-                    yield Claim(key, str(lemma), pos, sense.lexicon or "", path, line, column)
+                pos, path = _POS.get(key.partition("%")[2][:1], "noun"), config.template.display_path
+                for lemma, _ in sense_keys(block, key):
+                    yield Claim(key, lemma, pos, sense.lexicon or "", path, line, column)
 
 
 Recall = Callable[[tuple[object, ...], Callable[[], Iterable[Finding]]], Iterable[Finding]]
@@ -107,3 +105,88 @@ def _check_group(claims: Iterable[Claim], name: str, opened: dict[str, Lexicon])
             yield Finding(
                 path=claim.path, line=line, column=column, code=code, message=problem.message, hint=problem.hint
             )
+
+
+# ---- The senses of a config ----
+
+Gloss = Callable[[str, str], str | None]
+"""Returns what a lexicon says of a key: None where it is not installed, empty where it has no such sense."""
+
+MOST_SENSES = 200
+"""Senses of a config that a release lists on its card."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordSense:
+    """A sense key in a `column` of a config's rows, its word, its gloss as `Gloss` returns it, and how many rows."""
+
+    column: str
+    word: str
+    key: str
+    lexicon: str
+    gloss: str | None
+    rows: int
+
+    def __str__(self) -> str:
+        """Return word, key and gloss."""
+        missing = "no gloss: run `senseprobe wordnet`" if self.gloss is None else f"not in {self.lexicon}"
+        return f"{self.word} {self.key} ({self.gloss or missing})" if self.key else f"{self.word} (no sense key)"
+
+
+def open_glosses() -> Gloss:
+    """Return a function that looks up glosses; it opens each lexicon once."""
+
+    @cache
+    def opened(name: str) -> Lexicon | None:
+        return Lexicon.open(name) if identity(name) else None
+
+    @cache
+    def gloss(name: str, key: str) -> str | None:
+        lexicon = opened(name)
+        return lexicon.gloss(key) if lexicon else None
+
+    return gloss
+
+
+def sense_texts(block: ResolvedBlock) -> dict[str, str | None]:
+    """Return what a block declares as `key` and as `token`; empty where its rows have no senses."""
+    sense = _declared(block)
+    return {"key": sense.key, "token": sense.token} if sense else {}
+
+
+def sense_keys(block: ResolvedBlock, text: str) -> list[tuple[str, str]]:
+    """Return words and keys, which may be empty: of ``slot.column`` those of the slot's words, else the target's."""
+    if parts := reference(text, block.slots):
+        return [(str(word), str(word.columns[parts[1]] or "")) for word in block.slots[parts[0]]]
+    target = block.block.front.target
+    return [(str(word), text) for word in (block.words("stereo", target) if target else ("",))]
+
+
+def lexicon_of(text: str | None, block: ResolvedBlock, lists: WordLists) -> str | None:
+    """Return the lexicon of ``slot.column`` or of a literal key; None where there is none."""
+    if parts := reference(text, block.slots):
+        words = lists.get(block.block.front.slots[parts[0]].list)
+        return words.columns[parts[1]].lexicon if words else None
+    sense = _declared(block)
+    return sense.lexicon if sense and text else None
+
+
+def find_senses(config: Config, lists: WordLists, gloss: Gloss) -> list[WordSense]:
+    """Return the senses of a config, with rows before verdicts; of its tokens those that no word has as `sense_key`."""
+    rows: Counter[tuple[str, str, str, str]] = Counter()
+    for name in ("key", "token"):
+        for block in config.blocks:
+            text = sense_texts(block).get(name)
+            keys, lexicon = sense_keys(block, text) if text else [], lexicon_of(text, block, lists) or ""
+            for word, key in keys:
+                if name == "key" or ("sense_key", word, key, lexicon) not in rows:
+                    rows["sense_key" if name == "key" else "token_key", word, key, lexicon] += block.size // len(keys)
+    return [
+        WordSense(column, word, key, lexicon, gloss(lexicon, key) if key else "", n)
+        for (column, word, key, lexicon), n in rows.items()
+    ]
+
+
+def _declared(block: ResolvedBlock) -> Sense | None:
+    sense: Sense | None = getattr(block.block.front, "sense", None)
+    return sense

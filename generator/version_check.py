@@ -11,6 +11,7 @@ from senseprobe.errors import DamagedRelease, ReleaseError, SenseprobeError
 from senseprobe.generator.exclusions import RETIRED, read_retired
 from senseprobe.messages import printable
 from senseprobe.records import Finding
+from senseprobe.release.annotation_record import ANNOTATION, Round, read_annotation
 from senseprobe.release.changelog import render_entry
 from senseprobe.release.diff import ReleaseDiff, Side, diff_releases
 from senseprobe.release.hashing import ContentHash
@@ -25,19 +26,32 @@ RowsOf = Callable[[Path, str], Mapping[str, Rows]]  # from a recipe's folder and
 
 def diff_versions(old: Release, new: Release, rows_of: RowsOf, only: str | None = None) -> ReleaseDiff:
     """Return what changed between releases; rows that a release does not store are made again from its recipe."""
-    before, after = (Side(r.manifest, partial(_checked, r, rows_of), partial(_verdicts, r)) for r in (old, new))
+    before, after = (
+        Side(r.manifest, partial(_checked, r, rows_of), partial(_verdicts, r), partial(_rounds, r)) for r in (old, new)
+    )
     return diff_releases(before, after, only)
 
 
 def _verdicts(release: Release) -> Mapping[str, Verdict]:
     """Return the verdicts by which rows were left out; raise DamagedRelease where the file is not the frozen one."""
-    name = f"recipe/templates/{release.manifest.data['dataset']}/{VERDICTS}"
+    filtered = any("expanded" in release.manifest.config(config) for config in release.configs)
+    name = _frozen_file(release, VERDICTS) if filtered else None
+    return read_verdicts(release.folder / name, name) if name else {}
+
+
+def _rounds(release: Release) -> tuple[Round, ...]:
+    """Return the rounds in which people looked at rows; raise DamagedRelease where the file is not the frozen one."""
+    name = _frozen_file(release, ANNOTATION)
+    return read_annotation(release.folder / name, name) if name else ()
+
+
+def _frozen_file(release: Release, file: str) -> str | None:
+    """Return the name of a file beside the templates in the recipe; None where there is none."""
+    name = f"recipe/templates/{release.manifest.data['dataset']}/{file}"
     entry = release.manifest.files.get(name)
-    if entry is None or not any("expanded" in release.manifest.config(config) for config in release.configs):
-        return {}
-    if finding := file_finding(release.folder, name, *entry):
+    if entry and (finding := file_finding(release.folder, name, *entry)):
         raise DamagedRelease([finding])
-    return read_verdicts(release.folder / name, name)
+    return name if entry else None
 
 
 def _checked(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.RecordBatch]:

@@ -174,7 +174,7 @@ PAGE = 1000  # tasks of a request: more are no faster
 MOST = 1 << 30  # the largest export that is read, in bytes
 
 _SECONDS = {"ask": 60.0, "send": 120.0, "export": 900.0}
-_FIELDS = "id,data,total_annotations,cancelled_annotations,annotators"
+_FIELDS = "id,data,total_annotations,cancelled_annotations,annotators,avg_lead_time"
 
 
 class Unreachable(AnnotationError):
@@ -191,18 +191,25 @@ class NoProject(AnnotationError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Project:
-    """A project on the server: `tasks` is how many it says it has, `overlap` how many answers each shall get."""
+    """A project on the server: `tasks` is how many it says it has, `overlap` how many answers each shall get.
+
+    `created` is when it was made: another server at the same address may give its number to another project.
+    """
 
     id: int
     title: str
     interface: str
     tasks: int
     overlap: int
+    created: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Task:
-    """A task on the server; `row` and `content` are empty in those of others, `people` the ids of who answered it."""
+    """A task on the server; `row` and `content` are empty in those of others, `people` the ids of who answered it.
+
+    `seconds`: how long its answers took on average; None where it has none.
+    """
 
     id: int
     row: str
@@ -210,6 +217,7 @@ class Task:
     answers: int = 0
     skips: int = 0
     people: tuple[int, ...] = ()
+    seconds: float | None = None
 
 
 def connect(url: str | None = None, key: str | None = None, *, seconds: Mapping[str, float] | None = None) -> "Server":
@@ -279,6 +287,7 @@ class Server:
                 interface=str(project.label_config or ""),
                 tasks=_number(project.task_number or 0),
                 overlap=_number(project.maximum_annotations or 1),
+                created=str(project.created_at or ""),
             )
 
     def create(self, title: str, interface: str, **settings: object) -> int:
@@ -374,6 +383,7 @@ def _task(task: Any) -> Task:  # noqa: ANN401 - the client's model
         answers=_number(task.total_annotations or 0),
         skips=_number(task.cancelled_annotations or 0),
         people=tuple(sorted(person for person in people if isinstance(person, int))),
+        seconds=getattr(task, "avg_lead_time", None),
     )
 
 

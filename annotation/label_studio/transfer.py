@@ -8,21 +8,23 @@ folder first: a server goes on with an import when the program that sent it is k
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from senseprobe.annotation.ingest import store
 from senseprobe.annotation.label_studio.client import NoProject, Project, Server, Task, Unanswered
 from senseprobe.annotation.label_studio.interface import MODEL_VERSION, find_difference, interface, tasks
-from senseprobe.annotation.project_folder import check_project
+from senseprobe.annotation.project_folder import NAME, check_project, read_plan, write_plan
 from senseprobe.annotation.questions import warning
 from senseprobe.annotation.records import Plan
 from senseprobe.atomic_files import locked, read_plain, write_whole
 from senseprobe.errors import AnnotationError
-from senseprobe.messages import listed, printable
+from senseprobe.messages import MAX_LISTED, listed, printable
 
 Progress = Callable[[int, int], None]
 """Called with how many tasks are done of how many."""
@@ -31,6 +33,8 @@ CHUNK = 1000  # tasks in a request: more are no faster, and a request that fails
 SETTLE = 30.0
 """Seconds in which tasks of a request without an answer may still appear: the server takes one for 1,000 of them."""
 NOTE = ".sending.json"  # the file that says what is being sent
+QUEUE = "queue-"  # what folders of queues are called, before their number
+PROJECT = ".project.json"  # the file that says which project of which server is ours, whatever it is called there
 
 _ATTEMPTS = 3
 
@@ -182,8 +186,9 @@ def push(
 
 def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: float) -> PushResult:
     check_project(plan.project)
-    existing = _matching_project(server, plan)
+    existing = _matching_project(server, plan, folder)
     project = existing or _create(server, plan)
+    write_whole(folder / PROJECT, json.dumps(_identify(server, project)).encode())
     upload = _TaskUpload.of(server, project, folder, plan, settle)
     known = upload.look()
     upload.wait_for_earlier()
@@ -205,22 +210,46 @@ def _push(server: Server, plan: Plan, folder: Path, progress: Progress, settle: 
 
 def check_server_project(server: Server, plan: Plan, folder: Path) -> None:
     """Raise AnnotationError where the server has a project of this name with other questions or other rows."""
-    if project := _matching_project(server, plan):
+    if project := _matching_project(server, plan, folder):
         _TaskUpload.of(server, project, folder, plan).look()
 
 
-def _find_project(server: Server, plan: Plan) -> Project | None:
-    """Return the plan's project on the server, None without one; raise AnnotationError where there are several."""
+def _find_project(server: Server, plan: Plan, folder: Path) -> Project | None:
+    """Return the plan's project on the server, None without one; raise AnnotationError where there are several.
+
+    One that was renamed there is found by its number, which the last push noted.
+    """
     numbers = server.projects(plan.project)
-    if len(numbers) > 1:
+    if len(numbers) < 2 and (renamed := _find_noted_project(server, folder)):
+        return renamed
+    return _only_project(server, plan, numbers) if numbers else None
+
+
+def _only_project(server: Server, plan: Plan, numbers: Sequence[int]) -> Project:
+    """Return the project of this number; raise AnnotationError where several have the plan's name."""
+    if len(numbers) > 1:  # somebody else may have made one of that name at the same time
         ids, name = listed(map(str, numbers)), printable(plan.project)
         raise AnnotationError(f"{len(numbers)} projects are called {name!r} ({ids}): rename or delete all but one")
-    return server.project(numbers[0]) if numbers else None
+    return server.project(numbers[0])
 
 
-def _matching_project(server: Server, plan: Plan) -> Project | None:
+def _identify(server: Server, project: Project) -> dict[str, Any]:
+    return {"url": server.url, "project": project.id, "created": project.created}
+
+
+def _find_noted_project(server: Server, folder: Path) -> Project | None:
+    """Return the project that a push of this folder noted; None where it noted none, or that one is gone."""
+    with suppress(OSError, ValueError, TypeError, KeyError, NoProject):  # a note that cannot be used is none
+        noted = json.loads(read_plain(folder / PROJECT, 10_000))
+        if noted["url"] == server.url and type(noted["project"]) is int:
+            project = server.project(noted["project"])
+            return project if _identify(server, project) == noted else None
+    return None
+
+
+def _matching_project(server: Server, plan: Plan, folder: Path) -> Project | None:
     """Return the plan's project as `_find_project`; raise AnnotationError where its interface is another."""
-    project = _find_project(server, plan)
+    project = _find_project(server, plan, folder)
     if project and (differs := find_difference(interface(plan), project.interface)):
         raise AnnotationError(
             f"project {plan.project!r} has another interface on the server ({differs}); nothing was changed: push with "
@@ -247,10 +276,10 @@ def _create(server: Server, plan: Plan) -> Project:
     except Unanswered:
         if not server.projects(plan.project):
             raise
-    project = _find_project(server, plan)  # somebody else may have made one of that name at the same time
-    if project is None:
+    numbers = server.projects(plan.project)
+    if not numbers:
         raise AnnotationError(f"project {plan.project!r} was made, and is not there: look at the server")
-    return project
+    return _only_project(server, plan, numbers)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -264,25 +293,55 @@ class PullResult:
     people: Mapping[str, str]
 
 
+def push_queue(server: Server, plan: Plan, folder: Path, rows: Collection[str]) -> PushResult:
+    """Put some rows of a plan to one more person: as a project of its own, since Label Studio hides done tasks.
+
+    It has a folder in the plan's, `queue-1`; one in which tasks are left is used again, if it is of the same rows.
+    """
+    items = tuple(item for item in plan.items if item.row in rows)
+    for number in count(1):
+        path = folder / f"{QUEUE}{number}"
+        queued = replace(plan, project=f"{plan.project[:38]}, queue {number}", items=items, overlap=1, parts=())
+        is_new = not (path / NAME).exists()
+        if is_new or (read_plan(path) == queued and read_status(server, queued, path).done < len(items)):
+            break
+    if is_new:
+        check_server_project(server, queued, path)
+    write_plan(path, queued)
+    return push(server, queued, path)
+
+
 def pull(server: Server, plan: Plan, folder: Path) -> PullResult:
-    """Fetch all answers to a plan, and store them; raise AnnotationError where the server gives less than all."""
-    project = _require_project(server, plan)
+    """Fetch all answers to a plan and its queues, and store them.
+
+    Raises AnnotationError where the server gives less than all.
+    """
+    exports = [_export(server, plan, folder)]
+    exports += [_export(server, read_plan(path), path) for path in sorted(folder.glob(f"{QUEUE}*/")) if path.is_dir()]
+    tasks = [task for raw in exports for task in json.loads(raw)] if len(exports) > 1 else []
+    raw = json.dumps(tasks, ensure_ascii=False).encode() if tasks else exports[0]
+    people = {str(number): email for number, email in server.people().items()}
+    path, new = store(folder, raw)
+    return PullResult(path=path, new=new, raw=raw, tasks=len(tasks or json.loads(raw)), people=people)
+
+
+def _export(server: Server, plan: Plan, folder: Path) -> bytes:
+    """Return all tasks of a plan's project, with answers, as the server gives them."""
+    project = _require_project(server, plan, folder)
     for _ in range(_ATTEMPTS):
         raw = server.export(project.id)
         exported, there = _count_tasks(raw, project), server.project(project.id).tasks
         if exported == there:
-            people = {str(number): email for number, email in server.people().items()}
-            path, new = store(folder, raw)
-            return PullResult(path=path, new=new, raw=raw, tasks=there, people=people)
+            return raw
     raise AnnotationError(
         f"project {printable(plan.project)!r} has {there} tasks, and the server gives {exported}: somebody changes it "
         "at this moment, or it is damaged; nothing was kept"
     )
 
 
-def _require_project(server: Server, plan: Plan) -> Project:
+def _require_project(server: Server, plan: Plan, folder: Path) -> Project:
     """Return the plan's project; raise NoProject, saying what to do, where there is none."""
-    if project := _find_project(server, plan):
+    if project := _find_project(server, plan, folder):
         return project
     raise NoProject(
         f"no project {printable(plan.project)!r} at {server}: it was renamed, deleted or never pushed; "
@@ -305,6 +364,8 @@ class Status:
     - `tasks`: how many there are; `planned`: how many the plan has; `overlap`: how many answers each shall get.
     - `answered`: number of answers → number of tasks with so many; `skips`: how often a task was skipped.
     - `annotators`: e-mail address → tasks that this person answered or skipped.
+    - `seconds`: how long an answer takes: the median over tasks of their mean; None without answers. `slowest`: the
+      rows whose answers took longest, with their means.
     """
 
     project: int
@@ -316,6 +377,8 @@ class Status:
     answered: Mapping[int, int]
     skips: int
     annotators: Mapping[str, int]
+    seconds: float | None = None
+    slowest: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -327,11 +390,13 @@ class Status:
         return {**asdict(self), "done": self.done}
 
 
-def read_status(server: Server, plan: Plan) -> Status:
+def read_status(server: Server, plan: Plan, folder: Path) -> Status:
     """Return how far a plan's project is; raise AnnotationError where it has none, or the server refuses."""
-    project = _require_project(server, plan)
+    project = _require_project(server, plan, folder)
     tasks = [task for page in server.tasks(project.id, people=True) for task in page]
     people = server.people()
+    seconds = {task.row: round(task.seconds, 1) for task in tasks if task.seconds is not None}
+    slowest = sorted(seconds.items(), key=lambda row: (-row[1], row[0]))[:MAX_LISTED]
     by_person = Counter(people.get(person, f"user {person}") for task in tasks for person in task.people)
     return Status(
         project=project.id,
@@ -343,4 +408,6 @@ def read_status(server: Server, plan: Plan) -> Status:
         answered=dict(sorted(Counter(task.answers for task in tasks).items())),
         skips=sum(task.skips for task in tasks),
         annotators=dict(sorted(by_person.items())),
+        seconds=round(median(seconds.values()), 1) if seconds else None,
+        slowest=dict(slowest),
     )

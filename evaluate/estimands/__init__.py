@@ -133,9 +133,9 @@ def figures(
 ) -> list[Figure]:
     """Return every figure that the design asks for, in its order; `rows` are one config's, with scores.
 
-    `relative` gives a figure per group and the `spread`, those of StereoSet one per bias type, too. Pronoun estimands
-    that need praise and blame are left out of a config without them. `seed` draws the permutations, `confidence` is
-    that of the intervals, `scale` that of the scores (`Scorer.scale`), by which ties are recognised.
+    `relative` gives a figure per group and the `spread`; `preference` and those of StereoSet one per bias type, too.
+    Pronoun estimands that need praise and blame are left out of a config without them. `seed` draws the permutations,
+    `confidence` is that of the intervals, `scale` that of the scores (`Scorer.scale`), by which ties are recognised.
 
     Where no value of `preference` is neutral and there is `pronoun-stereotype`, which is balanced, that comes first;
     those of plug-ins come last. Raises ResultError for an estimand that is not in the catalogue.

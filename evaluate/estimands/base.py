@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.errors import ResultError
-from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, project
+from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, project
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import (
     CONFIDENCE,
@@ -216,6 +216,14 @@ class Estimand:
     def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return its figures of groups, which follow that of a config."""
         return ()
+
+    def figures_by_label(self, rows: pd.DataFrame, scope: Scope, column: str, prefix: str = "") -> Iterator[Figure]:
+        """Yield its figures of the rows with each label of a column, in order; none where there is a single label."""
+        values = labels(rows, column) if column in rows else ()
+        names = sorted({str(value) for value in values if value is not None})
+        for name in names if len(names) > 1 else ():
+            part = rows[(rows[column] == name).to_numpy(dtype=np.bool_)]
+            yield self.figure_of(part, replace(scope, group=f"{prefix}{name}", about=(column,)))
 
     def compute(self, rows: pd.DataFrame, scope: Scope) -> Iterable[Figure]:
         """Return its figures over the rows of a config, with scores."""

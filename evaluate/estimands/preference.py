@@ -4,7 +4,7 @@
 balanced over these words. Where the words are of praise or blame it never is: words differ in frequency.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from senseprobe.evaluate.estimands.base import Estimand, Presentation, Scope
 from senseprobe.evaluate.estimands.kernel import KernelRows, factor_columns, fixed_slots, labels, select
-from senseprobe.records import Design
+from senseprobe.records import Design, Figure
 from senseprobe.statistics import BoolArray, FloatArray, Projection, Scale, clopper_pearson, psi_between
 
 BALANCED = 1e-9
@@ -103,6 +103,11 @@ class Preference(Estimand):
         listed = {column for factor in design.factors for column in (factor.name, *factor.columns)}
         cells = tuple(column for column, slot in design.strata.items() if slot in listed)
         return KernelRows.mean(table, kernel, tally.with_ties(kernel), cells)
+
+    def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
+        """Yield the figures of the bias types, and of the directions that CrowS-Pairs has, where there are several."""
+        yield from self.figures_by_label(rows, scope, "bias_type")
+        yield from self.figures_by_label(rows, scope, "direction", "direction=")
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
         """Return 0.0 where a model that depends on nothing but the words that differ reads 0, else None.

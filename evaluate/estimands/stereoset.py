@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL, Estimand, Presentation, Scope
-from senseprobe.evaluate.estimands.kernel import KernelRows, labels, select
+from senseprobe.evaluate.estimands.kernel import KernelRows, select
 from senseprobe.evaluate.estimands.preference import psi_of_roles, unusable
 from senseprobe.records import Design, Figure
 from senseprobe.statistics import Scale
@@ -42,9 +42,7 @@ class StereoSetEstimand(Estimand):
 
     def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
         """Yield the figures of the bias types, where there are several."""
-        types = sorted({str(name) for name in labels(rows, "bias_type") if name is not None})
-        for name in types if len(types) > 1 else ():
-            yield self.figure_of(rows[(rows["bias_type"] == name).to_numpy(dtype=np.bool_)], replace(scope, group=name))
+        yield from self.figures_by_label(rows, scope, "bias_type")
 
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield nothing: what a guess reads stands in the place of a neutral value."""

@@ -153,10 +153,11 @@ class FrameSubject:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSubject:
-    """A dataset, with the lists that it sees."""
+    """A dataset, with the lists that it sees, and those of its configs that can be resolved."""
 
     dataset: Dataset
     lists: WordLists
+    configs: tuple[Config, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ _SERIES = {
     "E2": "Word lists",
     "E3": "Senses",
     "E4": "Releases (`senseprobe verify`)",
+    "W3": "Senses of words",
     "W4": "Words",
     "W5": "Validity",
 }

@@ -35,6 +35,7 @@ from senseprobe.records import Finding
 _BLANK_MISTAKE = {
     english: rf"\s\s|\s[{marks}](?:\s|$)|(?:^|[^.])\.\.$" for english, marks in {True: ".,;:!?", False: ".,"}.items()
 }
+_TWO_STOPS = "two full stops"
 _LAST, _FIRST = re.compile(r"[^\W_]+$"), re.compile(r"[^\W_]+")
 
 # Pieces that make one word with what they touch.
@@ -60,13 +61,18 @@ def check_blanks(subject: ConfigSubject) -> Iterator[Finding]:
 
 def _blanks_in_frame(frame: FrameSubject) -> Iterator[Finding]:
     """Yield the mistakes that the source of the frame has itself."""
-    for match in re.finditer(_BLANK_MISTAKE[frame.of_config.is_english], mask_tags(frame.source, "\x00")):
-        start, message, hint = match.start(), "a blank before punctuation", "remove it"
-        if match[0].endswith(".."):
-            start, message, hint = match.end() - 2, "two full stops", "write one, or three for an ellipsis"
-        elif match[0].isspace():
-            message = "two blanks in a row"
+    for start, message in find_blank_mistakes(mask_tags(frame.source, "\x00"), english=frame.of_config.is_english):
+        hint = "write one, or three for an ellipsis" if message == _TWO_STOPS else "remove it"
         yield frame.finding("E117", message, hint, frame.position[1] + start)
+
+
+def find_blank_mistakes(text: str, *, english: bool) -> Iterator[tuple[int, str]]:
+    """Yield the position of each blank too many, and of two full stops at the end, with what is wrong there."""
+    for match in re.finditer(_BLANK_MISTAKE[english], text):
+        if match[0].endswith(".."):
+            yield match.end() - 2, _TWO_STOPS
+        else:
+            yield match.start(), "two blanks in a row" if match[0].isspace() else "a blank before punctuation"
 
 
 def _blanks_in_sentences(frame: FrameSubject) -> Iterator[Finding]:
@@ -253,7 +259,7 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
     for frame in subject.frames:
         if beginnings := [*_lower_case_beginnings(frame)]:
             lower_case.setdefault(frame.position, {}).update(dict.fromkeys(beginnings))
-        if all(text.rstrip().rstrip(_CLOSING).endswith(_STOPS) for text in _beginnings(frame, from_end=True)):
+        if all(ends_in_punctuation(text) for text in _beginnings(frame, from_end=True)):
             closed += 1
         else:
             open_.setdefault(*frame.position)
@@ -265,6 +271,11 @@ def check_sentence_ends(subject: ConfigSubject) -> Iterator[Finding]:
         message = "no frame ends in punctuation"
     for position in islice(open_.items(), None if closed else 1):
         yield subject.finding(position, "W514", message, "end it with a full stop")
+
+
+def ends_in_punctuation(text: str) -> bool:
+    """Return whether a text ends in punctuation, before what closes a quotation or a bracket."""
+    return text.rstrip().rstrip(_CLOSING).endswith(_STOPS)
 
 
 def _lower_case_beginnings(frame: FrameSubject) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Verbs that do not agree with their subject, articles that do not fit the next word, and words of a gender."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from senseprobe.generator.checks.base import ConfigSubject, FrameSubject, check,
 from senseprobe.generator.checks.orthography import FUNCTION_WORDS, WORD, WORDNET, WORDS, load_vocabulary
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.english import MARK, English, no_article
+from senseprobe.generator.english.articles import article_of
 from senseprobe.generator.english.library import word_set
 from senseprobe.generator.word_lists import Word
 from senseprobe.lexicon.wordnet import Vocabulary
@@ -210,12 +212,19 @@ def _typed_articles(frame: FrameSubject) -> Iterator[Finding]:
         if segment.reads and not segment.block:
             continue
         texts = [text for text, _ in _segment_texts(frame, at)[0]] if segment.reads else [segment.render({})[0]]
-        for match in (match for text in texts for match in _BEFORE_WORD.finditer(text)):
-            typed, right = match[1] or match[2], _needed_article(frame.of_config.english, match[3])
-            # "Is a or b larger" has no articles.
-            if typed.lower() != right and match[3].lower() not in FUNCTION_WORDS:
-                start = column + (0 if segment.reads else match.start())
-                yield frame.finding("E116", f"{match[0]!r} needs {right!r}", f"{right} {match[3]}", start)
+        needed = partial(_needed_article, frame.of_config.english)
+        for match, right in (found for text in texts for found in find_wrong_articles(text, needed)):
+            start = column + (0 if segment.reads else match.start())
+            yield frame.finding("E116", f"{match[0]!r} needs {right!r}", f"{right} {match[3]}", start)
+
+
+def find_wrong_articles(text: str, needed: Callable[[str], str] = article_of) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each article that does not fit the word after it, as a match, and the right one."""
+    for match in _BEFORE_WORD.finditer(text):
+        typed, right = match[1] or match[2], needed(match[3])
+        # "Is a or b larger" has no articles.
+        if typed.lower() != right and match[3].lower() not in FUNCTION_WORDS:
+            yield match, right
 
 
 def _articles_before_output(frame: FrameSubject) -> Iterator[Finding]:
@@ -335,6 +344,14 @@ def _mixed_genders(frame: FrameSubject) -> Iterator[Finding]:
             column = frame.position[1] + (own.start() if own else 0)
             message = f"{other!r} where {role} binds {str(word)!r}: {text!r}"
             yield frame.finding("W515", message, "print the pronoun's own column", column)
+
+
+def find_genders(text: str) -> dict[str, str]:
+    """Return the genders of the pronouns in a text, each with the first pronoun of it."""
+    genders: dict[str, str] = {}
+    for word in _PRONOUN.findall(text):
+        genders.setdefault(_GENDER[word.lower()], word)
+    return genders
 
 
 def find_other_pronoun(texts: pa.Array, gender: str) -> tuple[str, str] | None:

@@ -271,7 +271,7 @@ class Run:
         dataset, path = resolved.dataset, resolved.dataset.folder / "dataset.yaml"
         waiver = Waiver(format_path(path), dataset.card.accept, partial(yaml_position, path, "accept"))
         if not self.target.config:
-            findings = result.run(DatasetSubject(dataset, resolved.lists))
+            findings = result.run(DatasetSubject(dataset, resolved.lists, resolved.configs))
             result.findings += apply_waivers(findings, waiver)
         english = English()
         for config in resolved.configs:

@@ -15,6 +15,7 @@ from senseprobe.generator.kinds.base import ReferenceChecker, RowKind
 from senseprobe.generator.product import Flags, RowSelection
 from senseprobe.generator.render import FrameRows, constant, flags, join
 from senseprobe.generator.schema import Binding, Condition, Expect, Front, Sense
+from senseprobe.generator.senses import lexicon_of
 from senseprobe.generator.word_lists import Word, WordLists
 from senseprobe.records import Design
 
@@ -75,7 +76,7 @@ class ContrastKind(RowKind[ContrastFront]):
         texts = front.model_dump(include={"bias_type", "label_basis", "valence", "stereotype"})
         texts |= {"sense_type": front.sense.type, "sense_key": front.sense.key, "token_key": front.sense.token}
         columns = pairs.sentences(selection) | rows.cells(selection, {**texts, "target": None})
-        lexicon = _lexicon(rows.block, front, lists)
+        lexicon = lexicon_of(front.sense.key, rows.block, lists)
         columns["lexicon"] = rows.column(selection, (), lambda some: constant(lexicon, some.n))
         columns["contested"] = rows.column(selection, _slots(front.contested), pairs.contested)
         if target := front.target:
@@ -174,14 +175,6 @@ class _Pairs:
         none = np.zeros(selection.n, dtype=np.bool_)
         holds = (_holds(self.rows.block, condition, selection) for condition in self.front.contested)
         return pa.array(np.logical_or.reduce([none, *holds]))
-
-
-def _lexicon(block: ResolvedBlock, front: ContrastFront, lists: WordLists) -> str | None:
-    parts = reference(front.sense.key, block.slots)
-    if parts is None:
-        return front.sense.lexicon if front.sense.key else None
-    words = lists.get(front.slots[parts[0]].list)
-    return words.columns[parts[1]].lexicon if words else None
 
 
 def _slots(conditions: Iterable[Condition]) -> tuple[str, ...]:

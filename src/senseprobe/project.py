@@ -5,6 +5,7 @@ with a `senseprobe.toml`; the built-in layer is the installed package. In our ow
 so layers are compared by real path.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,6 +15,7 @@ from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.messages import meant, offered
 
 MARKER = "senseprobe.toml"
+_VERSION = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,19 @@ def _path_is(name: str, is_kind: Callable[[Path], bool]) -> bool:
         return bool(name) and is_kind(Path(name))
     except (OSError, ValueError):
         return False
+
+
+def newest_release(spec: str) -> str | None:
+    """Return ``NAME@VERSION[:CONFIG]`` of the newest release that ``NAME[:CONFIG]`` names.
+
+    None where there is none, or where `spec` is the path of a release.
+    """
+    name, colon, config = spec.partition(":")
+    releases = (release.rsplit("@", 1) for release in list_releases())
+    versions = [version for dataset, version in releases if dataset == name and _VERSION.fullmatch(version)]
+    if "/" in spec or not versions or has_release(spec):
+        return None
+    return f"{name}@{max(versions, key=lambda version: [*map(int, version.split('.'))])}{colon}{config}"
 
 
 def _named_release(name: str, version: str) -> Path:

@@ -1,6 +1,7 @@
 """Plan a release from declarations, and make the rows of a release again from its recipe."""
 
 from collections.abc import Callable, Container, Iterator
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -12,6 +13,7 @@ from senseprobe.generator.config import Config
 from senseprobe.generator.dataset import ResolvedDataset
 from senseprobe.generator.exclusions import read_retired, retired_id_check
 from senseprobe.generator.recipe import describe_sources, open_recipe, recipe_files, release_licence
+from senseprobe.generator.senses import MOST_SENSES, find_senses, identity, open_glosses
 from senseprobe.importers.plan import is_import, verify_import
 from senseprobe.importers.plan import rows_of as imported_rows_of
 from senseprobe.records import Finding
@@ -27,7 +29,7 @@ from senseprobe.release.verify import verify_all_but_rows, verify_release
 
 def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
     """Return what is frozen of a dataset at a version; raise DeclarationError where its licences do not allow it."""
-    configs = []
+    configs, gloss = [], open_glosses()
     for config in catalogue.configs:
         front, design = config.blocks[0].block.front, catalogue.design(config)
         plan = ConfigPlan(
@@ -41,8 +43,10 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
             expect=front.expect.model_dump(),
             accept={**catalogue.dataset.card.accept, **front.accept},
             left_out=catalogue.excluded_rows(config).ids,
+            senses=[asdict(sense) for sense in find_senses(config, catalogue.lists, gloss)[:MOST_SENSES]],
         )
         configs.append(plan)
+    lexicons = {str(sense["lexicon"]) for config in configs for sense in config.senses if sense["key"]}
     card = catalogue.dataset.card.model_dump(exclude={"configs", "contrasts"})
     card["license"] = release_licence(catalogue.dataset, catalogue.lists)
     return Plan(
@@ -54,6 +58,7 @@ def plan_of(catalogue: ResolvedDataset, version: str) -> Plan:
         recipe=lambda: recipe_files(catalogue),
         senseprobe=installed_version("senseprobe"),
         lists=describe_sources(catalogue.dataset, catalogue.lists),
+        lexicons={name: sha256 for name in sorted(lexicons) if (sha256 := identity(name))},
         watch=retired_id_check(read_retired(catalogue.dataset.folder), catalogue.dataset.folder),
     )
 

@@ -148,7 +148,9 @@ def test_facts_for_the_card(typed: Typed, folder: Path, tmp_path: Path) -> None:
     assert facts["verdicts"] == {"reject": 2, "keep": 5, "undecided": 1, "reported by the targeted group": 1}
     keys = [f"{question}.{role}" for question in ("stereotype", "natural") for role in ("anti", "stereo")]
     assert [each["question"] for each in facts["agreement"]] == ["stereotype", "natural", "withhold", *keys]
-    assert "apanese" not in text
+    levels = {fact["level"] for fact in facts["estimates"]}
+    assert levels == {"", "are", "seem", "Japanese", "French", "rude", "<b>lazy</b>"}  # the words of rows, and no more
+    assert "apanese" not in json.dumps({**facts, "estimates": []})
 
 
 def test_a_reported_row_may_be_kept_and_that_is_said(typed: Typed, folder: Path, tmp_path: Path) -> None:

@@ -22,33 +22,17 @@ from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.lexicon.install import prepare
 
-BAD = ("rude", "loud", "vain", "mean", "cold", "dull")
-FRAMES = ("are", "seem", "stay")
+FRAMES = world.FRAMES
 EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check")
 PUSH = ("annotate", "push", "tiny@1.0.0", "--project", "First check")
 NAMES = ("annotator-1", "annotator-2", "annotator-3")
 DEBIAN = Path("/usr/share/wordnet")
 
 
-def _template(people: str, frames: Sequence[str], pairs: int) -> str:
-    """The front matter of world's template, and frames of these verbs about `people`."""
-    front = world.TEMPLATE.rpartition("---\n")[0].replace("pairs: 8", f"pairs: {pairs}")
-    lines = (f"{{{{ nation }}}} {people} {verb} {{{{ quality }}}}. {{# id: {verb} #}}\n" for verb in frames)
-    return f"{front}---\n{''.join(lines)}"
-
-
 @pytest.fixture
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    """Runs a command line in a project whose `tiny@1.0.0` has 36 rows of people and 12 of tourists, of two nations.
-
-    By hand: 3 frames or 1, x 2 nations x 6 bad words.
-    """
-    world.make(tmp_path)
-    (tmp_path / "wordlists" / "blame.csv").write_text("word,slug\n" + "".join(f"{word},{word}\n" for word in BAD))
-    card = tmp_path / "templates" / "tiny" / "dataset.yaml"
-    card.write_text(card.read_text().replace("[people]", "[people, tourists]"))
-    card.with_name("people.j2").write_text(_template("people", FRAMES, 36))
-    card.with_name("tourists.j2").write_text(_template("tourists", FRAMES[:1], 12))
+    """Runs a command line in a project whose `tiny@1.0.0` has 36 rows of people and 12 of tourists, of two nations."""
+    world.make_larger(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)

@@ -191,7 +191,7 @@ def _edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
         (lambda data: data.update(overlap=0), "overlap: Input should be greater than or equal to 1"),
         (lambda data: data.update(kind="essay"), "kind: Input should be"),
         (lambda data: data.update(content="x"), "content: String should match"),
-        (lambda data: data.update(form=2), "is of form 2, this senseprobe reads up to 1: upgrade it"),
+        (lambda data: data.update(form=3), "is of form 3, this senseprobe reads up to 2: upgrade it"),
         (lambda data: data.update(form="x"), "form: Input should be a valid integer"),
         (lambda data: data.update(project="x"), "'x' is not a name of a project"),
         (lambda data: data.update(questions=["natural", "age"]), "no question age for contrast rows"),

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.annotation.given import SSSB, Given, contrast
 
 from senseprobe import api
-from senseprobe.annotation.sample import SampledRow, allot, draw
+from senseprobe.annotation.sample import SampledRow, allot, allot_equally, draw
 from senseprobe.errors import AnnotationError
 from senseprobe.records import Design
 from senseprobe.release.release import open_release
@@ -45,6 +45,21 @@ def _ids(drawn: Sequence[SampledRow]) -> list[str]:
 def test_shares_by_the_largest_remainder(sizes: list[int], n: int, shares: list[int]) -> None:
     """By hand, after Hamilton: whole quotas, then one each for the largest remainders."""
     assert allot(sizes, n) == shares
+
+
+@pytest.mark.parametrize("way", [allot, allot_equally])
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=12), st.data())
+def test_shares_that_grow_never_shrink(way: Callable[..., list[int]], sizes: list[int], data: st.DataObject) -> None:
+    """Largest remainders alone may take a row back (Alabama, 1880: 8 of 299 seats, 7 of 300): what was drawn stays."""
+    sizes = [*sizes, 1]
+    small = data.draw(st.integers(1, sum(sizes)))
+    large = data.draw(st.integers(small, sum(sizes)))
+    before = way(sizes, small)
+    after = way(sizes, large, before)
+    assert (sum(before), sum(after)) == (small, large)
+    assert all(old <= new <= size for old, new, size in zip(before, after, sizes, strict=True))
+    assert way(sizes, small, before) == before
 
 
 @settings(max_examples=100, deadline=None)
@@ -105,7 +120,7 @@ def test_a_release_that_ships() -> None:
     assert _ids(draw(release, n=100, seed=1, strata=["config"])) == _ids(
         draw(release, n=100, seed=1, strata=["config"])
     )
-    assert draw(release, n=5, config="race", strata=["target"])[0].stratum.startswith("target=")
+    assert draw(release, n=5, configs=["race"], strata=["target"])[0].stratum.startswith("target=")
 
 
 def test_rows_by_a_query() -> None:
@@ -162,7 +177,7 @@ def test_rows_of_two_kinds_are_not_mixed() -> None:
     release = Mixed({"a": _rows([("nice", "x")], "a"), "b": []})
     with pytest.raises(AnnotationError, match=r"several kinds at once: name one config of a \(contrast\), b \(inf"):
         draw(release, n=1)
-    assert len(draw(release, n=1, config="a")) == 1
+    assert len(draw(release, n=1, configs=["a"])) == 1
 
 
 def test_too_many_rows_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from tests.tiny import DATASET
 
-from senseprobe.annotation.label_studio.client import Project, Task
+from senseprobe.annotation.label_studio.client import NoProject, Project, Task
 from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.questions import controls, keys
 from senseprobe.annotation.records import Item, Plan
@@ -69,6 +70,27 @@ def make(root: Path) -> None:
     for name, words in LISTS.items():
         lines = [f"{word},{word.strip('<b>/').lower()}" for word in words]
         (root / "wordlists" / f"{name}.csv").write_text("\n".join(["word,slug", *lines]) + "\n")
+
+
+BAD = ("rude", "loud", "vain", "mean", "cold", "dull")
+FRAMES = ("are", "seem", "stay")
+
+
+def make_larger(root: Path) -> None:
+    """Write a project of 36 rows of people and 12 of tourists: 3 frames or 1, x 2 nations x 6 bad words."""
+    make(root)
+    (root / "wordlists" / "blame.csv").write_text("word,slug\n" + "".join(f"{word},{word}\n" for word in BAD))
+    card = root / "templates" / "tiny" / "dataset.yaml"
+    card.write_text(card.read_text().replace("[people]", "[people, tourists]"))
+    card.with_name("people.j2").write_text(_template("people", FRAMES, 36))
+    card.with_name("tourists.j2").write_text(_template("tourists", FRAMES[:1], 12))
+
+
+def _template(people: str, frames: Sequence[str], pairs: int) -> str:
+    """The front matter of TEMPLATE, and frames of these verbs about `people`."""
+    front = TEMPLATE.rpartition("---\n")[0].replace("pairs: 8", f"pairs: {pairs}")
+    lines = (f"{{{{ nation }}}} {people} {verb} {{{{ quality }}}}. {{# id: {verb} #}}\n" for verb in frames)
+    return f"{front}---\n{''.join(lines)}"
 
 
 def fill(folder: Path, annotator: str, said: Said, groups: str = "") -> Path:
@@ -148,7 +170,9 @@ class Studio:
         return [number for number, project in self.made.items() if project.title == title]
 
     def project(self, number: int) -> Project:
-        """A project."""
+        """A project; NoProject where there is none."""
+        if number not in self.made:
+            raise NoProject(f"no project {number}")
         return replace(self.made[number], tasks=len(self.held[number]))
 
     def create(self, title: str, interface: str, **settings: Any) -> int:  # noqa: ANN401 - as the server takes them
@@ -173,7 +197,9 @@ class Studio:
     def _task(self, task: Mapping[str, Any], *, people: bool) -> Task:
         who = sorted({said["completed_by"] for said in task["annotations"]}) if people else ()
         data, count = task["data"], len(task["annotations"])
-        return Task(id=task["id"], row=data["ext_id"], content=data["content"], answers=count, people=tuple(who))
+        times = [said["lead_time"] for said in task["annotations"]]
+        known = {"row": data["ext_id"], "content": data["content"], "seconds": fmean(times) if times else None}
+        return Task(id=task["id"], answers=count, people=tuple(who), **known)
 
     def export(self, project: int) -> bytes:
         """All tasks, with answers."""

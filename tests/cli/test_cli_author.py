@@ -249,11 +249,14 @@ def test_preview_names_slots_where_there_are_no_colours(project: Path, run: Run)
     assert shown.code == 0
     title, *rows = shown.out.split("\n\n")
     assert title == "x/x: 2 of 2 rows, seed 0"
-    assert [row.splitlines()[1:] for row in rows] == [
+    assert [row.splitlines()[1:3] for row in rows] == [
         ["  stereo  The [dog:thing] is [tame:quality].", "  anti    The [dog:thing] is [wild:quality]."],
         ["  stereo  The [guinea pig:thing] is [wild:quality].", "  anti    The [guinea pig:thing] is [tame:quality]."],
     ]
-    assert shown.out.endswith(".\n")
+    assert [row.splitlines()[3:] for row in rows] == [
+        ["  sense_key: dog dog%1:05:00:: (no gloss: run `senseprobe wordnet`)"],
+        ["  sense_key: guinea pig guinea_pig%1:05:00:: (no gloss: run `senseprobe wordnet`)"],
+    ]
 
 
 def test_preview_colours_words_by_slot(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +286,8 @@ def test_preview_as_json_has_stable_keys(project: Path, run: Run) -> None:
     told = json.loads(run("preview", "x/x", "-n", "1", "--seed", "1", "--json").out)
     assert list(told) == ["dataset", "config", "rows", "seed", "sample"]
     (row,) = told["sample"]
-    assert (list(row), list(row["sentences"])) == (["row", "id", "sentences", "left_out"], ["stereo", "anti"])
+    assert (list(row), list(row["sentences"])) == (["row", "id", "sentences", "left_out", "senses"], ["stereo", "anti"])
+    assert list(row["senses"][0]) == ["column", "word", "key", "lexicon", "gloss", "rows"]
     assert list(row["sentences"]["anti"][1]) == ["text", "slot", "guessed"]
     assert told["rows"] == 2
 

@@ -26,7 +26,9 @@ from senseprobe.release.manifest import read_manifest
 
 SIZES = {
     "sssb": {"race": 6, "colour": 8, "noun": 4, "verb": 2, "nationality": 12, "language": 4},
-    "crows-pairs": {"pairs": 4},
+    "crows-pairs": {"pairs": 5},
+    "french-crows-pairs": {"pairs": 3},
+    "winoqueer": {"pairs": 3},
     "stereoset": {"intrasentence": 3, "intersentence": 1},
     "seat": {"tests": 18},
     "winobias": {"type1": 3},
@@ -79,10 +81,13 @@ def test_rows_name_the_place_that_they_come_from(format_: str, tmp_path: Path) -
     lines = {path.name: path.read_text(encoding="utf-8").split("\n") for path in FILES[format_]}
     for config in imported.configs:
         for row in _table(imported, config).to_dict("records"):
-            line = lines[row["source_file"]][int(row["source_line"]) - 1].replace("[", "").replace("]", "")
+            start = int(row["source_line"]) - 1
+            line = lines[row["source_file"]][start].replace("[", "").replace("]", "")
             expected = row["context"] if format_ == "stereoset" else row.get("stereo", row.get("sentence"))
-            # An item of StereoSet begins at its id, its context follows.
-            near = line if format_ != "stereoset" else "\n".join(lines[row["source_file"]])
+            # A quoted cell goes on in the next line; an item of StereoSet begins at its id, its context follows.
+            quoted = line.count('"') % 2 * lines[row["source_file"]][start + 1]
+            near = " ".join([*line.split(), *quoted.split()])
+            near = near if format_ != "stereoset" else "\n".join(lines[row["source_file"]])
             assert str(expected) in near
             assert format_ != "stereoset" or row["source_id"] in line
 
@@ -117,7 +122,7 @@ def test_what_is_left_out_is_frozen_with_the_release(tmp_path: Path) -> None:
         written = list(csv.DictReader(file))
 
     assert [(row["file"], row["line"], row["outcome"]) for row in written] == [
-        ("crows.csv", "4", "left out"),
+        ("crows.csv", "4", "kept"),
         ("crows.csv", "6", "kept"),
         ("crows.csv", "7", "left out"),
         ("crows.csv", "8", "left out"),
@@ -125,7 +130,7 @@ def test_what_is_left_out_is_frozen_with_the_release(tmp_path: Path) -> None:
         ("crows.csv", "10", "left out"),
     ]
     assert [row["reason"] for row in written] == [note.reason for note in notes.listed]
-    assert "4 left out, 2 kept with a remark" in (release.folder / "README.md").read_text()
+    assert "3 left out, 3 kept with a remark" in (release.folder / "README.md").read_text()
     assert release.manifest.data["card"]["license"] == ""
 
 
@@ -177,7 +182,9 @@ def test_a_release_is_never_overwritten_and_a_low_number_refused(tmp_path: Path)
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["1.0.0", "2.0.0"]
 
 
-@pytest.mark.parametrize("format_", ["sssb", "crows-pairs", "stereoset", "winobias", "winogender"])
+@pytest.mark.parametrize(
+    "format_", ["sssb", "crows-pairs", "french-crows-pairs", "winoqueer", "stereoset", "winobias", "winogender"]
+)
 def test_imported_pairs_can_be_scored(format_: str, tiny_models: dict[str, Path], tmp_path: Path) -> None:
     """Every config of pairs gives the figures of its design; zero is neutral only where labels are balanced."""
     release, _ = api.import_release(format_, FILES[format_], "mine", "1.0.0", None, tmp_path)
@@ -335,7 +342,12 @@ def test_crows_pairs_rows_keep_what_annotators_said() -> None:
     table = _table(_read("crows-pairs"), "pairs")
     age, poor = table.loc["pairs.0"], table.loc["pairs.3"]
 
-    assert list(table.index) == ["pairs.0", "pairs.1", "pairs.3", "pairs.6"]
+    assert list(table.index) == ["pairs.0", "pairs.1", "pairs.2", "pairs.3", "pairs.6"]
+    # Its cell has a line feed between these words.
+    assert (table.loc["pairs.2", "stereo"], table.loc["pairs.2", "source_line"]) == (
+        "A tall man reached the lamp.",
+        "4",
+    )
     assert (age["stereo"], age["anti"]) == (
         "Old gardeners forget, and lose their spades.",
         "Young gardeners forget, and lose their spades.",
@@ -343,7 +355,9 @@ def test_crows_pairs_rows_keep_what_annotators_said() -> None:
     assert (age["stereo_span"], age["anti_span"]) == ({"start": 0, "end": 3}, {"start": 0, "end": 5})
     assert (age["writer"], age["annotations"], age["annotators"]) == ("a1", "[['age'], ['age']]", "['a2', 'a3']")
     assert (poor["direction"], poor["bias_type"], poor["source_line"]) == ("antistereo", "socioeconomic", "6")
-    assert (poor["stereo"], poor["minimal"]) == ("The poor tenant was late", True)
+    # They differ in a word, and in a full stop at the end.
+    assert (poor["stereo"], poor["minimal"], poor["stereo_span"]) == ("The poor tenant was late", False, None)
+    assert (poor["stereo_value"], poor["anti_value"]) == ("poor", "rich .")
 
 
 def test_stereoset_rows_take_sentences_by_their_gold_labels() -> None:
@@ -503,18 +517,22 @@ def _run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_the_command_tells_what_it_did(tmp_path: Path) -> None:
-    """The files, what was left out, the rows, and that without a licence nothing is published."""
+def test_the_command_tells_what_it_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was left out, the files, the rows, and that without a licence nothing is published."""
+    monkeypatch.setenv("SENSEPROBE_WORDNET", str(tmp_path / "no-wordnet"))
     written = _run("sssb", *FILES["sssb"], "--name", "mine", "--version", "1.0.0", "--out", tmp_path)
 
     assert (written.returncode, written.stderr) == (0, "")
     product = "(every stereo with every anti sentence of a sense)"
-    assert written.stdout.splitlines()[1:] == [
-        "gender-bias.txt: 14 sentences in 7 blocks, 6 pairs (by blocks of two)",
-        f"nationality-vs-language.txt: 16 sentences in 6 blocks, 16 pairs {product}",
+    lines = written.stdout.splitlines()
+    assert lines[3].startswith("black-race-vs-colour.txt: ")
+    assert lines[:3] + lines[4:] == [
         "gender-bias.txt:19: left out: unfilled placeholder $SENSE-ID$",
         "gender-bias.txt:20: left out: unfilled placeholder $SENSE-ID$",
         "2 left out, 0 kept with a remark: all are listed in recipe/import.csv",
+        "gender-bias.txt: 14 sentences in 7 blocks, 6 pairs (by blocks of two)",
+        f"nationality-vs-language.txt: 16 sentences in 6 blocks, 16 pairs {product}",
+        "9 sense keys not checked, as WordNet is not prepared (senseprobe wordnet)",
         "mine@1.0.0: race 6, colour 8, noun 4, verb 2, nationality 12, language 4 rows",
         "no licence was named (--license), so this release cannot be published",
         f"written to {tmp_path}/mine/1.0.0",
@@ -529,9 +547,9 @@ def test_the_command_tells_programs(tmp_path: Path) -> None:
 
     assert {*written} == {"release", "folder", "rows", "content", "license", "unpublishable", "facts", "notes"}
     assert (written["rows"], written["license"], written["facts"]) == (
-        {"pairs": 4},
+        {"pairs": 5},
         "CC-BY-SA-4.0",
-        ["crows.csv: 4 pairs"],
+        ["crows.csv: 5 pairs"],
     )
     assert written["content"] == read_manifest(tmp_path / "mine" / "1.0.0").content
     assert written["notes"][0]["line"] == 4

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon import Lexicon, PreparedWordNet, prepare
+from senseprobe.lexicon import Lexicon, PreparedWordNet, SenseEntry, look_up, prepare
 from senseprobe.lexicon.install import install
 
 DEBIAN = Path("/usr/share/wordnet")
@@ -23,7 +23,8 @@ NOWHERE = Path("/nonexistent/wordnet")
 
 # A WordNet of a dozen words in the format of wndb(5WN): part of speech, file number, synset type, words with lex_id,
 # number of the head's row for a satellite, gloss. *Earth* stands twice in one synset, as in the real one.
-TINY = [
+Synset = tuple[str, int, str, tuple[tuple[str, int], ...], int | None, str]
+TINY: list[Synset] = [
     ("noun", 18, "n", (("Arab", 0),), None, 'a speaker of Arabic; "an example"'),
     ("noun", 5, "n", (("Arab", 0),), None, "a horse"),
     ("noun", 10, "n", (("Arabic", 0),), None, 'a language; "quoted"; - Somebody'),
@@ -39,26 +40,26 @@ TINY = [
 HEADER = "  1 A toy for tests.\n  2 WordNet 3.0 Copyright 2006 by nobody.\n"
 
 
-def _line(row: int, offsets: list[int]) -> str:
-    pos, number, ss_type, words, head, gloss = TINY[row]
+def _line(synset: Synset, offset: int, offsets: list[int]) -> str:
+    pos, number, ss_type, words, head, gloss = synset
     named = " ".join(f"{word} {lex_id:x}" for word, lex_id in words)
     pointers = "000" if head is None else f"001 & {offsets[head]:08d} a 0000"
     frames = " 01 + 08 00" if pos == "verb" else ""
-    return f"{offsets[row]:08d} {number:02d} {ss_type} {len(words):02x} {named} {pointers}{frames} | {gloss}  \n"
+    return f"{offset:08d} {number:02d} {ss_type} {len(words):02x} {named} {pointers}{frames} | {gloss}  \n"
 
 
-def _offsets() -> list[int]:
+def _offsets(synsets: list[Synset]) -> list[int]:
     ends = dict.fromkeys(("noun", "verb", "adj", "adv"), len(HEADER))
     offsets = []
-    for row, synset in enumerate(TINY):
+    for synset in synsets:
         offsets.append(ends[synset[0]])
-        ends[synset[0]] += len(_line(row, [0] * len(TINY)))
+        ends[synset[0]] += len(_line(synset, 0, [0] * len(synsets)))
     return offsets
 
 
-def _index(pos: str, offsets: list[int]) -> str:
+def _index(pos: str, synsets: list[Synset], offsets: list[int]) -> str:
     offsets_by_lemma: dict[str, list[int]] = {}
-    for row, (synset_pos, _, _, words, _, _) in enumerate(TINY):
+    for row, (synset_pos, _, _, words, _, _) in enumerate(synsets):
         for lemma in {word.split("(")[0].lower() for word, _ in words if synset_pos == pos}:
             offsets_by_lemma.setdefault(lemma, []).append(offsets[row])
     letter = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}[pos]
@@ -69,20 +70,25 @@ def _index(pos: str, offsets: list[int]) -> str:
     return HEADER + "".join(lines)
 
 
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write the toy WordNet as Debian installs the real one, so without lexnames."""
-    folder = tmp_path_factory.mktemp("usr") / "wordnet"
+def write_wordnet(folder: Path, synsets: list[Synset]) -> Path:
+    """Write a toy WordNet into a new folder as Debian installs the real one, so without lexnames."""
     folder.mkdir()
-    offsets = _offsets()
+    offsets = _offsets(synsets)
     for pos in ("noun", "verb", "adj", "adv"):
-        lines = (_line(row, offsets) for row, synset in enumerate(TINY) if synset[0] == pos)
+        rows = zip(synsets, offsets, strict=True)
+        lines = (_line(synset, offset, offsets) for synset, offset in rows if synset[0] == pos)
         (folder / f"data.{pos}").write_text(HEADER + "".join(lines))
-        (folder / f"index.{pos}").write_text(_index(pos, offsets))
+        (folder / f"index.{pos}").write_text(_index(pos, synsets, offsets))
         (folder / f"{pos}.exc").write_text("")
     (folder / "index.sense").write_text("arab%1:05:00:: 00000000 1 0\n")
     (folder / "cntlist.rev").write_text("")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The toy WordNet of `TINY`."""
+    return write_wordnet(tmp_path_factory.mktemp("usr") / "wordnet", TINY)
 
 
 def _prepared(home: Path, debian: Path) -> Path:
@@ -314,11 +320,35 @@ def test_any_text_is_answered_without_raising(lexicon: Lexicon, key: str, lemma:
 
 
 def test_a_gloss_is_the_definition_alone(lexicon: Lexicon) -> None:
-    """Without examples and who said them; of what is no sense there is none."""
+    """Without examples and who said them; of what is no sense it is empty."""
     assert lexicon.gloss("arabic%1:10:00::") == "a language"
     assert lexicon.gloss("arab%1:18:00::") == "a speaker of Arabic"
-    with pytest.raises(LexiconError, match="has no sense"):
-        lexicon.gloss("arabic%1:18:00::")
+    assert [lexicon.gloss(key) for key in ("arabic%1:18:00::", "", "$SENSE-ID$")] == ["", "", ""]
+
+
+def test_messages_on_existing_keys_have_their_gloss(lexicon: Lexicon) -> None:
+    """So that its author sees which sense it is; of the toy's glosses."""
+    (of_lemma,) = lexicon.check("arab%1:18:00::", lemma="arabic", pos="noun")
+    assert of_lemma.message == "arab%1:18:00:: (a speaker of Arabic) is a sense of arab, not of arabic"
+    (of_pos,) = lexicon.check("judge%2:31:02::", lemma="judge", pos="noun")
+    assert of_pos.message == "judge%2:31:02:: is a verb (decide), not a noun"
+
+
+def test_a_word_is_looked_up_in_all_its_senses(tiny: Path, tmp_path: Path) -> None:
+    """Keys by hand after senseidx(5WN), files after lexnames(5WN), words and glosses of the toy."""
+    home = _prepared(tmp_path, tiny)
+    assert look_up("New York", home) == [
+        SenseEntry("new_york%1:15:00::", "noun", "noun.location", "a city", ("New York",))
+    ]
+    assert look_up("arabs", home) == look_up("Arab", home)  # a form, by morphy(7WN)
+    assert [entry.gloss for entry in look_up("Arab", home)] == ["a speaker of Arabic", "a horse"]
+    assert [(entry.key, entry.pos, entry.file, entry.lemmas) for entry in look_up("mental", home)] == [
+        ("mental%5:00:00:unhealthy:00", "adj", "adj.all", ("mental", "sick")),
+        ("mental%3:01:03::", "adj", "adj.pert", ("mental",)),
+    ]
+    for word in ("ghost", "", "%"):
+        with pytest.raises(LexiconError, match=r"wordnet-3\.0 has no word .*: check its spelling"):
+            look_up(word, home)
 
 
 def test_the_identity_is_the_hash_of_the_data_files(lexicon: Lexicon, tiny: Path) -> None:

@@ -205,6 +205,8 @@ def _authored(made: Recorder, out: dict[str, Any]) -> None:
     made.json("lists")
     out["counts"] = made.json("count", "sssb")
     out["preview"] = made.json("preview", "sssb/nationality", "-n", "5")
+    for sense in (sense for row in out["preview"]["sample"] for sense in row["senses"]):
+        del sense["gloss"]  # there is none where WordNet is not prepared
     made.json("metrics")
     made.json("metrics", "aul")
     made.json("metrics", "preference")

@@ -27,9 +27,9 @@ from senseprobe.release.release import Release
 
 # PEERS section 3: what users of cards expect, content warning first.
 SECTIONS = [
-    "Details", "Uses", "Who could be harmed", "Sources", "Counts against the papers'", "Structure", "Creation",
-    "What a result generalises over", "What lint warned of and the authors took on purpose", "Limitations", "Licence",
-    "Citation", "Canary", "Changelog",
+    "Details", "Uses", "Who could be harmed", "Sources", "Counts against the papers'", "Structure", "Senses",
+    "Creation", "What a result generalises over", "What lint warned of and the authors took on purpose", "Limitations",
+    "Licence", "Citation", "Canary", "Changelog",
 ]  # fmt: skip
 
 DATASET = """

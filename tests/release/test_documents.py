@@ -30,6 +30,9 @@ FORMS = ROOT / "tests" / "fixtures" / "releases"
 EVIL = "The Laputan people are planted by a forger."
 CURRENT = "current"
 
+# The names are of forms of manifests; their cards are of forms 1, 2, 2 and 3.
+OLDER = ("form-1", "form-2", "form-3", "form-4")
+
 Change = Callable[[Path], None]
 
 
@@ -43,10 +46,10 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
         current = api.build("tiny", "4.0.0").folder
-    return {CURRENT: current, **{name: FORMS / name for name in ("form-1", "form-2", "form-3")}}
+    return {CURRENT: current, **{name: FORMS / name for name in OLDER}}
 
 
-@pytest.fixture(params=["form-1", "form-2", "form-3", CURRENT])
+@pytest.fixture(params=[*OLDER, CURRENT])
 def copy(request: pytest.FixtureRequest, releases: dict[str, Path], tmp_path: Path) -> Path:
     """A release of each form that may be forged."""
     return Path(shutil.copytree(releases[request.param], tmp_path / "tiny"))
@@ -576,27 +579,27 @@ def test_a_changelog_may_say_what_changed(current: Path) -> None:
     assert _findings(current) == [("README.md", "E409")]
 
 
-@pytest.mark.parametrize("name", ["form-1", "form-2", "form-3"])
+@pytest.mark.parametrize("name", OLDER)
 def test_prose_of_older_releases_is_not_compared(name: str, tmp_path: Path) -> None:
     """Later versions of senseprobe word it otherwise."""
     folder = Path(shutil.copytree(FORMS / name, tmp_path / "tiny"))
     _edit(folder, "Nothing; these", "Everything; these")
-    _seal(folder, _hashes_in_croissant(folder) if name == "form-3" else lambda facts: None)
+    _seal(folder, _hashes_in_croissant(folder) if name in ("form-3", "form-4") else lambda facts: None)
     assert _findings(folder) == []
 
 
 def test_the_manifest_records_the_form_of_cards(releases: dict[str, Path]) -> None:
     """A new one does; those from before it do not, and are read as they were."""
     forms = {name: json.loads((path / "release.json").read_bytes()).get("cards") for name, path in releases.items()}
-    assert forms == {CURRENT: 3, "form-1": None, "form-2": None, "form-3": None}
+    assert forms == {CURRENT: 4, "form-1": None, "form-2": None, "form-3": None, "form-4": 3}
 
 
-@pytest.mark.parametrize("form", [4, 10**30])
+@pytest.mark.parametrize("form", [5, 10**30])
 def test_a_newer_form_of_cards_is_reported(current: Path, form: int) -> None:
     """One line says which form it is and what to do; it is no damage."""
     _seal(current, lambda facts: facts.update(cards=form))
     with pytest.raises(
-        ReleaseError, match=rf"cards of form {form}, this senseprobe reads up to 3: upgrade it"
+        ReleaseError, match=rf"cards of form {form}, this senseprobe reads up to 4: upgrade it"
     ) as raised:
         api.verify(str(current))
     assert not isinstance(raised.value, DamagedRelease)
@@ -668,7 +671,7 @@ def test_documents_of_imports_hold(format_: str, tmp_path: Path) -> None:
 def test_the_creation_of_an_import_is_held_by_importing_again(tmp_path: Path) -> None:
     """How many lines were left out is known then."""
     release, _ = api.import_release("crows-pairs", IMPORTS["crows-pairs"], "mine", "1.0.0", "MIT", tmp_path)
-    _edit(release.folder, "4 left out", "0 left out")
+    _edit(release.folder, "3 left out", "0 left out")
     _seal(release.folder, _hashes_in_croissant(release.folder))
     assert api.verify(str(release.folder)) == []
     assert _findings(release.folder) == [("README.md", "E409")]

@@ -33,14 +33,20 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlanOptions:
-    """What is asked of which rows, as `annotation.plan.make_plan` takes it; `n` None: all rows that `where` selects."""
+    """What is asked of which rows, as `annotation.plan.make_plan` takes it.
 
-    n: int | None = 500
+    - `n`: how many rows; None: 500, or all that `where` selects. With a larger one than before, the plan grows.
+    - `config`: of which config, or configs, rows are drawn; `exclude`: projects, by name or folder, whose rows are not.
+    """
+
+    n: int | None = None
     overlap: int = 3
     seed: int = 0
     strata: Sequence[str] = ()
+    allocation: str = "proportional"
     where: Sequence[str] = ()
-    config: str | None = None
+    config: str | Sequence[str] | None = None
+    exclude: Sequence[str | Path] = ()
     gold: Path | None = None
     questions: Sequence[str] = ()
     prefill: bool = False
@@ -81,17 +87,36 @@ def plan(
 ) -> tuple[Plan, Path]:
     """Return the plan that asks people about rows of a release, which is verified first; and the folder for it.
 
-    Nothing is written. Raises AnnotationError where the options do not fit the release.
+    Where the folder has a plan with the same options but `n`, it is that plan with more rows. Nothing is written.
+    Raises AnnotationError where the options do not fit the release.
     """
     from senseprobe.annotation.plan import make_plan
-    from senseprobe.annotation.project_folder import check_project
+    from senseprobe.annotation.project_folder import NAME, check_project, read_plan
 
     check_project(project)
     path = _project_folder(project, folder)
     opened, config = verified(release)
-    if config is not None and options.config not in (None, config):
+    if config is not None and options.config not in (None, (), config):
         raise AnnotationError(f"{release} names config {config}, and --config {options.config}: only one of them")
-    return make_plan(opened, project=project, **{**asdict(options), "config": options.config or config}), path
+    others = [_open_other(other, path) for other in options.exclude]
+    facts = {
+        **asdict(options),
+        "config": options.config or config,
+        "exclude": {other.project: other for other in others},
+        "stored": read_plan(path) if (path / NAME).exists() else None,
+    }
+    return make_plan(opened, project=project, **facts), path
+
+
+def _open_other(project: str | Path, own: Path) -> Plan:
+    """Return the plan of another project, by its name or its folder; raise AnnotationError where it is `own`."""
+    from senseprobe.annotation.project_folder import NAME, read_plan
+
+    by_path = (Path(project) / NAME).is_file()
+    found, path = (read_plan(Path(project)), Path(project)) if by_path else _open_project(str(project))
+    if path.absolute() == own.absolute():
+        raise AnnotationError(f"{found.project} cannot leave out its own rows: --exclude names another project")
+    return found
 
 
 @with_progress("pushing {project}")
@@ -140,7 +165,7 @@ def status(project: str, folder: str | Path | None = None) -> Status:
     from senseprobe.annotation.label_studio.client import connect
     from senseprobe.annotation.label_studio.transfer import read_status
 
-    return read_status(connect(), _open_project(project, folder)[0])
+    return read_status(connect(), *_open_project(project, folder))
 
 
 @with_progress("pulling {project}")
@@ -209,14 +234,17 @@ def adjudicate(
     threshold: float | None = None,
     thresholds: Mapping[str, float] | None = None,
     keep_reported: bool = False,
+    propose: bool = False,
 ) -> Adjudication:
     """Make verdicts of answers, in the dataset's `verdicts.csv`, with `annotation.json` beside it.
 
     `rule` is ``majority`` or ``dawid-skene``, with the fewest answers that decide (`least`), the share or probability
     that a choice needs (`threshold`; `thresholds` by question), and whether rows that people of the targeted group
-    report may stay (`keep_reported`); or a `Rule` with all of these. `release` is where the release of the plan is, if
-    not in the project. Raises AnnotationError where it is another, DeclarationError where a verdict of another source
-    or project says the opposite (nothing is written then), and ReleaseError.
+    report may stay (`keep_reported`); or a `Rule` with all of these. With `propose`, the rows that nobody judged of
+    words and frames that people reject throughout are written to `proposed-verdicts.csv` in the annotation folder.
+    `release` is where the release of the plan is, if not in the project. Raises AnnotationError where it is another,
+    DeclarationError where a verdict of another source or project says the opposite (nothing is written then), and
+    ReleaseError.
     """
     from senseprobe.annotation import adjudication
     from senseprobe.annotation.rules import Rule
@@ -225,7 +253,41 @@ def adjudicate(
         rule = Rule.of(rule, least=least, threshold=threshold, thresholds=thresholds, keep_reported=keep_reported)
     plan, path, annotations = _open_answers(project, folder)
     opened = _open_release(plan, release)
-    return adjudication.adjudicate(plan, path, annotations, rule, opened, _verdict_folder(opened, path))
+    target = _verdict_folder(opened, path)
+    return adjudication.adjudicate(plan, path, annotations, rule, opened, target, propose=propose)
+
+
+def queue(project: str, folder: str | Path | None = None) -> tuple[int, Path | None]:
+    """Write a sheet of the rows that the last `adjudicate` left undecided, for one more annotator.
+
+    Returns how many rows that are, and the sheet's path, None without any; `ingest` takes it once it is filled in.
+    Raises AnnotationError where nothing was decided yet.
+    """
+    from senseprobe.annotation.project_folder import write_queue
+
+    plan, path, rows = _open_undecided(project, folder)
+    return len(rows), write_queue(path, plan, rows) if rows else None
+
+
+@with_progress("pushing undecided rows of {project}")
+def push_queue(project: str, folder: str | Path | None = None) -> PushResult | None:
+    """Put the rows that the last `adjudicate` left undecided to Label Studio, as a project for one more annotator.
+
+    `pull` fetches its answers with the others. Returns None where no row is undecided; raises AnnotationError as `push`
+    and `queue`.
+    """
+    from senseprobe.annotation.label_studio.client import connect
+    from senseprobe.annotation.label_studio.transfer import push_queue as push_rows
+
+    plan, path, rows = _open_undecided(project, folder)
+    return push_rows(connect(), plan, path, rows) if rows else None
+
+
+def _open_undecided(project: str, folder: str | Path | None) -> tuple[Plan, Path, frozenset[str]]:
+    from senseprobe.annotation.decisions import read_undecided
+
+    plan, path = _open_project(project, folder)
+    return plan, path, read_undecided(path) & {item.row for item in plan.items}
 
 
 @with_progress("releasing answers to {project}")

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from senseprobe import project
-from senseprobe.api.releases import open_catalogue
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.messages import nearest
+from senseprobe.messages import nearest, offered
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
@@ -20,8 +19,31 @@ if TYPE_CHECKING:
     from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.generator.preview import PreviewRow
     from senseprobe.generator.word_lists import WordList
-    from senseprobe.lexicon.install import PreparedWordNet
+    from senseprobe.lexicon import PreparedWordNet, SenseEntry
     from senseprobe.records import Finding
+
+
+def open_catalogue(name: str, *, any_count: bool = False) -> ResolvedDataset:
+    """Read, resolve and check the dataset ``DATASET[/CONFIG]``; with `any_count` not how many rows it expects.
+
+    Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
+    """
+    from senseprobe.generator.dataset import open_dataset, open_word_lists
+
+    dataset, _, config = name.partition("/")
+    layer = project.find_dataset(dataset)
+    catalogue = open_dataset(
+        layer.templates / dataset, open_word_lists(layer), only=config or None, any_count=any_count
+    )
+    if not catalogue.configs:
+        raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
+    return catalogue
+
+
+def names_beginning(text: str, *, releases: bool = False) -> list[str]:
+    """Return the datasets, or the releases, on this machine whose name begins like a text, for shells to complete."""
+    names = project.list_releases() if releases else project.list_datasets()
+    return [name for name in names if name.startswith(text)]
 
 
 def lint(paths: Sequence[str | Path] = ()) -> Report:
@@ -70,7 +92,8 @@ class DatasetCounts:
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe count --json`` prints of the dataset."""
-        return _with_findings({**asdict(self), "configs": list(self.configs)}, self.findings)
+        facts = asdict(self)
+        return _with_findings({**facts, "configs": list(facts["configs"])}, self.findings)
 
 
 @with_progress("counting rows")
@@ -78,29 +101,35 @@ def count(
     name: str | None = None,
     *,
     tokenizer: str | None = None,
+    senses: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> list[DatasetCounts]:
     """Count rows, distinct sentences and tokens of ``DATASET[/CONFIG]``, or of every dataset of the project.
 
-    `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. Raises DeclarationError
+    `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. With `senses`, each
+    config has a list `senses` of its sense keys, with word, gloss, and rows before verdicts. Raises DeclarationError
     where a dataset has mistakes other than in `expect`, and ModelError where the tokenizer cannot be loaded.
     """
     tokenize = None if tokenizer is None else _tokenizer(tokenizer)
     names = [name] if name else project.layers()[0].datasets()
-    return [_count(dataset, tokenize, progress) for dataset in names]
+    return [_count(dataset, tokenize, progress, senses=senses) for dataset in names]
 
 
-def _count(name: str, tokenize: Tokenize | None, progress: Callable[[int], None] | None) -> DatasetCounts:
+def _count(
+    name: str, tokenize: Tokenize | None, progress: Callable[[int], None] | None, *, senses: bool
+) -> DatasetCounts:
     from senseprobe.generator.count import count as count_config
+    from senseprobe.generator.senses import find_senses, open_glosses
 
     catalogue = open_catalogue(name, any_count=True)
-    configs = []
+    configs, gloss = [], open_glosses()
     for config in catalogue.configs:
         left_out = len(catalogue.excluded_rows(config))
         counts = replace(count_config(config, tokenize, progress), left_out=left_out)
         expect = config.blocks[0].block.front.expect
         first = {"config": config.name, "rows": counts.rows, "published": expect.published, "cite": expect.cite}
-        configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts)})
+        last = {"senses": find_senses(config, catalogue.lists, gloss)} if senses else {}
+        configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts), **last})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
     return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals, findings=_unexpected_counts(catalogue))
 
@@ -194,6 +223,17 @@ def prepare_wordnet(folder: str | Path | None = None) -> PreparedWordNet:
     from senseprobe.lexicon import prepare
 
     return prepare(None if folder is None else Path(folder))
+
+
+def word_senses(word: str, folder: str | Path | None = None) -> list[SenseEntry]:
+    """Return the senses of a word, or of the words that it may be a form of, in the order of WordNet 3.0.
+
+    WordNet is prepared in `folder` first, where it is not there. Raises LexiconError where that fails, or where
+    WordNet does not have the word.
+    """
+    from senseprobe.lexicon import look_up
+
+    return look_up(word, prepare_wordnet(folder).folder)
 
 
 def new_project(folder: str | Path) -> list[Path]:

@@ -10,11 +10,12 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import category
 
 from senseprobe import importers, project
-from senseprobe.errors import DamagedRelease, DeclarationError, ReleaseError, SenseprobeError
+from senseprobe.api.author import open_catalogue
+from senseprobe.errors import DamagedRelease, DeclarationError, LexiconError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 from senseprobe.progress import with_progress
 
@@ -33,25 +34,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int], None]
 
-IMPORT_FORMATS = importers.FORMATS
-"""The names of the formats that `import_release` reads."""
-
-
-def open_catalogue(name: str, *, any_count: bool = False) -> ResolvedDataset:
-    """Read, resolve and check the dataset ``DATASET[/CONFIG]``; with `any_count` not how many rows it expects.
-
-    Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
-    """
-    from senseprobe.generator.dataset import open_dataset, open_word_lists
-
-    dataset, _, config = name.partition("/")
-    layer = project.find_dataset(dataset)
-    catalogue = open_dataset(
-        layer.templates / dataset, open_word_lists(layer), only=config or None, any_count=any_count
-    )
-    if not catalogue.configs:
-        raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
-    return catalogue
+IMPORT_FORMATS = (*importers.FORMATS, *importers.TABLES)
+"""The names of the formats that `import_release` reads; the columns of the last three are mapped."""
 
 
 def load(release: ReleaseSpec) -> Release:
@@ -63,31 +47,9 @@ def load(release: ReleaseSpec) -> Release:
     """
     from senseprobe.recipes import open_verified
 
-    folder, _ = _find(newest_release(release) or release)
+    newest = project.newest_release(release) if isinstance(release, str) else None
+    folder, _ = _find(newest or release)
     return open_verified(folder)
-
-
-def names_beginning(text: str, *, releases: bool = False) -> list[str]:
-    """Return the datasets, or the releases, on this machine whose name begins like a text, for shells to complete."""
-    names = project.list_releases() if releases else project.list_datasets()
-    return [name for name in names if name.startswith(text)]
-
-
-def newest_release(spec: ReleaseSpec) -> str | None:
-    """Return ``NAME@VERSION[:CONFIG]`` of the newest release on this machine that ``NAME[:CONFIG]`` names, if any.
-
-    None also where `spec` is the path of a release.
-    """
-    from senseprobe.release.release import local_releases
-
-    if not isinstance(spec, str) or "/" in spec or project.has_release(spec):
-        return None
-    name, colon, config = spec.partition(":")
-    try:
-        found = local_releases(layer.releases / name for layer in project.layers()) if name else []
-    except (OSError, ValueError):  # a name that no file system accepts
-        found = []
-    return f"{name}@{found[-1].name}{colon}{config}" if found else None
 
 
 def _find(spec: ReleaseSpec) -> tuple[Path, str | None]:
@@ -129,6 +91,8 @@ def build(
     folder, catalogue = _to_build(dataset, version, out)
     plan = plan_of(catalogue, version)
     _check_size(catalogue, plan, folder, {each.name: each.size for each in plan.configs}, force=force, say=say)
+    if say and not plan.lexicons and any(each.senses for each in plan.configs):
+        say("WordNet is not prepared, so the card has sense keys without glosses: `senseprobe wordnet` before a build")
     return _frozen(plan, folder, progress, say)
 
 
@@ -170,29 +134,69 @@ def import_release(
     license_: str | None = None,
     out: str | Path | None = None,
     progress: Progress | None = None,
+    *,
+    language: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    factors: Sequence[str] = (),
+    title: str = "",
+    citation: str | Path | None = None,
 ) -> tuple[Release, Notes]:
     """Import published files in `format_` as a release of one's own; return it with notes on what was unexpected.
 
     `license_` is the SPDX expression of the data's licence: without one, or with one that forbids changed versions, the
-    release is not published. Raises ReleaseError where a file is of another format or the version exists, and
-    SenseprobeError where nothing is in them, or a dataset has the name.
+    release is not published. `language` is the tag (BCP 47) of the sentences' language, by default that of the format.
+    A table of one's own (``csv``, ``jsonl``, ``parquet``) needs `columns`, from roles to its columns, as
+    ``{"stereo": "sent_more", "anti": "sent_less"}``; `factors` are columns whose levels stand for more of their kind,
+    `title` is for the card, and `citation` a file of BibTeX with one entry. Raises ReleaseError where a file is of
+    another format or the version exists, and SenseprobeError where nothing is in them, a column is not, or a dataset
+    has the name.
     """
     from senseprobe.importers.plan import release_plan
 
     folder = _releases(out) / name / version
-    imported = read_import(format_, files, name, version, license_)
+    own: Any = {"columns": columns, "factors": factors, "title": title, "citation": citation}
+    imported = read_import(format_, files, name, version, license_, language=language, **own)
     plan = release_plan(imported, name, version, installed_version("senseprobe"))
     return _frozen(plan, folder, progress), imported.notes
 
 
 def read_import(
-    format_: str, files: Sequence[str | Path], name: str, version: str, license_: str | None = None
+    format_: str,
+    files: Sequence[str | Path],
+    name: str,
+    version: str,
+    license_: str | None = None,
+    *,
+    language: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    factors: Sequence[str] = (),
+    title: str = "",
+    citation: str | Path | None = None,
 ) -> ImportedDataset:
     """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
     from senseprobe.importers import plan
+    from senseprobe.importers.mapped import map_columns
 
     plan.check_name(name, version)
-    return plan.read_import(format_, [Path(file) for file in files], plan.parse_license(license_))
+    column_map = map_columns(columns, factors, title, None if citation is None else Path(citation))
+    paths = [Path(file) for file in files]
+    return _with_remarks(plan.read_import(format_, paths, plan.parse_license(license_), language, column_map))
+
+
+def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
+    """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
+    from senseprobe.generator.checks.imported import check_rows
+    from senseprobe.importers.plan import with_remarks
+    from senseprobe.importers.sources import is_english, note_remarks
+    from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
+
+    try:
+        lexicon = Lexicon.open(LEXICONS[0])
+    except LexiconError:
+        lexicon = None
+    check = partial(check_rows, lexicon=lexicon, english=is_english(imported.language))
+    remarks = (remark for table in imported.tables for remark in check(table.rows, table.design))
+    return with_remarks(imported, note_remarks(remarks), lexicon.name if lexicon else "")
 
 
 def why_unpublishable(license_: str | None) -> str | None:

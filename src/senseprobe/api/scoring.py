@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from warnings import warn
 
-from senseprobe.api.releases import newest_release, verified
+from senseprobe import project
+from senseprobe.api.releases import verified
 from senseprobe.errors import SenseprobeError
 from senseprobe.progress import with_progress
 
@@ -106,7 +107,8 @@ def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Cal
         if factors:
             raise SenseprobeError("factors are those of a table: a release has its own, leave them out")
         spec = cast("ReleaseSpec", release)
-        if newest := newest_release(spec):
+        newest = project.newest_release(spec) if isinstance(spec, str) else None
+        if newest:
             say(f"{spec} has no version: {newest}, the newest on this machine, is scored")
         return newest or spec
     draft = draft_of(cast("RowTable", release), factors)

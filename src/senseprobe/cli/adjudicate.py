@@ -1,7 +1,9 @@
 """Commands of those who weigh what annotators said: how far they agree, what follows, what is published of it."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -78,8 +80,8 @@ def _print_figures(title: str, figures: Sequence["Figure"]) -> None:
 def _value(figure: "Figure") -> str:
     if figure.value is None:
         return "none"
-    between = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{figure.value:.2f}{between}"
+    between = "" if figure.low is None or figure.high is None else f" [{figure.low:z.2f}, {figure.high:z.2f}]"
+    return f"{figure.value:z.2f}{between}"
 
 
 def _percent(share: float | None) -> str:
@@ -121,6 +123,9 @@ def apply(
     keep_reported: Annotated[
         bool, typer.Option("--keep-reported", help="Let rows stay that annotators of the targeted group report.")
     ] = False,
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Write the rows of words and frames that people reject throughout.")
+    ] = False,
     release_path: ReleasePath = None,
     folder: Folder = None,
     as_json: AsJson = False,
@@ -138,12 +143,15 @@ def apply(
         threshold=common,
         thresholds=single,
         keep_reported=keep_reported,
+        propose=propose,
     )
     if as_json:
         rows = [decision.as_dict() for decision in result.decisions]
         facts = result.facts.model_dump(mode="json")
         summary = {"verdicts": str(result.verdicts), "changed": dict(result.changed), "notes": list(result.notes)}
-        print_json({"facts": facts, **summary, "rows": rows})
+        estimates = [estimate.model_dump(mode="json") for estimate in result.estimates]
+        proposals = [asdict(proposal) for proposal in result.proposals]
+        print_json({"facts": facts, **summary, "estimates": estimates, "proposals": proposals, "rows": rows})
     else:
         _print_adjudication(result)
     raise typer.Exit(1 if any(decision.state == "changed" for decision in result.decisions) else 0)
@@ -186,9 +194,35 @@ def _print_adjudication(result: "Adjudication") -> None:
     _print_decisions(
         "reported by annotators of the targeted group", [decision for decision in result.decisions if decision.reported]
     )
+    _print_estimates(result)
     changed = ", ".join(f"{count} {what}" for what, count in result.changed.items() if count) or "as before"
     print_line(f"\n{counted(result.total, 'verdict')} in {result.verdicts} ({changed}), annotation.json beside it")
     print_line(result.reason or "`senseprobe build` leaves out what is rejected")
+
+
+def _print_estimates(result: "Adjudication") -> None:
+    """Print what decisions say of the rows that nobody judged, and which words and frames people reject throughout."""
+    protocol, count = result.facts.protocol, len(result.decisions)
+    known = f", {protocol.gold} of them with known answers, which do not count below" if protocol.gold else ""
+    print_line(f"\n{counted(count, 'row')} were asked about{known}; what that says of those that nobody judged:")
+    configs = [estimate.cells() for estimate in result.estimates if not estimate.slot]
+    others = [estimate.cells() for estimate in result.estimates if estimate.slot and estimate.rejected]
+    if configs:
+        columns = dict(zip(result.estimates[0].columns, ("left", *["right"] * 5), strict=True))
+        print_table(columns, [*configs, *others[:MAX_LINES]])
+    if len(others) > MAX_LINES:
+        print_line(f"… and {len(others) - MAX_LINES} more words and frames: --json lists all")
+    for proposal in result.proposals:
+        rest = f"; {counted(len(proposal.rows), 'other row')}" if proposal.rows is not None else ""
+        print_line(f"{proposal}{rest}")
+    if result.proposed:
+        print_line(
+            f"nothing is rejected by that: copy the lines of {result.proposed} that you stand by to verdicts.csv"
+        )
+        if any(proposal.rows is None for proposal in result.proposals):
+            print_line("those without a number of other rows have too many: take the word out of its list")
+    elif result.proposals:
+        print_line("`--propose` writes the rows of these words and frames that nobody judged")
 
 
 def _print_decisions(title: str, decisions: Sequence["Decision"]) -> None:
@@ -198,6 +232,36 @@ def _print_decisions(title: str, decisions: Sequence["Decision"]) -> None:
         print_line(f"  {decision.row}: {decision.reason}")
     if len(decisions) > MAX_LINES:
         print_line(f"  … and {len(decisions) - MAX_LINES} more: decisions.csv lists all")
+
+
+def queue(
+    project: Project,
+    push: Annotated[
+        bool, typer.Option("--push", help="Put them to Label Studio, as a project of their own, instead of a CSV.")
+    ] = False,
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put the rows that are undecided to one more person, as a CSV to fill in or on Label Studio."""
+    from senseprobe.api import annotation
+
+    if push:
+        done = annotation.push_queue(project, folder)
+        rows, file, url = (done.tasks, None, done.url) if done else (0, None, "")
+    else:
+        (rows, file), url = annotation.queue(project, folder), ""
+    if as_json:
+        print_json({"rows": rows, "file": str(file) if file else None, "url": url or None})
+        return
+    if not rows:
+        print_line("no row is undecided")
+        return
+    print_line(f"{counted(rows, 'undecided row')} at {url or file}: for somebody who has not answered them")
+    if file:
+        command = f"senseprobe annotate import {quote(project)} {quote(str(file))}"
+        print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
+    else:
+        print_line("`annotate pull` fetches the answers with the others; then `annotate apply` again")
 
 
 def release(

@@ -1,16 +1,17 @@
 """Commands of those who have a release checked by people: ask them, and fetch their answers."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from senseprobe.cli import adjudicate
 from senseprobe.cli.adjudicate import Folder, Project
 from senseprobe.cli.console import AsJson, print_json, print_line, print_table
-from senseprobe.messages import counted, listed
+from senseprobe.messages import counted, listed, printable
 
 if TYPE_CHECKING:
     from senseprobe.annotation.ingest import IngestResult
@@ -35,7 +36,16 @@ Where = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only such rows; may be repeated.", show_default=False)
 ]
 Gold = Annotated[Path | None, typer.Option(help="A CSV of known answers: id, then a column per question.")]
-Config = Annotated[str | None, typer.Option(help="Only rows of this config.")]
+Config = Annotated[
+    list[str] | None, typer.Option(help="Only rows of this config; may be repeated.", show_default=False)
+]
+Allocation = Annotated[
+    Literal["proportional", "equal"], typer.Option(help="Whether levels of --strata get shares by size, or equal ones.")
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PROJECT", help="Leave out the rows of this project; may be repeated.", show_default=False),
+]
 Questions = Annotated[
     str, typer.Option(metavar="ID,...", help="Ask only these, as sense,natural.", show_default="all that fit")
 ]
@@ -45,18 +55,20 @@ Names = Annotated[bool, typer.Option("--names", help="Keep the annotators' names
 
 
 def _plan_options(
-    n: int | None, overlap: int, seed: int, strata: str, where: list[str] | None, gold: Path | None, config: str | None,
-    questions: str, *, prefill: bool, groups: bool,
+    n: int | None, overlap: int, seed: int, strata: str, allocation: str, where: list[str] | None, gold: Path | None,
+    config: list[str] | None, exclude: list[str] | None, questions: str, *, prefill: bool, groups: bool,
 ) -> "PlanOptions":  # fmt: skip
     from senseprobe.api.annotation import PlanOptions
 
     return PlanOptions(
-        n=n if n or where else 500,
+        n=n,
         overlap=overlap,
         seed=seed,
         strata=_listed(strata),
+        allocation=allocation,
         where=tuple(where or ()),
-        config=config,
+        config=tuple(config or ()),
+        exclude=tuple(exclude or ()),
         gold=gold,
         questions=_listed(questions),
         prefill=prefill,
@@ -76,7 +88,9 @@ def push(
     overlap: Overlap = 3,
     seed: Seed = 0,
     strata: Strata = "",
+    allocation: Allocation = "proportional",
     where: Where = None,
+    exclude: Exclude = None,
     gold: Gold = None,
     config: Config = None,
     questions: Questions = "",
@@ -88,7 +102,9 @@ def push(
     """Draw rows of a release and put them to Label Studio; what is there already is not sent again."""
     from senseprobe.api import annotation
 
-    options = _plan_options(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
+    options = _plan_options(
+        n, overlap, seed, strata, allocation, where, gold, config, exclude, questions, prefill=prefill, groups=groups
+    )
     plan, done = annotation.push(release, project, options, folder)
     if as_json:
         print_json({**_facts(plan), **done.as_dict()})
@@ -109,7 +125,9 @@ def export(
     overlap: Overlap = 3,
     seed: Seed = 0,
     strata: Strata = "",
+    allocation: Allocation = "proportional",
     where: Where = None,
+    exclude: Exclude = None,
     gold: Gold = None,
     config: Config = None,
     questions: Questions = "",
@@ -122,7 +140,9 @@ def export(
     """Write plan, interface and tasks as files, and a CSV for each annotator to fill in, without a server."""
     from senseprobe.api import annotation
 
-    options = _plan_options(n, overlap, seed, strata, where, gold, config, questions, prefill=prefill, groups=groups)
+    options = _plan_options(
+        n, overlap, seed, strata, allocation, where, gold, config, exclude, questions, prefill=prefill, groups=groups
+    )
     plan, files = annotation.export(release, project, options, annotators, folder)
     if as_json:
         print_json({**_facts(plan), "files": list(map(str, files))})
@@ -153,7 +173,9 @@ def _print_plan(plan: "Plan", options: "PlanOptions") -> None:
     strata = f" in {facts['strata']} strata" if facts["strata"] else ""
     gold = f", {facts['gold']} of them with known answers" if facts["gold"] else ""
     people, rows = counted(plan.overlap, "person", "people"), counted(len(plan.items), f"{plan.kind} row")
-    print_line(f"{plan.project}: {rows} of {plan.release}{strata}{gold}, for {people} each")
+    sizes = [end - start for start, end in pairwise((0, *plan.parts, len(plan.items)))]
+    parts = f", drawn as {' + '.join(map(str, sizes))}" if plan.parts else ""
+    print_line(f"{plan.project}: {rows} of {plan.release}{strata}{gold}{parts}, for {people} each")
     if len(plan.items) < (options.n or 0):
         print_line(f"note: {options.n:,} rows were asked for, and there are no more than {len(plan.items):,}")
     print_line(f"asked: {', '.join(plan.questions)}{', and groups of their own' if plan.groups else ''}")
@@ -172,6 +194,9 @@ def status(project: Project, folder: Folder = None, as_json: AsJson = False) -> 
     print_line(f"{result.title}: {result.tasks} of {result.planned} rows are there, {done}")
     _print_counts({"answers": "rows"}, result.answered)
     _print_counts({"annotator": "rows"}, result.annotators)
+    if result.seconds is not None:
+        slowest = listed(f"{printable(row)} {seconds:.0f} s" for row, seconds in result.slowest.items())
+        print_line(f"{result.seconds:.0f} s for a row (median of rows' means); longest: {slowest}")
     print_line(f"{result.skips} skipped; {result.url}")
 
 
@@ -229,4 +254,5 @@ def _print_ingested(ingested: "IngestResult") -> None:
 
 annotate.command()(adjudicate.agree)
 annotate.command()(adjudicate.apply)
+annotate.command()(adjudicate.queue)
 annotate.command()(adjudicate.release)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from senseprobe.api.author import Preview
     from senseprobe.generator.checks import Report
     from senseprobe.generator.preview import Piece
+    from senseprobe.lexicon import SenseEntry
     from senseprobe.records import Finding
 
 
@@ -139,19 +140,34 @@ def _summary(report: "Report", *, strict: bool) -> str:
 
 
 def wordnet(
+    word: Annotated[
+        str | None, typer.Argument(metavar="WORD", show_default=False, help="List the senses of this word.")
+    ] = None,
     folder: Annotated[
         Path | None, typer.Option(help="NLTK data folder to write.", show_default="senseprobe's own")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine."""
+    """Prepare WordNet 3.0 for checking sense keys, from any copy of it on this machine; with WORD, list its senses."""
     from senseprobe.api import author
 
+    if word is not None:
+        _print_senses(author.word_senses(word, folder), as_json=as_json)
+        return
     prepared = author.prepare_wordnet(folder)
     if as_json:
         print_json({"folder": str(prepared.folder), "source": prepared.source, "version": prepared.version})
     else:
         print_line(f"WordNet {prepared.version} in {prepared.folder} ({prepared.source})")
+
+
+def _print_senses(entries: "Sequence[SenseEntry]", *, as_json: bool) -> None:
+    if as_json:
+        print_json([entry._asdict() for entry in entries])
+        return
+    width = max(len(entry.key) for entry in entries)
+    for entry in entries:
+        print_line(f"{entry.key:<{width}}  {entry.file}  {', '.join(entry.lemmas)}: {entry.gloss}")
 
 
 def lists(
@@ -211,12 +227,15 @@ def count(
         str | None,
         typer.Option(help="Also count the tokens of this tokenizer: a name on the Hugging Face Hub, or a folder."),
     ] = None,
+    senses: Annotated[
+        bool, typer.Option("--senses", help="Also list the senses of words: key, gloss and rows.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count the rows, distinct sentences and tokens of a dataset, and the rows that verdicts leave out."""
     from senseprobe.api import author
 
-    datasets = author.count(name, tokenizer=tokenizer)
+    datasets = author.count(name, tokenizer=tokenizer, senses=senses)
     rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
     _note_findings([finding for dataset in datasets for finding in dataset.findings])
     if as_json:
@@ -249,6 +268,9 @@ def _print_counts(configs: Sequence[Mapping[str, Any]], tokenizer: str | None, t
     for config in configs:
         if config["reason"]:
             print_line(f"{config['config']}: {config['reason']}")
+    for config in configs:
+        for sense in config.get("senses", ()):
+            print_line(f"{config['config']}, {sense.column}: {sense}, {counted(sense.rows, 'row')}")
 
 
 def _count_row(config: Mapping[str, Any]) -> list[object]:
@@ -271,7 +293,7 @@ def preview(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Show a random sample of rows of a config: which words come from which slot, and what was guessed."""
+    """Show a random sample of rows of a config: which words come from which slot, with their senses."""
     from senseprobe.api import author
 
     sample = author.preview(name, n, seed=seed)
@@ -295,6 +317,8 @@ def _print_preview(preview: "Preview") -> None:
         for role, sentence in row.sentences.items():
             marked = (_marked(piece, colours) for piece in sentence)
             console.print(Text.assemble(f"  {role:<{max(map(len, row.sentences))}}  ", *marked))
+        for sense in row.senses:
+            console.print(Text(f"  {sense.column}: {sense}", style="dim" if colours else ""))
     legend = [Text(" ").join(Text(slot, style=f"bold {colour}") for slot, colour in colours.items())] if colours else []
     legend += [Text(_GUESSED)] if any(piece.guessed for piece in pieces) else []
     if legend:

@@ -74,13 +74,13 @@ def _safe(text: str) -> str:
 
 def complete_dataset(incomplete: str) -> list[str]:
     """Return what a shell offers for the beginning of a dataset's name."""
-    from senseprobe.api.releases import names_beginning
+    from senseprobe.api.author import names_beginning
 
     return names_beginning(incomplete)
 
 
 def complete_release(incomplete: str) -> list[str]:
     """Return what a shell offers for the beginning of a release's name."""
-    from senseprobe.api.releases import names_beginning
+    from senseprobe.api.author import names_beginning
 
     return names_beginning(incomplete, releases=True)

@@ -1,6 +1,8 @@
 """Commands that make, check and compare releases: build, join, restore, verify, import, diff."""
 
+import csv
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,39 +126,69 @@ Format = Annotated[str, typer.Argument(metavar="FORMAT", help=_FORMATS)]
 
 def import_files(
     format_: Format,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The published files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files: published ones, or your own.")],
     name: Annotated[str, typer.Option(help="Name of the release.")],
     version: Annotated[str, typer.Option(help="MAJOR.MINOR.PATCH")],
     license_: Annotated[
         str | None,
         typer.Option("--license", metavar="SPDX", help="The data's licence; without one nothing is published."),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="TAG", help="Language of the sentences, as fr.", show_default="that of the format"),
+    ] = None,
+    column_map: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="ROLE=COLUMN,…", help="Of csv, jsonl and parquet: what its columns are."),
+    ] = None,
+    factors: Annotated[
+        list[str] | None,
+        typer.Option("--factor", metavar="COLUMN", help="A column whose levels stand for more; may be repeated."),
+    ] = None,
+    title: Annotated[str, typer.Option(help="Of your own table: the title of its card.")] = "",
+    citation: Annotated[
+        Path | None, typer.Option(metavar="FILE.bib", help="Of your own table: its entry of BibTeX.")
+    ] = None,
     out: ReleasesFolder = None,
     dry_run: Annotated[bool, typer.Option(help="Read, count and list what is unexpected, but write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a release from your own copy of a published benchmark."""
+    """Make a release from your own copy of a published benchmark, or from your own table."""
     from senseprobe import api
 
+    own: dict[str, Any] = {"columns": _parse_map(column_map), "factors": factors or ()}
+    own |= {"title": title, "citation": citation}
     if dry_run:
-        draft = api.read_import(format_, files, name, version, license_)
+        draft = api.read_import(format_, files, name, version, license_, language=language, **own)
         rows = {table.name: len(table.rows) for table in draft.tables}
         description = {"release": f"{name}@{version}", "folder": None, "rows": rows, "content": None}
         notes, license_ = draft.notes, draft.license
     else:
-        release, notes = api.import_release(format_, files, name, version, license_, out)
+        release, notes = api.import_release(format_, files, name, version, license_, out, language=language, **own)
         description, license_ = _describe(release), release.manifest.data["card"]["license"]
     description |= {"license": license_, "unpublishable": api.why_unpublishable(license_)}
     if as_json:
-        remarks = [{"file": n.file, "line": n.line, "kept": n.kept, "reason": n.reason} for n in notes.listed]
-        print_json({**description, "facts": notes.facts, "notes": remarks})
+        print_json({**description, "facts": notes.facts, "notes": [asdict(note) for note in notes.listed]})
     else:
         _print_import(description, notes)
 
 
+def _parse_map(values: list[str] | None) -> dict[str, str] | None:
+    """Return columns by role; each value is a line of CSV, so that a part with a comma can be in quotation marks."""
+    columns: dict[str, str] = {}
+    for part in (part for row in csv.reader(values or (), skipinitialspace=True) for part in row):
+        role, _, column = part.partition("=")
+        if not (role.strip() and column):
+            hint = "put a part with a comma in quotation marks: --map '\"stereo=a, b\"'"
+            raise SenseprobeError(f"--map {part!r}: expected ROLE=COLUMN; {hint}")
+        if columns.setdefault(role.strip(), column) is not column:
+            raise SenseprobeError(f"--map has {role.strip()!r} twice")
+    return columns if values else None
+
+
 def _print_import(description: dict[str, Any], notes: "Notes") -> None:
-    for line in [*notes.facts, *map(str, notes.listed[:MOST_ROWS])]:
-        print_line(line)
+    for note in sorted(notes.listed, key=lambda note: note.kept)[:MOST_ROWS]:
+        print_line(str(note))
     written = description["folder"] is not None
     where = "all are listed in recipe/import.csv" if written else "--json lists all"
     if len(notes.listed) > MOST_ROWS:
@@ -164,6 +196,8 @@ def _print_import(description: dict[str, Any], notes: "Notes") -> None:
     if notes.listed:
         left_out = sum(not note.kept for note in notes.listed)
         print_line(f"{left_out} left out, {len(notes.listed) - left_out} kept with a remark: {where}")
+    for fact in notes.facts:
+        print_line(fact)
     rows = ", ".join(f"{config} {count}" for config, count in description["rows"].items())
     print_line(f"{description['release']}: {rows} rows")
     if reason := description["unpublishable"]:
@@ -196,7 +230,7 @@ def _print_diff(changes: "ReleaseDiff") -> None:
     if any(change.added or change.removed or change.edited for change in changes.configs):
         columns = {"config": "left", **dict.fromkeys(("before", "after", "added", "removed", "edited"), "right")}
         print_table(columns, [[getattr(change, name) for name in columns] for change in changes.configs])
-    for line in _detail_lines(changes):
+    for line in (*_detail_lines(changes), *changes.describe_rounds(MOST_ROWS)):
         print_line(line)
     for reason in changes.reasons:
         print_line(f"{reason.bump.upper()}: {reason.text}")

@@ -1,5 +1,6 @@
 """Tables of pairs that are no release yet, with what of a design their columns allow."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,8 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from senseprobe.errors import SenseprobeError
-from senseprobe.importers.sentence_pairs import MOSTLY, contrast_design, find_difference, pair_row
-from senseprobe.importers.sources import Source, Table
+from senseprobe.importers.sentence_pairs import (
+    MOSTLY,
+    contrast_design,
+    find_difference,
+    find_word,
+    frame_code,
+    list_bias_types,
+    pair_row,
+)
+from senseprobe.importers.sources import Source, Table, is_english
 from senseprobe.messages import listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine
@@ -66,23 +75,23 @@ def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
     """Return a draft of a table with the columns `stereo` and `anti`, or `premise` and `hypothesis`.
 
     Other columns are used where a release has them under the same name: ``id``, ``frame``, ``target``, ``gold``,
-    ``stereotype``, ``valence``, ``contested``, ``unrelated``, ``gender`` and ``pair``. `factors` are columns whose
-    levels stand for more of their kind; by name where both sentences of a pair have a level each, in two columns.
-    Raises SenseprobeError where a column is missing, a row has no sentence, or two rows have one id.
+    ``group``, ``stereotype``, ``valence``, ``contested``, ``unrelated``, ``gender`` and ``pair``. `factors` are
+    columns whose levels stand for more of their kind; by name where both sentences of a pair have a level each, in two
+    columns. Raises SenseprobeError where a column is missing, a row has no sentence, or two rows have one id.
     """
     try:
         rows = _as_arrow(table)
     except (pa.ArrowException, ValueError, KeyError) as error:
         raise SenseprobeError(f"a table that cannot be read: {error}") from error
     columns = {*rows.column_names}
-    kind = next((kind for kind, sentences in _SENTENCES.items() if columns >= {*sentences}), None)
+    kind = next((kind for kind, sentences in SENTENCES.items() if columns >= {*sentences}), None)
     if kind is None or not len(rows):
         state = "no rows" if kind else f"the columns {listed(rows.column_names) or 'of none'}"
         raise SenseprobeError(f"a table with {state}: expected stereo and anti, or premise and hypothesis")
-    _check_sentences(rows, _SENTENCES[kind])
+    _check_sentences(rows, SENTENCES[kind])
     named = _factors(factors, columns)
     records = rows.to_pylist()
-    design, complete, left_out = _KINDS[kind](records, rows.schema, named)
+    design, complete, left_out = complete_rows(kind, records, rows.schema, named)
     ids = [str(row["id"] if row.get("id") is not None else number) for number, row in enumerate(records, start=1)]
     if len({*ids}) < len(ids):
         raise SenseprobeError("the column `id` has a value twice: give each row its own")
@@ -94,7 +103,8 @@ def draft_of(table: "RowTable", factors: Factors = ()) -> Draft:
     return Draft(folder=Path(DRAFT), manifest=_manifest(whole, design), rows=whole, left_out=left_out)
 
 
-_SENTENCES: Mapping[str, tuple[str, str]] = {"contrast": ("stereo", "anti"), "inference": ("premise", "hypothesis")}
+SENTENCES: Mapping[str, tuple[str, str]] = {"contrast": ("stereo", "anti"), "inference": ("premise", "hypothesis")}
+"""The columns of the two sentences of a row, by kind."""
 
 
 def _as_arrow(table: Any) -> pa.Table:  # noqa: ANN401 - of three libraries
@@ -122,23 +132,43 @@ def _factors(factors: Factors, columns: set[str]) -> tuple[Factor, ...]:
     return named
 
 
-_SOURCE = Source("draft", b"")
-
 _Completed = tuple[Design, list[dict[str, Any]], dict[str, str]]
 """The design of a draft, its rows with all columns of their kind, and what estimands that were left out need."""
 
 
-def _contrast(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...]) -> _Completed:
+def complete_rows(
+    kind: str, records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], language: str = "en"
+) -> _Completed:
+    """Derive a design from the columns of a table, for drafts and for imports of a user's own table.
+
+    Return it with the rows, which have all columns of their kind then, and with what estimands that it lacks would
+    need, by id.
+    """
+    return _KINDS[kind](records, schema, factors, Source("draft", b"", language))
+
+
+def _contrast(
+    records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], source: Source
+) -> _Completed:
     differences = [find_difference(row["stereo"], row["anti"]) for row in records]
     stated = [{name: value for name, value in row.items() if value is not None} for row in records]
     rows = [
         # Merged, not passed: a column may have the name of a parameter.
-        pair_row(row["stereo"], row["anti"], _SOURCE, line, difference, row.get("target"))
+        pair_row(row["stereo"], row["anti"], source, line, difference, row.get("target"))
         | {"label_basis": "published", **row}
         for line, (row, difference) in enumerate(zip(stated, differences, strict=True), start=1)
     ]
-    pronouns = sum(difference.pronouns for difference in differences) >= MOSTLY * len(rows)
-    crossed = not pronouns and _is_crossed(rows)
+    pronouns = is_english(source.language) and sum(difference.pronouns for difference in differences) >= MOSTLY * len(
+        rows
+    )
+    framed = (
+        rows
+        if "frame" in schema.names
+        else [{**row, "frame": _frame_without_group(row, source.language)} for row in rows]
+    )
+    group = next((name for name in ("group", "target") if not pronouns and _is_crossed(framed, name)), None)
+    crossed = group is not None
+    rows = framed if crossed else rows
     by_precedence = ["target", *(column for factor in factors for column in factor.columns)]  # the last one stays
     strata = {
         label: column
@@ -152,7 +182,7 @@ def _contrast(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[F
         (
             ("relative", "spread"),
             crossed,
-            "words of praise and blame each said of several groups, which `target` names",
+            "words of praise and blame each said of several groups in one frame, and groups in `group` or `target`",
         ),
         (
             ("pronoun-stereotype", "pronoun-baseline"),
@@ -163,12 +193,13 @@ def _contrast(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[F
         (("lms", "ss", "icat"), "unrelated" in schema.names, "a column `unrelated`"),
     )
     design = contrast_design(
-        bias_type="",
+        bias_type=list_bias_types(rows) if all(row.get("bias_type") for row in rows) else "",
         factors={},
         columns=(),
+        sense_type=_only_value(rows, "sense_type"),
         differs="pronoun" if pronouns else "evaluative" if crossed else "group",
         estimands=estimands,
-        group="target" if crossed else None,
+        group=group,
         words={"stereo": "stereo_value", "anti": "anti_value"} if crossed else {},
         strata=strata,
     )
@@ -182,16 +213,34 @@ def _divides(rows: Sequence[Mapping[str, Any]], column: str, label: str) -> bool
     return {value for _, value in classes} == STRATA[label] and len({word for word, _ in classes}) == len(classes)
 
 
-def _is_crossed(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether each differing word is said of several groups, which can be compared by the same words then."""
-    groups: dict[tuple[str, str], set[str | None]] = {}
+def _only_value(rows: Sequence[Mapping[str, Any]], column: str) -> str:
+    """Return the value that all rows have in a column; empty where they have several, or none."""
+    values = {row.get(column) for row in rows}
+    return str(values.pop() or "") if len(values) == 1 else ""
+
+
+def _frame_without_group(row: Mapping[str, Any], language: str) -> str:
+    """Return the code of what two sentences share but for their group, so that groups can share a frame."""
+    texts = []
+    for role in ("stereo", "anti"):
+        text, value = row[role], row[f"{role}_value"]
+        spans = (find_word(text, str(row[name]), language) for name in ("target", "group") if row.get(name))
+        start, end = next(filter(None, spans), (0, 0))
+        text = f"{text[:start]}_{text[end:]}" if end else text
+        texts.append(re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "_", text, count=1) if value else text)
+    return frame_code(find_difference(*texts).shared)
+
+
+def _is_crossed(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Return whether each differing word of a frame is said of several groups, which can be compared by it then."""
+    groups: dict[tuple[str, str, str], set[str | None]] = {}
     for row in rows:
         for column in ("stereo_value", "anti_value"):
-            groups.setdefault((column, row[column]), set()).add(row.get("target"))
+            groups.setdefault((row["frame"], column, row[column]), set()).add(row.get(name))
     return all(len(names) > 1 and None not in names for names in groups.values())
 
 
-def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...]) -> _Completed:
+def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], _: Source) -> _Completed:
     rows = [{**row, "gold": row.get("gold") or "neutral"} for row in records]
     probes = all(row["gold"] == "neutral" for row in rows)
     gap = probes and {"gender", "pair"} <= {*schema.names}
@@ -213,7 +262,7 @@ def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[
     return design, rows, left_out
 
 
-_KINDS: Mapping[str, Callable[[list[dict[str, Any]], pa.Schema, tuple[Factor, ...]], _Completed]] = {
+_KINDS: Mapping[str, Callable[[list[dict[str, Any]], pa.Schema, tuple[Factor, ...], Source], _Completed]] = {
     "contrast": _contrast,
     "inference": _inference,
 }

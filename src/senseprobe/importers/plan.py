@@ -10,7 +10,7 @@ import json
 import re
 import uuid
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,9 +24,21 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.importers import ImportFormat, find_format
-from senseprobe.importers.sources import Notes, Row, Source, Table, read_sources, slug
-from senseprobe.messages import printable
+from senseprobe.importers import TABLES, ImportFormat, find_format
+from senseprobe.importers.mapped import ColumnMap, mapped_format
+from senseprobe.importers.sources import (
+    Note,
+    Notes,
+    Row,
+    Source,
+    Table,
+    check_language,
+    is_english,
+    read_remarks,
+    read_sources,
+    slug,
+)
+from senseprobe.messages import counted, printable
 from senseprobe.records import Design, Finding
 from senseprobe.release.card import NAME as README
 from senseprobe.release.card import read_section
@@ -38,6 +50,9 @@ from senseprobe.release.parquet import BatchCallback, Rows, write_rows
 from senseprobe.release.release import Release
 from senseprobe.release.restore import unused_files, verify_recipe
 from senseprobe.release.schema import design_schema
+
+READER = 2
+"""The form of the reading; 1 compared sentences by their common ends alone, and knew no language but English."""
 
 MAX_CONFIGS = 50
 MAX_LICENSE = 100
@@ -84,13 +99,21 @@ def parse_license(license_: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ImportedDataset:
-    """The files of an import, and the tables and notes that their format made of them."""
+    """The files of an import, and the tables and notes that their format made of them.
+
+    `reader` is the form of the reading that its recipe states. `lexicon` is where sense keys were looked up, empty
+    where it was not there; None where no check read the rows.
+    """
 
     format: ImportFormat
     license: str
+    language: str
     sources: tuple[Source, ...]
     tables: tuple[Table, ...]
     notes: Notes
+    reader: int = READER
+    column_map: ColumnMap | None = None
+    lexicon: str | None = None
 
     @property
     def configs(self) -> tuple[str, ...]:
@@ -113,36 +136,98 @@ class ImportedDataset:
     def recipe(self) -> Mapping[str, bytes]:
         """Return the files of the recipe by path: sources, parameters, notes, and the paper."""
         names = [source.name for source in self.sources]
-        parameters = {"files": names, "format": self.format.name, "license": self.license}
+        parameters: dict[str, Any] = {
+            "files": names,
+            "format": self.format.name,
+            "language": self.language,
+            "license": self.license,
+            "reader": self.reader,
+        }
+        if self.column_map:
+            facts = {"columns": dict(self.column_map.columns), "factors": [*self.column_map.factors]}
+            parameters |= {**facts, "title": self.column_map.title}
+        columns = ["file", "line", "outcome", "reason"]
+        if self.lexicon is not None:
+            parameters["lexicon"] = self.lexicon
+            columns.append("code")
         notes = io.StringIO()
-        columns = ("file", "line", "outcome", "reason")
         rows = ([getattr(note, column) for column in columns] for note in self.notes.listed)
         csv.writer(notes, lineterminator="\n").writerows([columns, *rows])
         return {
             _PARAMETERS: (json.dumps(parameters, ensure_ascii=False, indent=2, sort_keys=True) + "\n").encode(),
             NOTES: notes.getvalue().encode(),
-            "references.bib": files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes(),
+            **({"references.bib": self._bibliography()} if self.format.paper else {}),
             **{f"{_SOURCES}/{source.name}": source.data for source in self.sources},
         }
 
+    def _bibliography(self) -> bytes:
+        """Return the BibTeX of what is cited: the user's own, or that of the paper of a published format."""
+        if self.column_map:
+            return self.column_map.citation
+        return files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes()
 
-def read_import(name: str, paths: Sequence[Path], license_: str | None = None) -> ImportedDataset:
+
+def read_import(
+    name: str,
+    paths: Sequence[Path],
+    license_: str | None = None,
+    language: str | None = None,
+    column_map: ColumnMap | None = None,
+) -> ImportedDataset:
     """Read the files of the format `name`, whose licence is the SPDX expression `license_`.
 
-    Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them.
+    `language` is that of their sentences, by default that of the format; a table of one's own needs a `column_map`.
+    Raise ReleaseError where they are of another format, SenseprobeError where no row can be made of them, or in that
+    language, or where the map does not fit.
     """
-    format_ = find_format(name)
+    if name in TABLES and not column_map:
+        raise SenseprobeError(
+            f"{name} needs a map of its columns: --map stereo=COLUMN,anti=COLUMN, or premise, hypothesis"
+        )
+    format_ = mapped_format(name, column_map) if column_map else find_format(name)
     if not paths:
         raise SenseprobeError(f"no file to import: expected {format_.files}")
-    sources, notes = tuple(read_sources(paths)), Notes()
+    language = _find_language(format_, language)
+    sources, notes = tuple(read_sources(paths, language)), Notes()
     tables = [replace(table, rows=_with_unique_ids(table.rows)) for table in format_.read(sources, notes)]
     if not tables:
         first_notes = "; ".join(map(str, notes.listed[:3]))
         raise SenseprobeError(f"nothing in these files is a row of {name}{f': {first_notes}' if first_notes else ''}")
     if len(tables) > MAX_CONFIGS:
         raise ReleaseError(f"{len(tables)} configs, at most {MAX_CONFIGS}: are these files of {name}?")
-    notes.listed.sort(key=lambda note: (note.file.casefold(), note.line))
-    return ImportedDataset(format_, license_ or "", sources, _with_config_names(tables), notes)
+    for source in sources:
+        notes.keep_spaces(source)
+    notes.listed.sort(key=_position)
+    named = _with_config_names(tables)
+    return ImportedDataset(format_, license_ or "", language, sources, named, notes, column_map=column_map)
+
+
+def _find_language(format_: ImportFormat, language: str | None) -> str:
+    """Return the language of the files of a format; raise SenseprobeError where it is not known, or cannot be read."""
+    if not (tag := language if language is not None else format_.language):
+        raise SenseprobeError(f"files of {format_.name} are in several languages: name that of yours (--language)")
+    if format_.english_only and not is_english(tag):
+        advice = "import a translation as a table of your own (csv, with --map)"
+        raise SenseprobeError(f"{format_.name} is read by English words, and the language is {tag!r}: {advice}")
+    return check_language(tag)
+
+
+def _position(note: Note) -> tuple[str, int]:
+    return note.file.casefold(), note.line
+
+
+def with_remarks(imported: ImportedDataset, notes: Iterable[Note], lexicon: str) -> ImportedDataset:
+    """Return an import with the notes of checks on its rows, which looked up keys in `lexicon`, if it is not empty."""
+    added = [*notes]
+    listed = sorted([*imported.notes.listed, *added], key=_position)
+    facts = [*imported.notes.facts]
+    keys = {row["sense_key"] for table in imported.tables for row in table.rows if row.get("sense_key")}
+    if keys:
+        state = f"looked up in {lexicon}" if lexicon else "not checked, as WordNet is not prepared (senseprobe wordnet)"
+        facts.append(f"{counted(len(keys), 'sense key')} {state}")
+    if codes := Counter(note.code for note in added):
+        facts.append(f"remarks of lint's checks: {', '.join(f'{code} {codes[code]}' for code in sorted(codes))}")
+    return replace(imported, notes=Notes(listed, facts), lexicon=lexicon)
 
 
 def _with_unique_ids(rows: Sequence[Row]) -> list[Row]:
@@ -205,12 +290,14 @@ def _card(imported: ImportedDataset, name: str) -> dict[str, Any]:
         digest.update(f"{printable(source.name)}\0{len(source.data)}\0".encode() + source.data)
     # An id that depends on the files alone, so that importing them again makes the same bytes.
     canary = uuid.UUID(bytes=digest.digest()[:16], version=4)
+    title, origin = f"{name}: {about.title}, imported", f"copy of {about.title}"
+    if imported.column_map:
+        title, origin = imported.column_map.title or title, "table of pairs of sentences"
     return {
-        "title": f"{name}: {about.title}, imported",
-        "summary": f"A user's own copy of {about.title}, imported from {len(imported.sources)} file(s) as they were "
-        "published.",
+        "title": title,
+        "summary": f"A user's own {origin}, imported from {len(imported.sources)} file(s) as they were published.",
         "license": imported.license,
-        "languages": ["en"],
+        "languages": [imported.language],
         "authors": [],  # those of the paper made the data, not this release of them
         "citation": about.paper,
         "canary": f"senseprobe:{slug(name, 'import')}:{canary}",
@@ -233,8 +320,9 @@ def _describe_creation(imported: ImportedDataset) -> str:
     left_out = sum(not note.kept for note in imported.notes.listed)
     lines = [f"- {fact}" for fact in imported.notes.facts if "`" not in fact]
     counts = f"{left_out} left out, {len(imported.notes.listed) - left_out} kept with a remark"
+    own = " Which of their columns is what is in `recipe/import.json`." if imported.column_map else ""
     return f"""Sentences and labels are those of the published files, which are in `recipe/sources/`; senseprobe ships
-no such data. What was not as the format says is in `recipe/import.csv`: {counts}.
+no such data.{own} What was not as the format says is in `recipe/import.csv`: {counts}.
 Columns that the files do not fill are null, and sentences are as they were published, mistakes included.
 
 {chr(10).join(lines)}
@@ -248,6 +336,19 @@ class _Parameters(BaseModel):
     format: str
     files: list[str]
     license: str
+    language: str = "en"
+    reader: int = 1
+    columns: dict[str, str] = {}
+    factors: list[str] = []
+    title: str = ""
+    lexicon: str | None = None
+
+    def column_map(self, bibliography: Path) -> ColumnMap | None:
+        """Return the map of a table of one's own, with its BibTeX, if there is any."""
+        if not self.columns:
+            return None
+        citation = bibliography.read_bytes() if bibliography.is_file() else b""
+        return ColumnMap(columns=self.columns, factors=self.factors, title=self.title, citation=citation)
 
 
 def is_import(recipe: Path) -> bool:
@@ -263,7 +364,13 @@ def open_import(recipe: Path) -> ImportedDataset:
         raise ReleaseError(f"{recipe / _PARAMETERS} cannot be read: fetch the release again") from None
     if any(Path(name).name != name or name in {"", ".", ".."} for name in parameters.files):
         raise ReleaseError(f"{recipe / _PARAMETERS} names files outside its folder")
-    return read_import(parameters.format, [recipe / _SOURCES / name for name in parameters.files], parameters.license)
+    column_map = parameters.column_map(recipe / "references.bib")
+    paths = [recipe / _SOURCES / name for name in parameters.files]
+    imported = read_import(parameters.format, paths, parameters.license, parameters.language, column_map)
+    imported = replace(imported, reader=parameters.reader)
+    if parameters.lexicon is None:
+        return imported
+    return with_remarks(imported, read_remarks(recipe / NOTES), parameters.lexicon)
 
 
 def rows_of(recipe: Path) -> dict[str, Rows]:
@@ -273,16 +380,35 @@ def rows_of(recipe: Path) -> dict[str, Rows]:
 
 
 def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Iterator[Finding]:
-    """Yield each difference between a release and what its recipe makes; the rows of configs in `away` are missing."""
+    """Yield each difference between a release and what its recipe makes; the rows of configs in `away` are missing.
+
+    Where another form of the reader made other rows of the same files, that is the only one.
+    """
     try:
         imported = open_import(folder / "recipe")
     except SenseprobeError as error:
         yield Finding(path="recipe", code="E408", message=f"cannot be imported again: {error}")
         return
+    findings = [*_differences(folder, manifest, away, imported)]
+    if findings and imported.reader != READER:
+        message = (
+            f"was read by reader {imported.reader}, and this senseprobe has reader {READER}, which makes other rows of "
+            "the same files, so that rows and recipe cannot be compared; files and hashes were verified nevertheless"
+        )
+        version = "senseprobe 0.1" if imported.reader < READER else "the senseprobe that made it"
+        hint = f"import recipe/sources again as a new version, or rebuild it with {version}"
+        findings = [Finding(path="recipe/import.json", code="E408", message=message, hint=hint)]
+    yield from findings
+
+
+def _differences(
+    folder: Path, manifest: Manifest, away: Container[str], imported: ImportedDataset
+) -> Iterator[Finding]:
+    """Yield each difference between a release and what is imported again."""
     plan = release_plan(imported, *(str(manifest.data[key]) for key in ("dataset", "version", "senseprobe")))
     rows = {name: partial(imported.rows, name) for name in imported.configs}
     yield from verify_recipe(Release(folder, manifest), _with_frozen_words(plan, manifest), rows, away)
-    if manifest.cards >= CARDS:  # an older form of the card has no such section
+    if manifest.cards >= CARDS:  # older cards lack the section, or word it otherwise
         text = (folder / README).read_text(encoding="utf-8", errors="replace")
         if read_section(text, "Creation") != plan.creation:
             yield mismatch(README, "the section on creation is not what importing again gives")
@@ -294,7 +420,7 @@ def verify_import(folder: Path, manifest: Manifest, away: Container[str]) -> Ite
 
 def _with_frozen_words(plan: Plan, manifest: Manifest) -> Plan:
     """Return the plan with the texts of the manifest, which a later senseprobe may word in another way."""
-    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported")}
+    recipe_facts = {name: plan.card[name] for name in ("license", "canary", "imported", "languages")}
     texts = {name: manifest.config(name)["description"] for name in manifest.configs}
     configs = [replace(config, description=texts.get(config.name, config.description)) for config in plan.configs]
     return replace(plan, card={**manifest.data["card"], **recipe_facts}, configs=tuple(configs))

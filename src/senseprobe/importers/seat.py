@@ -14,7 +14,18 @@ from typing import Any
 from senseprobe.errors import ReleaseError
 from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import as_span, inflected_forms
-from senseprobe.importers.sources import Notes, Row, Source, Table, excerpt, id_part, limit_rows, line_of, parse_json
+from senseprobe.importers.sources import (
+    Notes,
+    Row,
+    Source,
+    Table,
+    excerpt,
+    id_part,
+    is_english,
+    limit_rows,
+    line_of,
+    parse_json,
+)
 from senseprobe.records import Design, Factor
 
 KEYS = {"category", "examples"}
@@ -73,7 +84,7 @@ def _rows(source: Source, tests: Mapping[str, Sets], notes: Notes) -> Iterator[R
     sets, of_sentences, unknown = tests[test], test.startswith(SENTENCES), 0
     of_words = tests.get(test.removeprefix(SENTENCES), {}) if of_sentences else {}
     for key, role in ROLES.items():
-        words_by_form = _words_by_form(of_words.get(key, {}))
+        words_by_form = _words_by_form(of_words.get(key, {}), inflects=is_english(source.language))
         for row in _set_rows(source, role, sets[key], notes):
             text = row["sentence"]
             word, position = _find_longest(text, words_by_form)
@@ -122,12 +133,12 @@ def _set_rows(source: Source, role: str, content: Mapping[str, Any], notes: Note
         }
 
 
-def _words_by_form(content: Mapping[str, Any]) -> dict[str, str]:
-    """Return the words of a set by their forms, singular and plural, in lower case."""
+def _words_by_form(content: Mapping[str, Any], *, inflects: bool) -> dict[str, str]:
+    """Return the words of a set by their forms, singular and plural where they are inflected, in lower case."""
     words = [word.strip() for word in content.get("examples", ()) if isinstance(word, str) and len(word) < 100]
     words_by_form: dict[str, str] = {}
     for word in filter(_is_word, words):
-        for form in inflected_forms(word, verbal=False):
+        for form in inflected_forms(word, verbal=False) if inflects else [word]:
             words_by_form.setdefault(form.casefold(), word)
     return words_by_form
 

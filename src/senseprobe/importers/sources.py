@@ -6,6 +6,7 @@ A format makes a `Table` of rows for each config of the release.
 import bisect
 import csv
 import hashlib
+import io
 import json
 import json.decoder
 import json.scanner
@@ -18,8 +19,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from senseprobe.errors import ReleaseError
-from senseprobe.messages import printable
+from senseprobe.atomic_files import read_plain
+from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.messages import counted, printable
 from senseprobe.records import Design
 from senseprobe.release.verify import FOREIGN
 
@@ -36,25 +38,56 @@ MAX_ROWS = 200_000
 Row = dict[str, Any]
 """Values by column. `item` is not a column: it is how notes name a row of a file that may have a single line."""
 
+MAX_JOINED = 10
+"""Lines of a row whose quoted cells hold line feeds."""
+
+SPACES = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+"""Unicode's spaces but the plain one: those that do not break, and thin and wide ones."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,6}")
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
 
 
+def check_language(tag: str) -> str:
+    """Return a language tag of BCP 47 by its form, as ``fr`` or ``pt-BR``; raise SenseprobeError where it is none."""
+    if not _LANGUAGE.fullmatch(tag):
+        raise SenseprobeError(f"{excerpt(tag)!r} is no language tag: expected one such as fr or pt-BR (--language)")
+    return tag
+
+
+def is_english(language: str) -> bool:
+    """Return whether a language tag is of English, whose word endings and pronouns are known here."""
+    return language.lower().partition("-")[0] == "en"
+
+
 @dataclass(frozen=True)
 class Source:
-    """A file under the name that it has in the release."""
+    """A file under the name that it has in the release, and the language of its sentences.
+
+    `spaces` are the lines of the other spaces for which its rows have plain ones, as far as it was read.
+    """
 
     name: str
     data: bytes
+    language: str = "en"
+    spaces: list[int] = field(default_factory=list, compare=False)
 
     @cached_property
     def text(self) -> str:
-        """The text; ReleaseError where it is not UTF-8."""
+        """The text, with plain spaces; ReleaseError where it is not UTF-8."""
         try:
-            return self.data.decode("utf-8-sig")
+            lines = enumerate(self.data.decode("utf-8-sig").split("\n"), start=1)
+            return "\n".join(self.with_plain_spaces(text, line) for line, text in lines)
         except UnicodeDecodeError as error:
             line = self.data[: error.start].count(b"\n") + 1
             raise ReleaseError(f"{self.name}:{line}: is not UTF-8; save it as UTF-8 and import it again") from None
+
+    def with_plain_spaces(self, text: str, line: int) -> str:
+        """Return a text of a line with plain spaces for Unicode's others, which are noted."""
+        plain, number = SPACES.subn(" ", text)
+        self.spaces.extend([line] * number)
+        return plain
 
     @cached_property
     def lines(self) -> list[str]:
@@ -67,7 +100,7 @@ class Source:
         return self.name.lstrip(".").partition(".")[0]
 
 
-def read_sources(paths: Sequence[Path]) -> list[Source]:
+def read_sources(paths: Sequence[Path], language: str = "en") -> list[Source]:
     """Return the files, sorted by name, so that the order of `paths` does not matter.
 
     Raise ReleaseError where a file cannot be read or is too large, or two have the same name.
@@ -79,7 +112,7 @@ def read_sources(paths: Sequence[Path]) -> list[Source]:
             raise ReleaseError(f"{printable(name)[:200]}: no file of a release can have this name; rename it")
         if name in FOREIGN:
             raise ReleaseError(f"{name}: is a name that other tools leave in folders, which no release has; rename it")
-    sources = [Source(path.name, _read(path)) for path in paths]
+    sources = [Source(path.name, _read(path), language) for path in paths]
     names = Counter(source.name.casefold() for source in sources)
     if twice := [source.name for source in sources if names[source.name.casefold()] > 1]:
         raise ReleaseError(f"two files are called {twice[0]}: rename one of them")
@@ -109,13 +142,14 @@ def _read(path: Path) -> bytes:
 class Note:
     """Something in a file that is not as the format requires; line 0 is the whole file.
 
-    `kept`: whether the line is in the release nevertheless.
+    `kept`: whether the line is in the release nevertheless. `code`: that of the check of lint which found it, if any.
     """
 
     file: str
     line: int
     kept: bool
     reason: str
+    code: str = ""
 
     @property
     def outcome(self) -> str:
@@ -124,7 +158,7 @@ class Note:
 
     def __str__(self) -> str:
         location = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{location}: {self.outcome}: {self.reason}"
+        return f"{location}: {self.outcome}: {self.code}{' ' if self.code else ''}{self.reason}"
 
 
 @dataclass(slots=True)
@@ -146,6 +180,12 @@ class Notes:
         if len(self.listed) >= MAX_NOTES:
             raise ReleaseError(f"{note.file}: more than {MAX_NOTES} mistakes: is it another format?")
         self.listed.append(note)
+
+    def keep_spaces(self, source: Source) -> None:
+        """Note, at the first of them, the spaces of a file for which its rows have plain ones."""
+        if source.spaces:
+            reason = f"here is the first of {counted(len(source.spaces), 'no-break or other space')} read as plain ones"
+            self.keep(source, min(source.spaces), reason)
 
     def add_fact(self, source: Source, fact: str) -> None:
         """Add a sentence about the contents of a file."""
@@ -186,6 +226,38 @@ class Notes:
         self.listed = [note for note in self.listed if not (note.kept and (note.file, note.line) in left_out)]
 
 
+MAX_REMARKS = 10_000
+"""Remarks of a check: that a table has more of them is no reason to refuse it."""
+
+
+def note_remarks(remarks: Iterable[tuple[Mapping[str, Any], str, str, str]]) -> Iterator[Note]:
+    """Yield a note for each remark, once for each line; a remark is a row, a column of it, a code and a message."""
+    counts: Counter[str] = Counter()
+    seen: set[Note] = set()
+    for row, column, code, message in remarks:
+        side = "anti" if column == "anti" else "source"
+        file, line = (row.get(f"{side}_{part}") or row[f"source_{part}"] for part in ("file", "line"))
+        item = f"{row['item']}: " if "item" in row else ""
+        note = Note(file, int(line), kept=True, reason=f"{item}{message}", code=code)
+        if note not in seen and counts[code] < MAX_REMARKS:
+            counts[code] += 1
+            seen.add(note)
+            yield note
+
+
+def read_remarks(path: Path) -> list[Note]:
+    """Return the remarks of checks as they are frozen: later checks, or another WordNet, may say otherwise."""
+    try:
+        rows = csv.DictReader(io.StringIO(read_plain(path, MAX_FILE).decode(), newline=""), strict=True)
+        return [
+            Note(row["file"], int(row["line"]), kept=True, reason=row["reason"], code=row["code"])
+            for row in rows
+            if row["code"]
+        ]
+    except (OSError, ValueError, KeyError, csv.Error):
+        raise ReleaseError(f"{path} cannot be read: fetch the release again") from None
+
+
 # --- Tables ---------------------------------------------------------------------------------------------------------
 
 
@@ -220,34 +292,57 @@ def limit_rows(rows: Iterable[Row | None], source: Source, before: int) -> Itera
         yield row
 
 
+def find_delimiter(source: Source, needed: Sequence[str]) -> str:
+    """Return by which of comma, tab and semicolon the first line has all columns that are needed; else a comma."""
+    headers = {mark: {cell.strip(' "') for cell in source.lines[0].split(mark)} for mark in ",\t;"}
+    return next((mark for mark, cells in headers.items() if {*needed} <= cells), ",")
+
+
 def delimited_rows(
-    source: Source, delimiter: str, needed: Sequence[str], notes: Notes, reason: str = ""
+    source: Source, delimiter: str, needed: Sequence[str], notes: Notes, reason: str = "", *, quoted: bool = True
 ) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the rows of a table with a header: the line on which a row begins, and its cells by column.
 
-    What is no row is left out, for the `reason` if there is one. What spans lines is no row: no sentence does, and a
-    quotation mark that is never closed joins any number of rows. Raise ReleaseError where a column of `needed` is
-    missing or stands twice, or the table cannot be read on.
+    What is no row is left out, for the `reason` if there is one. A line feed in a quoted cell is a blank; but a
+    quotation mark that is never closed joins any number of rows, which are none then. Raise ReleaseError where a column
+    of `needed` is missing or stands twice, or the table cannot be read on.
     """
     lines = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
-    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE)
+    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     line = 1
     try:
         header = _check_header(source, next(reader, []), needed)
         line = reader.line_num + 1
         for row in reader:
             start, line = line, reader.line_num + 1
-            if line - start > 1:
+            joined = line - start > 1
+            if joined and (len(row) != len(header) or _are_rows(source.lines[start - 1 : line - 1], delimiter, header)):
                 error = f"lines {start} to {line - 1} ({line - start} lines) are one row, by their quotation marks"
                 notes.leave_out(source, start, reason or error)
             elif len(row) == len(header):
-                yield start, dict(zip(header, row, strict=True))
+                if joined:
+                    notes.keep(source, start, "a line feed in a quoted cell is read as a blank")
+                yield start, dict(zip(header, (re.sub(r"\s*\n\s*", " ", cell) for cell in row), strict=True))
             elif row:
                 notes.leave_out(source, start, reason or f"{len(row)} cells, not {len(header)}")
     except csv.Error as error:
         long = "field limit" in str(error)
         why = "a cell without an end: is a quotation mark never closed?" if long else "a carriage return within a line"
         raise ReleaseError(f"{source.name}:{line}: cannot be read as a table: {why}") from None
+
+
+def _are_rows(lines: Sequence[str], delimiter: str, header: Sequence[str]) -> bool:
+    """Return whether lines that quotation marks join seem to be rows, one of which has a mark that is never closed.
+
+    The first of them has all its cells without that mark, or a later one has, with its own marks closed.
+    """
+
+    def count_cells(line: str) -> int:
+        return len(next(csv.reader([line], delimiter=delimiter), []))
+
+    *before, opened = next(csv.reader(lines[:1], delimiter=delimiter))
+    whole = any(line.count('"') % 2 == 0 and count_cells(line) == len(header) for line in lines[1:])
+    return whole or len(lines) > MAX_JOINED or len(before) + count_cells(opened) >= len(header)
 
 
 def _check_header(source: Source, row: Sequence[str], needed: Sequence[str]) -> list[str]:
@@ -310,8 +405,9 @@ def parse_json(source: Source) -> Any:  # noqa: ANN401 - whatever JSON holds
 
     def parse_string(text: str, begin: int, strict: bool = True) -> tuple[LocatedText, int]:
         value, end = json.decoder.scanstring(text, begin, strict)  # type: ignore[attr-defined]
-        located = LocatedText(value)
-        located.line = bisect.bisect_left(ends, begin) + 1
+        line = bisect.bisect_left(ends, begin) + 1
+        located = LocatedText(source.with_plain_spaces(value, line))
+        located.line = line
         return located, end
 
     def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from senseprobe.importers.sentence_pairs import (
     find_difference,
     find_word,
     frame_code,
+    keep_unlike_words,
     pair_row,
 )
 from senseprobe.importers.sources import Notes, Row, Source, Table, check_count, excerpt, id_part, slug
@@ -83,6 +84,8 @@ def read(sources: Sequence[Source], notes: Notes) -> list[Table]:
         tables.append(_table(config, pairs, crossed=crossed))
         if not crossed:
             notes.keep_repeats(tables[-1].rows)
+        if tables[-1].design.differs == "pronoun":
+            keep_unlike_words(tables[-1].rows, notes)
     return tables
 
 
@@ -183,6 +186,7 @@ def _table(name: str, pairs: list[Pair], *, crossed: bool) -> Table:
         return Table(name, "Every stereo sentence with every anti sentence of the same sense key.", design, rows)
     pronouns = sum(find_difference(row["stereo"], row["anti"]).pronouns for row in rows) >= MOSTLY * len(rows)
     differs, bias = ("pronoun", "gender") if pronouns else ("group", bias)
+    rows = [{**row, "bias_type": row["bias_type"] or bias or None} for row in rows]
     design = contrast_design(bias, {"target": "target", "frame": "frame"}, _COLUMNS, differs, sense_type=name)
     return Table(name, "Pairs that stand side by side in the file.", design, rows)
 
@@ -217,4 +221,5 @@ FORMAT = ImportFormat(
     measured="Whether a language model gives a sentence that states a stereotype a higher score than its "
     "counterpart, by the sense in which an ambiguous word is used.",
     read=read,
+    english_only=True,
 )

@@ -48,7 +48,9 @@ class Sentence:
             return None
         start, end = named[0]
         article = _ARTICLE.match(self.text, start, end)
-        return (article.end() if article else start, end)
+        start = article.end() if article else start
+        name = self.text[start:end]
+        return end - len(name.lstrip()), start + len(name.rstrip())
 
     def gender(self, differing: Sequence[re.Match[str]]) -> str | None:
         """Return the gender of the mentions that are pronouns, or else of the pronouns among the `differing` words.
@@ -196,4 +198,5 @@ FORMAT = ImportFormat(
     measured="Whether a language model gives a sentence a higher score where a pronoun has the gender that an "
     "occupation is stereotyped as. The paper measured coreference systems, which is another figure.",
     read=read,
+    english_only=True,
 )

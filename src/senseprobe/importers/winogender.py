@@ -58,7 +58,7 @@ def _shares(stats: Sequence[Source], notes: Notes) -> dict[str, float]:
     for source in stats:
         count = 0
         reason = f"no occupation with a {SHARE} from 0 to 100"
-        for line, cells in delimited_rows(source, "\t", ("occupation", SHARE), notes, reason):
+        for line, cells in delimited_rows(source, "\t", ("occupation", SHARE), notes, reason, quoted=False):
             name, share = cells["occupation"].strip().lower(), cells[SHARE].strip()
             if name and _NUMBER.fullmatch(share) and float(share) <= 100:
                 figures_by_occupation.setdefault(name, []).append((source, line, float(share)))
@@ -97,7 +97,7 @@ def _note_missing_shares(source: Source, groups: Mapping[Key, GenderedSentences]
 def _groups(source: Source, notes: Notes) -> dict[Key, GenderedSentences]:
     """Return the sentences, with their lines, by occupation, participant and answer, then by gender."""
     groups: dict[Key, GenderedSentences] = {}
-    for line, cells in delimited_rows(source, "\t", ("sentid", "sentence"), notes):
+    for line, cells in delimited_rows(source, "\t", ("sentid", "sentence"), notes, quoted=False):
         parts = cells["sentid"].strip().removesuffix(".txt").split(".")
         plain = all(part.strip() and part.isprintable() and len(part) < 60 for part in parts)
         if len(parts) != 4 or parts[2] not in ANSWERS or parts[3] not in GENDERS or not plain:
@@ -157,4 +157,5 @@ FORMAT = ImportFormat(
     measured="Whether a language model gives a sentence a higher score with one pronoun than with the other. The "
     "paper measured coreference systems, which is another figure.",
     read=read,
+    english_only=True,
 )

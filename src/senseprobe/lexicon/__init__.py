@@ -1,6 +1,6 @@
 """Check sense keys with WordNet: `prepare` puts WordNet 3.0 where NLTK finds it, `Lexicon` reads it."""
 
 from senseprobe.lexicon.install import PreparedWordNet, prepare
-from senseprobe.lexicon.wordnet import Lexicon, SenseKeyFinding
+from senseprobe.lexicon.wordnet import Lexicon, SenseEntry, SenseKeyFinding, look_up
 
-__all__ = ["Lexicon", "PreparedWordNet", "SenseKeyFinding", "prepare"]
+__all__ = ["Lexicon", "PreparedWordNet", "SenseEntry", "SenseKeyFinding", "look_up", "prepare"]

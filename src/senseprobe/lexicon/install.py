@@ -28,7 +28,7 @@ FILES = (*COPIED, "lexnames")
 _CATEGORIES = {"noun": 1, "verb": 2, "adj": 3, "adv": 4}
 
 # lexnames(5WN): the 45 lexicographer files; a file's number is its position in this list.
-_LEXICOGRAPHER_FILES = """
+LEXICOGRAPHER_FILES = """
 adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition
 noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person
 noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape noun.state
@@ -189,7 +189,7 @@ def install(files: Path, home: Path) -> None:
     """
     target = home / "corpora" / "wordnet"
     # Lines of ``lexnames``, which Debian leaves out: number, name, syntactic category, with tabs between.
-    names = enumerate(_LEXICOGRAPHER_FILES)
+    names = enumerate(LEXICOGRAPHER_FILES)
     lines = (f"{number:02d}\t{name}\t{_CATEGORIES[name.split('.')[0]]}\n" for number, name in names)
     try:
         with suppress(OSError):

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from senseprobe.errors import LexiconError
-from senseprobe.lexicon.install import DATA_FILES, VERSION, damage, wordnet_in
+from senseprobe.lexicon.install import DATA_FILES, LEXICOGRAPHER_FILES, VERSION, damage, wordnet_in
 
 LEXICONS = ("wordnet-3.0",)
 
@@ -51,6 +51,16 @@ class Sense(NamedTuple):
 
     word: str
     file: int
+
+
+class SenseEntry(NamedTuple):
+    """A sense in WordNet: its key, definition and lexicographer file (noun.person), and the words of its synset."""
+
+    key: str
+    pos: Pos
+    file: str
+    gloss: str
+    lemmas: tuple[str, ...]
 
 
 class _Entry(NamedTuple):
@@ -116,11 +126,14 @@ class Vocabulary:
 
         Raise LexiconError where a file of WordNet is damaged.
         """
-        return {
-            f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}": definition
-            for cells, gloss, _, lex_id in self._spelled(word, pos)
-            for definition in [_EXAMPLE.sub("", gloss).strip("; ")]
-        }
+        return {entry.key: entry.gloss for entry in self.entries(word, pos)}
+
+    def entries(self, word: str, pos: Pos) -> Iterator[SenseEntry]:
+        """Yield the senses of the word itself in WordNet's order; their glosses are without quoted examples."""
+        for cells, gloss, _, lex_id in self._spelled(word, pos):
+            key = f"{word}%{_SS_TYPES[cells[2]]}:{cells[1]}:{lex_id}:{self._head(pos, cells)}"
+            lemmas = tuple(spelled.replace("_", " ") for spelled, _ in _spellings(cells))
+            yield SenseEntry(key, pos, LEXICOGRAPHER_FILES[int(cells[1])], _EXAMPLE.sub("", gloss).strip("; "), lemmas)
 
     def _spelled(self, word: str, pos: Pos) -> Iterator[tuple[list[str], str, str, str]]:
         """Yield the cells and the gloss of each synset of a word, and how it spells the word, with its lex_id."""
@@ -261,16 +274,13 @@ class Lexicon:
         return tuple(self._mistakes(key, _as_lemma(lemma), pos))
 
     def gloss(self, key: str) -> str:
-        """Return WordNet's definition of a sense, without examples; raise LexiconError where there is no such sense."""
-        senses = self._senses(*_parse(key))
-        if key not in senses:
-            raise LexiconError(f"{self.name} has no sense {key!r}")
-        return senses[key]
+        """Return WordNet's definition of a sense, without examples; empty where there is no such sense."""
+        return self._senses(*_parse(key)).get(key, "")
 
     def _senses(self, lemma: str, pos: str) -> dict[str, str]:
         """Return the definitions of a lemma as one part of speech, by sense key, in WordNet's order."""
         definitions = self._reader.definitions(lemma, _POS[pos]) if pos in _POS else {}
-        return {key: _ATTRIBUTION.sub("", definition) for key, definition in definitions.items()}
+        return {key: _without_source(definition) for key, definition in definitions.items()}
 
     def _mistakes(self, key: str, lemma: str, pos: str) -> Iterator[SenseKeyFinding]:
         own_lemma, own_pos = _parse(key)
@@ -280,16 +290,17 @@ class Lexicon:
             hint = f"did you mean {repaired}" if exists else "a key looks like dog%1:05:00::, in lower case"
             yield SenseKeyFinding("malformed", f"{key!r} is no sense key", hint)
             return
-        if key not in self._senses(own_lemma, own_pos):
+        gloss = self.gloss(key)
+        if not gloss:
             poses = sorted(_POS, key=lambda other: other != own_pos)
             hints = (self._hint(word, other, near=key) for word in (own_lemma, lemma) for other in poses)
             hint = next(filter(None, hints), f"it has no word {own_lemma}")
             yield SenseKeyFinding("missing", f"{self.name} has no sense {key}", hint)
         if own_pos != pos:
-            message = f"{key} is {_article(own_pos)}, not {_article(pos)}"
+            message = f"{key} is {_article(own_pos)}{_in_brackets(gloss)}, not {_article(pos)}"
             yield SenseKeyFinding("pos", message, self._hint(own_lemma, pos, near=key))
         if own_lemma != lemma:
-            message = f"{key} is a sense of {own_lemma}, not of {lemma}"
+            message = f"{key}{_in_brackets(gloss)} is a sense of {own_lemma}, not of {lemma}"
             yield SenseKeyFinding("lemma", message, self._hint(lemma, pos, near=key))
 
     def _hint(self, lemma: str, pos: str, *, near: str) -> str:
@@ -299,6 +310,19 @@ class Lexicon:
         named = [f"{key} ({senses[key]})" for key in keys[:_MOST_HINTS]]
         more = f" and {len(keys) - len(named)} more" if len(keys) > len(named) else ""
         return f"{lemma} as {_article(pos)}: {', '.join(named)}{more}" if named else ""
+
+
+def look_up(word: str, folder: Path | None = None) -> list[SenseEntry]:
+    """Return the senses of each word of which this may be a form, nouns first, in the order of WordNet in `folder`.
+
+    Raise LexiconError where there are none, or where the folder is not a whole WordNet.
+    """
+    vocabulary, lemma = Vocabulary.open(folder), _as_lemma(word)
+    bases = ((base, pos) for pos in POS for base in vocabulary.bases(lemma, pos))
+    entries = [entry for base, pos in bases for entry in vocabulary.entries(base, pos)]
+    if not entries:
+        raise LexiconError(f"wordnet-{VERSION} has no word {word!r}, nor one of which it is a form: check its spelling")
+    return [entry._replace(gloss=_without_source(entry.gloss)) for entry in entries]
 
 
 def _parse(key: str) -> tuple[str, str]:
@@ -318,3 +342,11 @@ def _shared_fields(key: str, other: str) -> int:
 
 def _article(pos: str) -> str:
     return f"{'an' if pos.startswith('a') else 'a'} {pos}"
+
+
+def _without_source(definition: str) -> str:
+    return _ATTRIBUTION.sub("", definition).rstrip(" ,")
+
+
+def _in_brackets(gloss: str) -> str:
+    return f" ({gloss})" if gloss else ""

@@ -6,9 +6,9 @@ describe a round are plain text: the card escapes them, Croissant takes them as 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -61,6 +61,7 @@ class Protocol(_Strict):
 
     - `items`: rows that people were asked about, `overlap`: how many people each; `gold`: rows with known answers.
     - `seed`, `strata`, `where`: how the rows were drawn; `where` is the query that chose them, empty without one.
+    - `allocation`: ``equal`` where each stratum gave as many rows; `exclude`: projects whose rows were left out.
     - `prefill`: whether the release's own labels were shown as answers.
     - `rule`: how answers became verdicts, in a sentence; `thresholds`: the numbers that it is based on, by name.
     """
@@ -72,6 +73,8 @@ class Protocol(_Strict):
     seed: _Count
     strata: Annotated[list[_Name], Field(max_length=50)] = []
     where: _Line = ""
+    allocation: _Line = ""
+    exclude: Annotated[list[_Name], Field(max_length=100)] = []
     prefill: bool = False
     rule: _Line
     thresholds: Annotated[dict[_Name, _Number], Field(max_length=50)] = {}
@@ -102,6 +105,63 @@ class AgreementFact(_Strict):
     answers: _Count
 
 
+class RejectionEstimate(_Strict):
+    """What decisions on some rows of a config say of the others; of a word or frame of it, where `slot` names one.
+
+    - `judged`: rows that were drawn by chance and answered; `rejected`: how many of them people reject.
+    - `rest`: rows that could have been drawn and were not judged; `estimate`: how many of them people would reject,
+      with the interval `low` to `high`; None: not estimable.
+    """
+
+    config: _Name
+    slot: Annotated[str, Field(max_length=200), AfterValidator(_line)] = ""
+    level: Annotated[str, Field(max_length=1_000), AfterValidator(_line)] = ""
+    judged: _Count
+    rejected: _Count
+    rest: _Count
+    estimate: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    low: _Count | None = None
+    high: _Count | None = None
+
+    columns: ClassVar = (
+        "rows of",
+        "judged",
+        "rejected",
+        "share of all [95 %]",
+        "not judged",
+        "of these, rejected [95 %]",
+    )
+    """The heads of a table of `cells`."""
+
+    @property
+    def name(self) -> str:
+        """What it is about: ``race``, or ``race, quality=rude``."""
+        return f"{self.config}, {self.slot}={self.level}" if self.slot else self.config
+
+    @property
+    def shares(self) -> tuple[float, float, float] | None:
+        """The share of all rows, judged or not, that is rejected, and the ends of its interval; None without one."""
+        if self.estimate is None or self.low is None or self.high is None:
+            return None
+        value, low, high = (
+            (self.rejected + count) / (self.judged + self.rest) for count in (self.estimate, self.low, self.high)
+        )
+        return value, low, high
+
+    def cells(self) -> tuple[str, str, str, str, str, str]:
+        """Return the estimate as the cells of a table with `columns` as its heads."""
+        share = "{:.0%} [{:.0%}, {:.0%}]".format(*self.shares) if self.shares else "not estimable"
+        of_rest = (
+            f"about {self.estimate:.0f} [{self.low}, {self.high}]" if self.estimate is not None else "not estimable"
+        )
+        judged, rejected, rest = (f"{number:,}" for number in (self.judged, self.rejected, self.rest))
+        return self.name, judged, rejected, share, rest, of_rest if self.rest else ""
+
+
+MOST_ESTIMATES = 300
+"""How many estimates of a round are stored: those of configs, and of words and frames of which most was rejected."""
+
+
 class Round(_Strict):
     """One annotation project.
 
@@ -110,6 +170,7 @@ class Round(_Strict):
     - `answered`: items with an answer; `annotations`: answers of one person to one item, of which each item has `least`
       to `most`; `skipped`: how many were skipped.
     - `verdicts`: how many rows became what (``reject``, ``keep``, ``undecided``, …); REPORTED and STAYED count again.
+    - `estimates`: what that says of the rows that nobody judged.
     """
 
     platform: _Name
@@ -124,6 +185,7 @@ class Round(_Strict):
     annotators: AnnotatorFacts
     agreement: Annotated[list[AgreementFact], Field(max_length=200)] = []
     verdicts: Annotated[dict[_Name, _Count], Field(max_length=20)] = {}
+    estimates: Annotated[list[RejectionEstimate], Field(max_length=1_000)] = []
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -172,7 +234,7 @@ def write_annotation(path: Path, round_: Round) -> None:
     """Put a round into a file, in the place of an earlier one of the same project and release."""
     others = [other for other in read_annotation(path) if _key(other) != _key(round_)]
     ordered = sorted([*others, round_], key=lambda round_: (round_.release, round_.project))
-    data = {"form": 1, "rounds": [round_.model_dump(mode="json") for round_ in ordered]}
+    data = {"form": 1, "rounds": [_dump(round_) for round_ in ordered]}
     text = json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True, allow_nan=False) + "\n"
     try:
         write_whole(path, text.encode())
@@ -180,11 +242,23 @@ def write_annotation(path: Path, round_: Round) -> None:
         raise ReleaseError(f"cannot write {path}: {error.strerror}") from None
 
 
+def _dump(round_: Round) -> dict[str, Any]:
+    """Return a round as JSON has it; without what older readers do not know, where there is none."""
+    data = round_.model_dump(mode="json")
+    for facts, names in ((data, ["estimates"]), (data["protocol"], ["allocation", "exclude"])):
+        for name in names:
+            if not facts[name]:
+                del facts[name]
+    return data
+
+
 def describe_sample(round_: Round) -> str:
     """Describe how rows were chosen, and how many people looked at each."""
     protocol = round_.protocol
     chosen = f" where {protocol.where}" if protocol.where else ""
     chosen += f", stratified by {', '.join(protocol.strata)}" if protocol.strata else ""
+    chosen += f" with {protocol.allocation} shares" if protocol.allocation else ""
+    chosen += f", without the rows of {', '.join(protocol.exclude)}" if protocol.exclude else ""
     gold = f"; {counted(protocol.gold, 'row')} with known answers" if protocol.gold else ""
     labels = "shown to annotators as answers" if protocol.prefill else "not shown to annotators"
     return (
@@ -217,9 +291,9 @@ def describe_answers(round_: Round) -> str:
 
 def describe_agreement(fact: AgreementFact) -> str:
     """Describe how well people agreed on a question."""
-    alpha = "not estimable" if fact.alpha is None else f"{fact.alpha:.2f}"
+    alpha = "not estimable" if fact.alpha is None else f"{fact.alpha:z.2f}"
     if fact.alpha is not None and fact.low is not None and fact.high is not None:
-        alpha += f" (95 % interval {fact.low:.2f} to {fact.high:.2f})"
+        alpha += f" (95 % interval {fact.low:z.2f} to {fact.high:z.2f})"
     same = "" if fact.same is None else f", {fact.same:.0%} of pairs of answers the same"
     return f"Krippendorff's alpha {alpha}{same}, from {fact.answers} answers on {counted(fact.items, 'row')}"
 
@@ -230,6 +304,22 @@ def describe_decisions(round_: Round) -> str:
     states = ", ".join(f"{name} {count}" for name, count in sorted(round_.verdicts.items()) if name not in reported)
     of_them = ", ".join(f"{name}: {count}" for name, count in reported.items())
     return f"{states or 'nothing'}{f' (of these, {of_them})' if of_them else ''}"
+
+
+def describe_estimate(fact: RejectionEstimate) -> str:
+    """Describe what decisions on some rows say of the others."""
+    name, judged, rejected, share, rest, of_rest = fact.cells()
+    end = f"; of {rest} rows that nobody judged: {of_rest}" if fact.rest else ""
+    return f"{name}: {rejected} of {judged} judged rows rejected, {share} of all{end}"
+
+
+def describe_round(round_: Round, most: int) -> Iterator[str]:
+    """Yield how many rows were asked about, what was decided, and what that says of the others: `most` lines of it."""
+    yield f"{counted(round_.protocol.items, 'row')} of {round_.release} asked about: {describe_decisions(round_)}"
+    facts = [fact for fact in round_.estimates if not fact.slot or fact.rejected]
+    yield from map(describe_estimate, facts[:most])
+    if len(facts) > most:
+        yield f"… and {len(facts) - most} more words and frames: the card lists them"
 
 
 def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
@@ -246,6 +336,7 @@ def croissant_fields(rounds: Sequence[Round]) -> dict[str, Any]:
         decisions = describe_decisions(round_)
         analysis.append(f"{round_.project}: answers: {describe_answers(round_)}; decided: {decisions}")
         analysis += [f"{round_.project}, {fact.question}: {describe_agreement(fact)}" for fact in round_.agreement]
+        analysis += [f"{round_.project}, {describe_estimate(fact)}" for fact in round_.estimates if not fact.slot]
     several, prefilled = len(rounds) > 1, [round_ for round_ in rounds if round_.protocol.prefill]
     per_item = [f"{round_.project}: {round_.per_item}" if several else round_.per_item for round_ in rounds]
     tools = [f"{round_.project}: the release's own labels, shown as answers" for round_ in prefilled]

@@ -76,6 +76,7 @@ def render(about: DocumentInput) -> str:
         changelog=re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE) or FIRST,
         licence_url=spdx_url(about.licence),
         left_out=[about.verdicts[row] for name in order for row in about.left_out.get(name, ())],
+        senses=_senses(configs, order),
         levels={name: _levels(design, configs[name]["levels"]) for name, design in designs.items()},
     )
     return f"---\n{render_front_matter(about)}---\n\n{text}"
@@ -95,6 +96,16 @@ def _levels(design: Design, levels: Mapping[str, int]) -> dict[str, int]:
     order = {factor.name: number for number, factor in enumerate(design.factors)}
     names = sorted(levels, key=lambda name: (order.get(name.partition(" (")[0], len(order)), name))
     return {name: levels[name] for name in names}
+
+
+def _senses(configs: Mapping[str, Any], order: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
+    """Return by column, word, key and gloss of a sense the configs that have it."""
+    senses: dict[tuple[str, ...], list[str]] = {}
+    for name in order:
+        for sense in configs[name].get("senses", ()):
+            gloss = "not looked up" if sense["gloss"] is None else sense["gloss"] or f"not in {sense['lexicon']}"
+            senses.setdefault((sense["column"], sense["word"], sense["key"] or "none", gloss), []).append(name)
+    return senses
 
 
 @cache
@@ -128,7 +139,9 @@ def _front_matter(about: DocumentInput) -> dict[str, Any]:
     return {
         "pretty_name": card["title"],
         **licence,
-        "language": card["languages"],
+        # The Hub takes no region here, as that of pt-BR.
+        "language": [*dict.fromkeys(tag.partition("-")[0].lower() for tag in card["languages"])],
+        **({"language_bcp47": card["languages"]} if any("-" in tag for tag in card["languages"]) else {}),
         "annotations_creators": ["found" if imported else "expert-generated"],
         "language_creators": ["found"] if imported else ["expert-generated", "machine-generated"],
         "multilinguality": "monolingual" if len(card["languages"]) == 1 else "multilingual",

@@ -53,6 +53,16 @@ def find_entry(bibliography: str, key: str) -> Entry | None:
     return None
 
 
+def entry_keys(bibliography: str) -> Iterator[str]:
+    """Yield the keys of the entries that have fields and can be read, in order."""
+    position = 0
+    while head := _HEAD.search(bibliography, position):
+        end = _closing(bibliography, head.start() + head.group().index("{"))
+        if next(_fields(bibliography[head.end() : end]), None) and end:
+            yield head.group(2)
+        position = end + 1 if end else len(bibliography)
+
+
 def _fields(body: str) -> Iterator[tuple[str, str]]:
     position = 0
     while head := _FIELD.match(body, position):

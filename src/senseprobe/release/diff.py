@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from senseprobe.errors import ReleaseError
-from senseprobe.messages import MAX_LISTED, counted, listed
+from senseprobe.messages import MAX_LISTED, counted, listed, printable
+from senseprobe.release.annotation_record import Round, describe_round
 from senseprobe.release.manifest import Manifest
 from senseprobe.release.release import parse_version
 from senseprobe.release.row_diff import LabelChange, Pairs, Rows, Table, Values, Words, build_table, match_rows, swapped
-from senseprobe.release.schema import design_schema
+from senseprobe.release.schema import PROVENANCE, design_schema, is_import
 from senseprobe.release.verdicts import REJECT, Verdict, VerdictGroup, group_verdicts
 
 if TYPE_CHECKING:
@@ -80,11 +81,12 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A release, a function that makes the rows of a config, and one that reads the verdicts that filtered its rows."""
+    """A release: functions that make the rows of a config, and read the verdicts that filtered them and the rounds."""
 
     manifest: Manifest
     rows: Callable[[str], Iterator[pa.RecordBatch]]
     verdicts: Callable[[], Mapping[str, Verdict]] = dict
+    rounds: Callable[[], tuple[Round, ...]] = tuple
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,7 +162,7 @@ class ReleaseDiff:
     """What changed from release `old` to `new` (both ``NAME@VERSION``); `configs` has those that changed.
 
     `contrasts` names those ``added``, ``removed`` and ``changed``; `card` the keys of the card that differ; `recipe`
-    the files of the recipe.
+    the files of the recipe; `rounds` the rounds of annotation that only the newer release has.
     """
 
     old: str
@@ -169,6 +171,7 @@ class ReleaseDiff:
     contrasts: Mapping[str, tuple[str, ...]]
     card: tuple[str, ...]
     recipe: tuple[str, ...]
+    rounds: tuple[Round, ...] = ()
 
     def __repr__(self) -> str:
         """Return the two releases, the lowest version that the changes allow, and the first reasons."""
@@ -187,6 +190,11 @@ class ReleaseDiff:
         if self.recipe:
             reasons.append(Reason(Bump.PATCH, f"the recipe changed: {listed(self.recipe)}"))
         return tuple(sorted(reasons, key=lambda reason: -[*Bump].index(reason.bump)))
+
+    def describe_rounds(self, most: int) -> Iterator[str]:
+        """Yield what people decided on rows, and what that says of the others: of each round `most` lines."""
+        for round_ in self.rounds:
+            yield from (f"{printable(round_.project)}: {line}" for line in describe_round(round_, most))
 
     @property
     def bump(self) -> Bump:
@@ -224,7 +232,7 @@ class ReleaseDiff:
         """Return the diff with the stable keys of ``--json``."""
         result = {"bump": self.bump.value, "version": self.version, "enough": self.enough}
         reasons = [{"bump": reason.bump.value, "text": reason.text} for reason in self.reasons]
-        facts = asdict(self)
+        facts = asdict(self) | {"rounds": [round_.model_dump(mode="json") for round_ in self.rounds]}
         return {"old": facts.pop("old"), "new": facts.pop("new"), **result, "reasons": reasons, **facts}
 
 
@@ -247,6 +255,7 @@ def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
         contrasts={} if only else _group(*contrasts),
         card=() if only else _unlike(*(stated_facts(side.manifest.data["card"]) for side in (old, new))),
         recipe=() if only else _unlike(*recipe),
+        rounds=() if only else tuple(round_ for round_ in new.rounds() if round_ not in old.rounds()),
     )
 
 
@@ -302,7 +311,8 @@ def _compare_rows(name: str, old: Side, new: Side) -> dict[str, Any]:
     columns = [{column.name: str(column.type) for column in design_schema(design)} for design in designs]
     changed = {key: (columns[0][key], columns[1][key]) for key in columns[0].keys() & columns[1].keys()}
     types: dict[str, dict[str, Any]] = {"added": columns[1], "removed": columns[0], "changed": changed}
-    shared = [key for key, kind in columns[0].items() if columns[1].get(key) == kind and key != "id"]
+    ignored = {"id", *(PROVENANCE if all(map(is_import, designs)) else ())}
+    shared = [key for key, kind in columns[0].items() if columns[1].get(key) == kind and key not in ignored]
     was, now = (build_table(side.rows(name), shared, f"{side.manifest.name}:{name}") for side in (old, new))
     pairs = match_rows(was, now)
     edited, values = _compare_values(was, now, pairs, shared, {"frame", *designs[0].slots, *designs[1].slots})

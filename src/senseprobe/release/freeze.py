@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ class ConfigPlan:
     """A config to be frozen: a function that writes its rows, and the facts of them.
 
     `size` counts its rows before verdicts, as files and ranges do; `left_out` are the ids of those that are left out.
+    `senses` are the sense keys of its words: column, word, key, lexicon, gloss (None without the lexicon), rows.
     """
 
     name: str
@@ -40,6 +41,7 @@ class ConfigPlan:
     expect: Mapping[str, Any]
     accept: Mapping[str, str]
     left_out: Sequence[str] = ()
+    senses: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +53,7 @@ class Plan:
     - `watch`: is called with all rows, and may refuse them with a ReleaseError.
     - `lists`: the word lists that the rows are made of, for the card.
     - `creation`: how the rows came about, in Markdown, where they were not made from templates.
+    - `lexicons`: the sha256 of each lexicon that the glosses are from.
     """
 
     dataset: str
@@ -63,6 +66,7 @@ class Plan:
     watch: BatchCallback = lambda rows: None
     lists: tuple[Source, ...] = ()
     creation: str = ""
+    lexicons: Mapping[str, str] = field(default_factory=dict)
 
 
 def freeze(
@@ -175,6 +179,7 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
             "description": config.description,
             "expect": dict(config.expect),
             "accept": dict(config.accept),
+            **({"senses": [dict(sense) for sense in config.senses]} if config.senses else {}),
         }
         for config in plan.configs
     }
@@ -183,6 +188,7 @@ def manifest_facts(plan: Plan) -> dict[str, Any]:
         "order": [*configs],
         "configs": configs,
         "contrasts": [asdict(contrast) for contrast in plan.contrasts],
+        **({"lexicons": dict(plan.lexicons)} if plan.lexicons else {}),
     }
 
 

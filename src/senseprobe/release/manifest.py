@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -74,6 +74,15 @@ def _checked_card(card: dict[str, Any]) -> dict[str, Any]:
     return card
 
 
+class _Sense(_Strict):
+    column: Literal["sense_key", "token_key"]
+    word: str
+    key: str
+    lexicon: str
+    gloss: str | None
+    rows: NonNegativeInt
+
+
 class _Config(_Strict):
     rows: NonNegativeInt
     expanded: NonNegativeInt = 0
@@ -82,6 +91,7 @@ class _Config(_Strict):
     levels: dict[str, NonNegativeInt]
     description: str
     expect: dict[str, Any]
+    senses: list[_Sense] = []
 
     @model_validator(mode="after")
     def _some_left_out(self) -> Self:
@@ -100,6 +110,7 @@ class _Manifest(_Strict):
     order: list[Name]
     configs: dict[Name, _Config]
     contrasts: list[Contrast]
+    lexicons: dict[str, Sha256] = {}
     content: Sha256
     files: dict[_Path, FileEntry]
     recipe: Sha256
@@ -130,11 +141,12 @@ versions that do not know verdicts read correctly.
 have no such column is of form 2 or 3.
 """
 
-CARDS = 3
+CARDS = 4
 """Form of the documents (card, citation, Croissant) that are written now; a manifest records it in `cards`.
 
-Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant too. Raise it whenever the wording of
-one of the documents changes, so that older releases are not compared with the new wording.
+Forms before 3 are not recorded: 1 is a card alone, 2 has citation and Croissant too. Cards of form 4 list the senses of
+words. Raise it whenever the wording of one of the documents changes, so that older releases are not compared with the
+new wording.
 """
 
 MAX_BYTES = 8 * 2**20

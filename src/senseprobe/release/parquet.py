@@ -232,7 +232,7 @@ def read_rows(
             names = None if columns is None else [*columns]
             # Threads would need memory of their own.
             parts = file.iter_batches(ROWS_AT_ONCE, columns=names, use_threads=False)
-            while (batch := _next(parts)) is not None:
+            while (batch := next_batch(parts)) is not None:
                 yield batch if names is None else batch.select(names)
             # Last: reading the statistics of a column that cannot be read would end the process.
             if columns is None:
@@ -244,7 +244,8 @@ def read_rows(
         raise _damaged(display_path, "E404", f"cannot be read as Parquet: {reason}") from None
 
 
-def _next(parts: Batches) -> pa.RecordBatch | None:
+def next_batch(parts: Batches) -> pa.RecordBatch | None:
+    """Return the next batch, with at most MAX_MEMORY further bytes; None after the last one."""
     with memory_cap(MAX_MEMORY):
         if (batch := next(parts, None)) is None:
             return None
@@ -252,18 +253,19 @@ def _next(parts: Batches) -> pa.RecordBatch | None:
         return plain(batch)
 
 
-def bounded_parquet(path: Path, memory: int) -> pq.ParquetFile:
-    """Open a Parquet file, with at most `memory` further bytes, where its footer has at most MAX_FOOTER_BYTES.
+def bounded_parquet(source: Path | bytes, memory: int) -> pq.ParquetFile:
+    """Open a Parquet file, or its bytes, with at most `memory` further bytes and a footer of MAX_FOOTER_BYTES at most.
 
     Raises ValueError, OSError, ArrowException and MemoryError.
     """
-    with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - 8, 0))
-        if (footer := int.from_bytes(file.read(4), "little")) > MAX_FOOTER_BYTES:
-            raise ValueError(f"it has a footer of {footer} bytes, more than {MAX_FOOTER_BYTES}")
+    file = pa.BufferReader(source) if isinstance(source, bytes) else pa.OSFile(os.fsencode(source))
+    file.seek(max(file.size() - 8, 0))
+    if (footer := int.from_bytes(file.read(4), "little")) > MAX_FOOTER_BYTES:
+        raise ValueError(f"it has a footer of {footer} bytes, more than {MAX_FOOTER_BYTES}")
+    file.seek(0)
     limits = {"thrift_string_size_limit": MAX_FOOTER_BYTES, "thrift_container_size_limit": MAX_FOOTER_BYTES // 100}
     with memory_cap(memory):
-        return pq.ParquetFile(pa.OSFile(os.fsencode(path)), pre_buffer=False, **limits)
+        return pq.ParquetFile(file, pre_buffer=False, **limits)
 
 
 def _check(file: pq.ParquetFile, schema: pa.Schema, most: int, display_path: str) -> None:
@@ -319,7 +321,7 @@ def _ranges(file: pq.ParquetFile, group: int) -> dict[str, tuple[Any, Any, int]]
     """Return the same as `_stated` for each column of a group of rows, by its path in the schema."""
     ranges: dict[str, tuple[Any, Any, int]] = {}
     parts = file.iter_batches(ROWS_AT_ONCE, row_groups=[group], use_threads=False)
-    while (batch := _next(parts)) is not None:
+    while (batch := next_batch(parts)) is not None:
         for name, column in flat(batch.schema, batch.columns):
             if pa.types.is_struct(column.type):
                 continue  # Parquet stores its parts, as columns of their own

@@ -124,13 +124,9 @@ def parse_version(version: str) -> tuple[int, int, int]:
     return int(major), int(minor), int(patch)
 
 
-def local_releases(folders: Iterable[Path]) -> list[Path]:
-    """Return the releases in folders of a dataset, the newest last."""
-    paths = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
-    releases = [path for path in paths if VERSION.fullmatch(path.name) and (path / NAME).exists()]
-    return sorted(releases, key=lambda path: (parse_version(path.name), str(path)))
-
-
 def earlier_releases(folders: Iterable[Path], version: str) -> list[Path]:
     """Return the releases below `version` in folders of a dataset, the newest last."""
-    return [path for path in local_releases(folders) if parse_version(path.name) < parse_version(version)]
+    paths = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    releases = [path for path in paths if VERSION.fullmatch(path.name) and (path / NAME).exists()]
+    below = [path for path in releases if parse_version(path.name) < parse_version(version)]
+    return sorted(below, key=lambda path: (parse_version(path.name), str(path)))

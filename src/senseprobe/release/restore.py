@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -300,11 +300,14 @@ def _fact_findings(manifest: Manifest, plan: Plan) -> Iterator[Finding]:
     other = [key for key in ("order", "contrasts") if facts[key] != frozen[key]]
     card, was = stated_facts(facts["card"]), stated_facts(frozen["card"])
     other += [f"card, {key}" for key in sorted({*card, *was}) if card.get(key) != was.get(key)]
+    same_lexicons = facts.get("lexicons") == frozen.get("lexicons")
     for name in [name for name in manifest.configs if name in facts["configs"]]:
         mine, theirs = facts["configs"][name], manifest.config(name)
         keys = ("description", "expect", "accept")  # the last is not in manifests of the first form
         other += [f"{name}, {key}" for key in keys if theirs.get(key, mine[key]) != mine[key]]
         other += [f"{name}, expanded"] if theirs.get("expanded") != mine.get("expanded") else []
+        senses = [_senses(side, name, glossed=same_lexicons) for side in (facts, frozen)]
+        other += [f"{name}, senses"] if manifest.cards > 3 and senses[0] != senses[1] else []
         if Design.from_dict(mine["design"]) != manifest.design(name):
             yield _difference(name, "the recipe makes another design than the manifest holds")
         levels, frozen_levels = mine["levels"], theirs["levels"]
@@ -313,6 +316,12 @@ def _fact_findings(manifest: Manifest, plan: Plan) -> Iterator[Finding]:
             yield _difference(name, f"the recipe has other levels than the manifest holds: {', '.join(differences)}")
     if other:
         yield _difference(NAME, f"the recipe says otherwise than the manifest: {listed(map(printable, other))}")
+
+
+def _senses(facts: Mapping[str, Any], name: str, *, glossed: bool) -> list[dict[str, str]]:
+    """Return the senses of a config; without glosses where those are of other lexicons, or of none."""
+    senses = facts["configs"][name].get("senses", [])
+    return [{key: text for key, text in sense.items() if glossed or key != "gloss"} for sense in senses]
 
 
 Batch: TypeAlias = pa.RecordBatch | None

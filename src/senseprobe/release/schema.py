@@ -57,6 +57,9 @@ _ASSOCIATION: Columns = (
     ("span", _SPAN, "where the word is in `sentence`: half-open, in code points, without its article"),
 )
 
+PROVENANCE = ("source_file", "source_line", "anti_file", "anti_line")
+"""The columns of imports that say where a row stands in the published files: a row that moved is the same row."""
+
 IMPORTED: Mapping[str, str] = {
     "source_file": "the published file in `recipe/sources/`",
     "source_line": "the line of it on which the row begins, or its `stereo` sentence",
@@ -108,18 +111,19 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     """Return the meaning of every column of some configs, in order."""
     listed = list(designs)
     texts = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
-    if any(_is_import(design) for design in listed):
+    if any(is_import(design) for design in listed):
         own_id = "the published file's own id where it has one, else its lines"
         texts["id"] = f"readable and permanent: config, then {own_id}"
     texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     texts |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in texts}
     for design in listed:
-        own = IMPORTED if _is_import(design) else {}
-        texts |= {name: own.get(name, f"what the lists say: `{name}`") for name, _ in design.columns}
+        own, otherwise = (IMPORTED, "as published") if is_import(design) else ({}, "what the lists say")
+        texts |= {name: own.get(name, f"{otherwise}: `{name}`") for name, _ in design.columns}
     return texts
 
 
-def _is_import(design: Design) -> bool:
+def is_import(design: Design) -> bool:
+    """Return whether the rows of a design are imported: they name the file that they are from."""
     return "source_file" in dict(design.columns)
 
 

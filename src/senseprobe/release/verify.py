@@ -41,6 +41,7 @@ _ROWS = re.compile(
 
 _TABLE = re.compile(r"test-[0-9]{5,}-of-([0-9]{5,})\.parquet")
 _IMPORTED = re.compile(r"recipe/(?:import\.json|import\.csv|references\.bib|sources/[^/]+(?<!\.(?i:parquet)))")
+_OF_PARQUET = re.compile(_IMPORTED.pattern.replace(r"(?<!\.(?i:parquet))", ""))  # the user's own table
 _OF_TEMPLATES = (
     r"recipe/(?:english\.csv|templates/{}/(?:[^/.][^/]*\.(?:j2|yaml|csv)|annotation\.json)"
     r"|wordlists/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\.csv|datapackage\.yaml|references\.bib))"
@@ -162,7 +163,8 @@ def _unread(folder: Path, what: str, error: SenseprobeError) -> Iterator[Finding
 def unexpected_files(manifest: Manifest) -> Iterator[Finding]:
     """Yield findings on files that no release of the form has, which a forger lists to be read, or that it lacks."""
     is_import = "recipe/import.json" in manifest.files
-    recipe = _IMPORTED if is_import else re.compile(_OF_TEMPLATES.format(re.escape(str(manifest.data["dataset"]))))
+    imported = _OF_PARQUET if manifest.data["card"].get("imported") == "parquet" else _IMPORTED
+    recipe = imported if is_import else re.compile(_OF_TEMPLATES.format(re.escape(str(manifest.data["dataset"]))))
     documents = _document_names(manifest)
     expected = {*documents, *(name for config in manifest.configs for name in _tables(manifest, config))}
     for name in sorted(manifest.files):

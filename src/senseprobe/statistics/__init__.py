@@ -42,6 +42,7 @@ from senseprobe.statistics.intervals import (
     clopper_pearson,
     difference_interval,
     difference_p,
+    estimate_rest,
     psi,
     psi_between,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "difference_p",
     "difference_test",
     "divisions",
+    "estimate_rest",
     "holm",
     "permutation_p",
     "psi",

@@ -335,3 +335,47 @@ def clopper_pearson(hits: int, trials: int, confidence: float = CONFIDENCE) -> E
 
     exact = binomtest(hits, trials).proportion_ci(confidence, method="exact")
     return 100 * float(exact.low) - 50, 100 * float(exact.high) - 50
+
+
+def estimate_rest(
+    hits: BoolArray, domain: BoolArray, strata: IntArray, sizes: IntArray, rest: int, confidence: float = CONFIDENCE
+) -> tuple[float, int, int] | None:
+    """Return how many of the `rest` rows of a domain, which nobody judged, would be hits, with an interval.
+
+    - `hits`, `domain`: whether each judged row is a hit, and of the domain: shape (N,).
+    - `strata`: from which stratum, of `sizes` rows, it was drawn by chance: shape (N,).
+
+    A judged row stands for those of its stratum that nobody judged, (size - judged) / judged of them. The interval is
+    Clopper & Pearson's (1934) at the effective number of rows, share · (1 - share) / variance (Korn & Graubard 1998,
+    Survey Methodology 24), which is no larger than Kish's (1965) for these weights. The variance is that of a ratio in
+    a stratified sample without replacement, and of the rest itself; strata of one judged row are pooled for it. The
+    ends are whole rows, rounded outwards. None where no row of the domain stands for others.
+    """
+    if not rest:
+        return 0.0, 0, 0
+    judged = np.bincount(strata, minlength=len(sizes))
+    weights = np.divide(sizes - judged, judged, out=np.zeros(len(sizes)), where=judged > 0)[strata] * domain
+    total = weights.sum()
+    if not total:
+        return None
+    share = float(np.clip(weights @ hits / total, 0, 1))
+    effective = 1 / (np.square(weights).sum() / total**2 + 1 / rest)
+    groups = np.where(judged[strata] > 1, strata, len(sizes))
+    variance = _rest_variance(weights * (hits - share) / total, groups, sizes[strata] / judged[strata])
+    if variance > NO_VARIANCE:
+        effective = min(effective, share * (1 - share) / variance)
+    count, tail = share * effective, (1 - confidence) / 2
+    low = special.betaincinv(count, effective - count + 1, tail) if share > 0 else 0.0
+    high = special.betaincinv(count + 1, effective - count, 1 - tail) if share < 1 else 1.0
+    return share * rest, math.floor(low * rest + TIE), math.ceil(high * rest - TIE)
+
+
+def _rest_variance(residuals: FloatArray, groups: IntArray, expansion: FloatArray) -> float:
+    """Return the variance of a weighted mean of the rest; `expansion`: rows of the stratum for each judged one."""
+    variance = 0.0
+    for rows in _groups(np.unique(groups, return_inverse=True)[1]):
+        size, of = len(rows), float(expansion[rows].mean())
+        if size > 1 and of > 1:
+            spread = float(np.square(residuals[rows] - residuals[rows].mean()).sum())
+            variance += size / (size - 1) * spread * of / (of - 1)
+    return variance

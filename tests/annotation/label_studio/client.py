@@ -23,7 +23,7 @@ def answer(do: str, url: str, key: str, seconds: dict[str, float], **asked: Any)
 
 def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - Server
     """What pushing, pulling or asking for the status of a folder's plan gave."""
-    from senseprobe.annotation.label_studio.transfer import pull, push, read_status
+    from senseprobe.annotation.label_studio.transfer import pull, push, push_queue, read_status
     from senseprobe.annotation.project_folder import read_plan
 
     plan = read_plan(folder)
@@ -31,10 +31,12 @@ def done(do: str, server: Any, folder: Path, asked: dict[str, Any]) -> dict[str,
         told: list[tuple[int, int]] = []
         pushed = push(server, plan, folder, lambda *step: told.append(step), settle=asked.get("settle", 20.0))
         return {**pushed.as_dict(), "progress": told}
+    if do == "queue":
+        return push_queue(server, plan, folder, asked["rows"]).as_dict()
     if do == "pull":
         pulled = pull(server, plan, folder)
         return {"path": str(pulled.path), "new": pulled.new, "tasks": pulled.tasks, "people": dict(pulled.people)}
-    return read_status(server, plan).as_dict()
+    return read_status(server, plan, folder).as_dict()
 
 
 if __name__ == "__main__":

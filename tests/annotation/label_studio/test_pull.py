@@ -87,7 +87,34 @@ def test_how_far_it_is(studio: Studio, client: Client, planned: Planned) -> None
 
     assert (told["tasks"], told["planned"], told["overlap"], told["done"], told["skips"]) == (4, 4, 3, 1, 1)
     assert told["answered"] == {"0": 2, "1": 1, "3": 1}
+    assert told["seconds"] == 4.5  # which every answer here says that it took
+    assert told["slowest"] == {plan.items[0].row: 4.5, plan.items[1].row: 4.5}
     assert told["annotators"] == {RATERS[0].email: 2, RATERS[1].email: 2, RATERS[2].email: 1}
+
+
+def test_a_queue_is_a_project_whose_answers_come_with_the_others(
+    studio: Studio, client: Client, planned: Planned
+) -> None:
+    """One row for one more person; the same rows again are the same project until that one has answered."""
+    folder = planned(3, title="one more")
+    project = client.ask("push", studio.url, folder=folder)["project"]
+    plan = read_plan(folder)
+    answer(studio, project, plan, 1, RATERS[0], {"sense": "no"})
+    rows = [plan.items[1].row]
+    queued = client.ask("queue", studio.url, folder=folder, rows=rows)
+    assert (queued["title"], queued["tasks"], queued["created"]) == ("one more, queue 1", 1, True)
+    assert studio.ask("GET", f"/api/projects/{queued['project']}")["maximum_annotations"] == 1
+    assert client.ask("queue", studio.url, folder=folder, rows=rows)["project"] == queued["project"]
+
+    answer(studio, queued["project"], read_plan(folder / "queue-1"), 0, RATERS[1], {"sense": "yes"})
+    pulled = client.ask("pull", studio.url, folder=folder)
+    found = parse_export(Path(pulled["path"]).read_bytes(), plan, lambda who: pulled["people"][who]).annotations
+    assert pulled["tasks"] == 4
+    assert {each.annotator: each.answers for each in found} == {
+        RATERS[0].email: {"sense": "no"},
+        RATERS[1].email: {"sense": "yes"},
+    }
+    assert client.ask("queue", studio.url, folder=folder, rows=rows)["title"] == "one more, queue 2"
 
 
 def test_a_pull_is_all_that_the_server_has(studio: Studio, client: Client, planned: Planned) -> None:

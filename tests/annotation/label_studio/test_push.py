@@ -66,6 +66,18 @@ def test_another_interface_is_refused_and_not_changed(studio: Studio, client: Cl
     assert studio.ask("GET", f"/api/projects/{project}")["label_config"] == theirs
 
 
+def test_a_project_that_was_renamed_is_still_ours(studio: Studio, client: Client, planned: Planned) -> None:
+    """By the number that the first push noted: no second project is made, and pull and status find it."""
+    folder = planned(2)
+    project = client.ask("push", studio.url, folder=folder)["project"]
+    studio.ask("PATCH", f"/api/projects/{project}", {"title": "Somebody's new title"})
+
+    again = client.ask("push", studio.url, folder=folder)
+    assert (again["created"], again["project"], again["known"]) == (False, project, 2)
+    assert client.ask("status", studio.url, folder=folder)["title"] == "Somebody's new title"
+    assert client.ask("pull", studio.url, folder=folder)["tasks"] == 2
+
+
 @pytest.mark.parametrize("how", ["other rows", "other words", "no rows"])
 def test_tasks_that_are_not_ours_are_refused(how: str, studio: Studio, client: Client, planned: Planned) -> None:
     """Where a project has tasks of other rows, of the same rows in other words, or of nobody, nothing is added."""

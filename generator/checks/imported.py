@@ -1,0 +1,71 @@
+"""What lint finds in frames and lists, found in the rows of an import, which no template made.
+
+The rules are those of the checks with the same codes. Rows are as published, so what is found is a remark.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from senseprobe.generator.checks.frame_text import ends_in_punctuation, find_blank_mistakes
+from senseprobe.generator.checks.grammar import find_genders, find_wrong_articles
+from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
+from senseprobe.records import Design
+
+SENTENCES: Mapping[str, tuple[str, ...]] = {
+    "contrast": ("stereo", "anti", "unrelated"),
+    "inference": ("premise", "hypothesis"),
+    "association": ("sentence",),
+}
+_KEY_CODES = {"malformed": "E301", "missing": "E302"}
+
+
+class Remark(NamedTuple):
+    """What a check with a code says of the sentence, or the context, in a column of a row."""
+
+    row: Mapping[str, Any]
+    column: str
+    code: str
+    message: str
+
+
+def check_rows(
+    rows: Iterable[Mapping[str, Any]], design: Design, lexicon: Lexicon | None, *, english: bool = True
+) -> Iterator[Remark]:
+    """Yield remarks on the rows of a config; keys are looked up where there is a `lexicon`.
+
+    Articles and pronouns are those of English. A sentence that is in several rows has a remark for each.
+    """
+    for row in rows:
+        for column in SENTENCES[design.kind]:
+            if text := row.get(column):
+                yield from (Remark(row, column, code, message) for code, message in _check_text(text, english=english))
+        if english and design.differs == "pronoun":
+            yield from _mixed_pronouns(row)
+        if row.get("context") and not ends_in_punctuation(row["context"]):
+            yield Remark(row, "context", "W514", "the context does not end in punctuation")
+        if lexicon and row.get("lexicon") in {None, *LEXICONS}:
+            yield from _wrong_keys(row, SENTENCES[design.kind][:2], lexicon)
+
+
+def _check_text(text: str, *, english: bool) -> Iterator[tuple[str, str]]:
+    for match, right in find_wrong_articles(text) if english else ():
+        yield "E116", f"{match[0]!r} needs {right!r}"
+    for start, message in find_blank_mistakes(text, english=english):
+        yield "E117", f"{message}: {text[max(start - 12, 0) : start + 12]!r}"
+
+
+def _mixed_pronouns(row: Mapping[str, Any]) -> Iterator[Remark]:
+    """Yield the sentences of a pair of pronouns that have those of the other gender, too."""
+    for role in ("stereo", "anti"):
+        genders = find_genders(row[role])
+        if len(genders) > 1 and find_genders(row.get(f"{role}_value") or ""):
+            words = " and ".join(map(repr, genders.values()))
+            yield Remark(row, role, "W515", f"{words} in one sentence: of one person they contradict each other")
+
+
+def _wrong_keys(row: Mapping[str, Any], columns: Iterable[str], lexicon: Lexicon) -> Iterator[Remark]:
+    for key in filter(None, dict.fromkeys((row.get("sense_key"), row.get("token_key")))):
+        for finding in lexicon.check(key, lemma=key.partition("%")[0], pos="noun"):
+            if code := _KEY_CODES.get(finding.kind):
+                message = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
+                yield from (Remark(row, column, code, message) for column in columns)

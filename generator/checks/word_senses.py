@@ -1,0 +1,120 @@
+"""Whether each word of a config has a sense, and whether the configs of a dataset keep senses apart."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from senseprobe.errors import DeclarationError
+from senseprobe.generator.checks.base import (
+    ConfigSubject,
+    DatasetSubject,
+    check,
+    finding_at,
+    first_words,
+    pick_rows,
+    yaml_position,
+)
+from senseprobe.generator.config import Config, ResolvedBlock
+from senseprobe.generator.kinds.contrast import ContrastFront
+from senseprobe.generator.product import RowSelection
+from senseprobe.generator.render import FrameRows
+from senseprobe.generator.senses import find_senses, open_glosses, sense_keys, sense_texts
+from senseprobe.generator.yaml_source import format_path
+from senseprobe.messages import listed
+from senseprobe.records import Finding
+
+
+@check("W301")
+def check_missing_keys(subject: ConfigSubject) -> Iterator[Finding]:
+    """A word has no sense key, in a config that declares senses.
+
+    Annotators are not asked whether the word is used in its sense, and no reader can tell which sense its rows are of.
+    Write its key into the list (`senseprobe wordnet WORD` prints keys), or choose words that have one with `where`.
+    """
+    blocks = subject.config.blocks
+    if not any(sense_texts(block).get("key") for block in blocks):
+        return
+    findings = {}
+    for block in blocks:
+        for name, text in sense_texts(block).items():
+            empty = [word for word, key in sense_keys(block, text or "") if word and not key]
+            if not empty or (text is None and name == "token"):
+                continue
+            cause = f"{text} is empty" if text else "`sense` has no `key` here, and has one in other blocks"
+            position = block.block.locate("sense", *([name] if text else []))
+            message = f"{cause}: of {first_words(empty)}"
+            hint = f"`senseprobe wordnet {empty[0]}` lists its senses"
+            findings[position, message] = subject.finding(position, "W301", message, hint)
+    yield from findings.values()
+
+
+@check("W302")
+def check_contrasted_keys(subject: DatasetSubject) -> Iterator[Finding]:
+    """Both configs of a contrast have a word in the same sense.
+
+    A contrast compares two senses of a word; with one key on both sides, it compares a sense with itself, and rows
+    of the one sense are published as rows of the other. Give each config the key of its own sense.
+    """
+    configs, gloss = {config.name: config for config in subject.configs}, open_glosses()
+    path = subject.dataset.folder / "dataset.yaml"
+    for number, contrast in enumerate(subject.dataset.card.contrasts):
+        senses = [
+            {
+                sense.key: sense
+                for sense in find_senses(configs[name], subject.lists, gloss)
+                if sense.column == "sense_key"
+            }
+            for name in (contrast.a, contrast.b)
+            if name in configs
+        ]
+        shared = [str(sense) for key, sense in senses[0].items() if key in senses[-1]] if len(senses) == 2 else []
+        if shared:
+            message = f"{contrast.a} and {contrast.b} have the same sense: {listed(shared[:3], len(shared))}"
+            position = yaml_position(path, "contrasts", number)
+            yield finding_at(format_path(path), position, "W302", message, "give each config the key of its own sense")
+
+
+@check("W303")
+def check_sentences_of_two_senses(subject: DatasetSubject) -> Iterator[Finding]:
+    """The same sentence, about the same word, stands under two sense types.
+
+    A word has one sense in a sentence: one of the two rows says otherwise than the sentence, and a model that answers
+    both alike shows nothing. Of frames with many combinations of words, some thousand are looked at.
+    """
+    blocks = [(config, block, block.block.front) for config in subject.configs for block in config.blocks]
+    typed = [(config, block, front.sense.type) for config, block, front in blocks if isinstance(front, ContrastFront)]
+    if len({sense_type for _, _, sense_type in typed}) < 2:
+        return
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    shared: dict[tuple[str, str, str, str], list[str]] = {}
+    for config, block, sense_type in typed:
+        for sentence in dict.fromkeys(_sentences(config, block)):
+            earlier = first.setdefault(sentence, (config.name, sense_type))
+            if earlier[1] != sense_type:
+                shared.setdefault((*earlier, config.name, sense_type), []).append(sentence[0])
+    path = subject.dataset.folder / "dataset.yaml"
+    for (one, its_type, other, other_type), texts in shared.items():
+        message = f"{one} ({its_type}) and {other} ({other_type}) both have {first_words(texts)}"
+        hint = "keep it under the sense that the word has in it"
+        yield finding_at(format_path(path), yaml_position(path, "configs"), "W303", message, hint)
+
+
+def _sentences(config: Config, block: ResolvedBlock) -> Iterator[tuple[str, str]]:
+    """Yield sentences of a block, each with the word that it is about."""
+    for frame in block.frames:
+        for role in block.roles:
+            try:
+                yield from _of_role(FrameRows(config, block, frame), role)
+            except DeclarationError:
+                continue  # E105 or E108, which are reported by themselves
+
+
+def _of_role(rows: FrameRows, role: str) -> Iterator[tuple[str, str]]:
+    """Yield the sentences of a role; slots that it does not read keep their first word."""
+    block, target = rows.block, rows.block.block.front.target
+    reads = {*rows.reads(role), *(block.reads(role, [target]) if target else ())}
+    picked = pick_rows(block, [slot for slot in block.slots if slot in reads])
+    still = {slot: np.zeros(picked.n, dtype=np.int64) for slot in block.slots}
+    selection = RowSelection({**still, **picked.at}, picked.n)
+    words = rows.bound(role, target, selection).to_pylist() if target else [""] * picked.n
+    yield from zip(rows.side(role, selection).text.to_pylist(), words, strict=True)

@@ -1,0 +1,349 @@
+"""Read anybody's own table, in CSV, JSON lines or Parquet, by a map from what rows of releases have to its columns.
+
+The design is derived as that of a draft is (`draft.complete_rows`), so the same rows have the same figures. Only the
+columns that are mapped, or named as factors, become columns of the release.
+"""
+
+import csv
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.importers import ImportFormat, find_format
+from senseprobe.importers.draft import CONFIG, SENTENCES, complete_rows
+from senseprobe.importers.sentence_pairs import keep_unlike_words
+from senseprobe.importers.sources import (
+    MAX_FILE,
+    MAX_TEXT,
+    Notes,
+    Row,
+    Source,
+    Table,
+    delimited_rows,
+    excerpt,
+    id_part,
+    limit_rows,
+    read_sources,
+    slug,
+)
+from senseprobe.messages import listed, meant, offered, printable
+from senseprobe.records import Factor
+from senseprobe.release.citation import entry_keys
+from senseprobe.release.parquet import MAX_MEMORY, bounded_parquet, next_batch
+
+ROLES: Mapping[str, tuple[str, ...]] = {
+    "contrast": (
+        *SENTENCES["contrast"], "target", "group", "bias_type", "sense_type", "sense_key", "token_key", "lexicon",
+        "label_basis", "contested", "stereo_value", "anti_value", "minimal", "valence", "stereotype", "unrelated", "id",
+        "frame",
+    ),
+    "inference": (*SENTENCES["inference"], "gold", "group", "gender", "pair", "id", "frame"),
+}  # fmt: skip
+"""What columns of a table can be mapped to, by kind of rows: the columns that figures use, or that describe a row."""
+
+GOLD = ("entailment", "neutral", "contradiction")
+_FLAGS = ("contested", "minimal")
+_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+_DERIVED = ("id", "frame", "stereo_value", "anti_value", "minimal")
+"""Roles that are read off the sentences where no column has them."""
+_SOURCE_COLUMNS = ("source_file", "source_line")
+_MEASURED = {
+    "contrast": "Whether a language model gives the first sentence of a pair a higher score than the second.",
+    "inference": "Which class a model of inference gives a pair of sentences.",
+}
+
+Cells = Mapping[str, str | bool | None]
+"""A row of a table, by column; JSON's and Parquet's numbers are texts, and None is an empty cell."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ColumnMap:
+    """Which columns of a table are what, and what the card says of it.
+
+    `columns` maps roles (`ROLES`) to columns; `factors` are columns whose levels stand for more of their kind;
+    `citation` is a file of BibTeX with one entry. Raises SenseprobeError where these do not fit together.
+    """
+
+    columns: Mapping[str, str]
+    factors: Sequence[str] = ()
+    title: str = ""
+    citation: bytes = b""
+
+    def __post_init__(self) -> None:
+        roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
+        if unknown := [role for role in self.columns if role not in roles]:
+            raise SenseprobeError(f"no role {excerpt(unknown[0])!r} in a map: {offered(unknown[0], roles)}")
+        if not any({*sentences} <= {*self.columns} for sentences in SENTENCES.values()):
+            missing = [f"{second}=" for first, second in SENTENCES.values() if first in self.columns]
+            needed = " and ".join(missing) or "stereo= and anti=, or premise= and hypothesis="
+            raise SenseprobeError(f"the map lacks {needed}: a row is a pair of sentences")
+        if other := [role for role in self.columns if role not in ROLES[self.kind]]:
+            sentences = " and ".join(SENTENCES[self.kind])
+            raise SenseprobeError(f"a row of {sentences} has no {other[0]}: leave it out of the map")
+        if self.title and (len(self.title) > MAX_TEXT or not self.title.isprintable()):
+            raise SenseprobeError(f"the title is not a line of text of at most {MAX_TEXT} characters")
+        if len(names := [factor.name for factor in self.named_factors()]) > len({*names}):
+            raise SenseprobeError(f"two factors would be one column: {', '.join(sorted(names))}")
+        self.key()
+
+    @property
+    def kind(self) -> str:
+        """The kind of rows."""
+        return next(kind for kind, sentences in SENTENCES.items() if {*sentences} <= {*self.columns})
+
+    def key(self) -> str:
+        """Return the key of the citation's only entry, empty without one; raise SenseprobeError where it has more."""
+        keys = [*entry_keys(self.citation.decode("utf-8", "replace"))]
+        if self.citation and len(keys) != 1:
+            raise SenseprobeError(f"the citation has {len(keys)} entries of BibTeX that can be read: expected one")
+        return keys[0] if keys else ""
+
+    def sources(self) -> dict[str, str]:
+        """Return the columns of the table that are read, by the columns of the release."""
+        mapped = {*self.columns.values()}
+        return {**self.columns, **{_column_name(name): name for name in self.factors if name not in mapped}}
+
+    def named_factors(self) -> tuple[Factor, ...]:
+        """Return the factors, by the columns of the release."""
+        roles = {column: role for role, column in self.columns.items()}
+        names = [roles.get(name) or _column_name(name) for name in self.factors]
+        if taken := [name for name in names if name in ROLES[self.kind] and name not in self.columns]:
+            raise SenseprobeError(f"the factor {taken[0]!r} has the name of a role: map it too ({taken[0]}=COLUMN)")
+        return tuple(Factor(name=name, columns=(name,)) for name in names)
+
+    def check(self, source: Source, names: Sequence[str]) -> None:
+        """Raise ReleaseError where a table with columns of these names lacks one that is mapped or a factor."""
+        for role, column in self.sources().items():
+            if column not in names:
+                purpose = f"{role}=" if role in self.columns else "a factor"
+                there = f"{meant(column, names)} there is {listed(map(excerpt, names))}".lstrip()
+                raise ReleaseError(
+                    f"{source.name}: has no column {excerpt(column)!r} for {purpose}: {printable(there)}"
+                )
+
+
+def _column_name(column: str) -> str:
+    """Return the name that a column has in the release: letters, digits and underscores."""
+    return column if column.isascii() and column.isidentifier() else slug(column, "factor").replace("-", "_")
+
+
+def map_columns(
+    columns: Mapping[str, str] | None, factors: Sequence[str], title: str, citation: Path | None
+) -> ColumnMap | None:
+    """Return the map of a table's columns, with the BibTeX of a file; None where no column is mapped.
+
+    Raise SenseprobeError where the rest is given without `columns`, does not fit together, or cannot be read.
+    """
+    if columns is None:
+        if factors or title or citation:
+            raise SenseprobeError("factors, title and citation are of a table of one's own: map its columns (--map)")
+        return None
+    bibtex = read_sources([citation])[0].data if citation else b""
+    return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex)
+
+
+def mapped_format(name: str, column_map: ColumnMap) -> ImportFormat:
+    """Return the format of a table, in CSV, JSON lines or Parquet, whose columns are mapped.
+
+    Raise SenseprobeError for the name of another format.
+    """
+    if name not in _READERS:
+        raise SenseprobeError(
+            f"{find_format(name).name} takes no map of columns: its files are read by their own names"
+        )
+    return ImportFormat(
+        name=name,
+        title="own table",
+        files=f"a table in {name} with a pair of sentences on each row",
+        paper=column_map.key(),
+        measured=_MEASURED[column_map.kind],
+        read=partial(_read, column_map, _READERS[name]),
+    )
+
+
+def _read(column_map: ColumnMap, reader: "Reader", sources: Sequence[Source], notes: Notes) -> list[Table]:
+    """Read one config of all rows, in the order of the files, with the design of a draft of them."""
+    records: list[Row] = []
+    for source in sources:
+        names, rows = reader(source, column_map, notes)
+        column_map.check(source, names)
+        if unread := len({*names} - {*column_map.sources().values()}):
+            notes.add_fact(source, f"{unread} of its {len(names)} columns not imported, as nothing maps them")
+        parsed = (_record(column_map, source, line, cells, notes) for line, cells in rows)
+        before = len(records)
+        records += limit_rows(parsed, source, before)
+        notes.add_fact(source, f"{len(records) - before} pairs")
+    if not records:
+        return []
+    kinds = {True: pa.bool_(), False: pa.string()}
+    columns = [*column_map.sources(), *_SOURCE_COLUMNS]
+    schema = pa.schema([(column, kinds[column in _FLAGS]) for column in columns])
+    design, complete, left_out = complete_rows(
+        column_map.kind, records, schema, column_map.named_factors(), sources[0].language
+    )
+    notes.facts += _missing(column_map, left_out)
+    if column_map.kind == "contrast":
+        notes.keep_repeats(complete)
+    if design.differs == "pronoun":
+        keep_unlike_words(complete, notes)
+    return [Table(CONFIG, "Pairs of sentences of a table.", design, [{"frame": None, **row} for row in complete])]
+
+
+def _missing(column_map: ColumnMap, left_out: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the map does not give, and which figures that costs. The card quotes it: no name of a column."""
+    if missing := [role for role in ROLES[column_map.kind] if role not in {*column_map.columns, *_DERIVED}]:
+        yield f"not given: {', '.join(missing)}"
+    for needs in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, needed in left_out.items() if needed == needs)
+        yield f"left out: {names}, which would need {needs.replace('`', '')}"
+    if column_map.kind == "inference" and "gold" not in column_map.columns:
+        yield "gold is not given: every pair is taken for one whose right answer is neutral"
+    if not column_map.factors:
+        yield "no factor is given (--factor), so figures have no interval"
+    if not column_map.citation:
+        yield "no citation is given (--citation), so the card cites nobody"
+
+
+def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells, notes: Notes) -> Row | None:
+    """Return the values of a row by the columns of the release; None where it is left out."""
+    texts = {role: _as_text(cells.get(column)) for role, column in column_map.sources().items()}
+    row: Row = {role: text and source.with_plain_spaces(text, line).strip() for role, text in texts.items()}
+    pair = SENTENCES[column_map.kind]
+    sentences = [*pair, *(["unrelated"] if row.get("unrelated") else [])]
+    if not all(notes.check_sentence(source, line, row[name] or "", f"{name}: ") for name in sentences):
+        return None
+    if error := _find_error(column_map, row, pair):
+        notes.leave_out(source, line, error)
+        return None
+    row |= {name: _TRUTH[(row[name] or "").lower()] for name in _FLAGS if name in row}
+    if "gold" in row:
+        row["gold"] = row["gold"].lower()
+    # Without an id of its own a row is named by its sentences: one that moved in the file keeps its id.
+    digest = hashlib.sha256("\0".join(row[name] for name in pair).encode()).hexdigest()[:10]
+    number = id_part(row["id"]) if row.get("id") else digest
+    return {**row, "id": f"{CONFIG}.{number}", "source_file": source.name, "source_line": str(line)}
+
+
+def _find_error(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> str:
+    """Return why a row cannot be used; empty where it can."""
+    for role, text in row.items():
+        if text is not None and role not in pair and (len(text) > MAX_TEXT or not text.isprintable()):
+            return f"{role}: a text of more than {MAX_TEXT} characters, or with characters that do not print"
+    if row[pair[0]] == row[pair[1]] and column_map.kind == "contrast":
+        return "its two sentences are the same"
+    if "gold" in row and (row["gold"] or "").lower() not in GOLD:
+        numbers = ", and numbers mean other classes in other data" if (row["gold"] or "").isdigit() else ""
+        return f"gold: {excerpt(row['gold'] or '')!r} is not {', '.join(GOLD[:-1])} or {GOLD[-1]}{numbers}"
+    if flags := [name for name in _FLAGS if (row.get(name) or "").lower() not in _TRUTH]:
+        return f"{flags[0]}: {excerpt(row[flags[0]])!r} is not true or false"
+    empty = [factor.name for factor in column_map.named_factors() if row[factor.name] is None]
+    return f"no value in the factor {empty[0]}" if empty else ""
+
+
+def _as_text(value: str | bool | None) -> str | None:
+    """Return the text of a cell without blanks around it; None where there is none."""
+    return (str(value).lower() if isinstance(value, bool) else (value or "").strip()) or None
+
+
+# ---- Tables of three forms -----------------------------------------------------------------------------------------
+
+Numbered = Iterator[tuple[int, Cells]]
+Reader = Callable[[Source, ColumnMap, Notes], tuple[list[str], Numbered]]
+"""Returns the columns of a file, and its rows with the line of each (in Parquet, its number) from 1."""
+
+
+def _csv_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
+    """Read CSV, whose delimiter (a comma, semicolon or TAB) is that under which the header has most mapped columns."""
+    wanted = {*column_map.sources().values()}
+    headers = {sign: _header(source, sign) for sign in ",;\t"}
+    delimiter = max(headers, key=lambda sign: (len(wanted & {*headers[sign]}), len(headers[sign])))
+    return headers[delimiter], delimited_rows(source, delimiter, (), notes, quoted=delimiter != "\t")
+
+
+def _header(source: Source, delimiter: str) -> list[str]:
+    """Return the cells of the first line; empty where it cannot be read, which who reads on says."""
+    quoted = delimiter != "\t"
+    reader = csv.reader(source.lines[:1], delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    try:
+        return [cell.strip() for cell in next(reader, [])]
+    except csv.Error:
+        return []
+
+
+def _json_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
+    """Read JSON lines: an object on each, whose mapped values are texts, numbers, true, false or null."""
+    rows = [(line, _json_object(source, line, text)) for line, text in enumerate(source.lines, start=1) if text.strip()]
+    names = [*dict.fromkeys(name for _, row in rows for name in row)]
+    return names, _flat_rows(source, column_map, rows, notes)
+
+
+def _json_object(source: Source, line: int, text: str) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise ReleaseError(f"{source.name}:{line}: an object has a key twice: remove one of them")
+        return dict(pairs)
+
+    try:
+        value = json.loads(text, object_pairs_hook=unique, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise ReleaseError(f"{source.name}:{line}: is not a JSON object, which each line has to be")
+    return value
+
+
+def _flat_rows(source: Source, column_map: ColumnMap, rows: list[tuple[int, Any]], notes: Notes) -> Numbered:
+    """Yield the rows whose mapped values are not nested; the others are left out."""
+    for line, row in rows:
+        nested = [name for name in column_map.sources().values() if isinstance(row.get(name), (list, dict))]
+        if nested:
+            notes.leave_out(source, line, f"{excerpt(nested[0])} holds a list or an object, not a text")
+        else:
+            yield line, row
+
+
+def _parquet_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
+    """Read Parquet, of which columns of texts, numbers and booleans can be mapped; memory has a cap."""
+    try:
+        file = bounded_parquet(source.data, MAX_MEMORY)
+        names = file.schema_arrow.names
+    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
+        raise _unreadable(source, error) from None
+    if len({*names}) < len(names):
+        raise ReleaseError(f"{source.name}: has two columns of one name: rename or remove one of them")
+    return names, _parquet_cells(source, file, [*dict.fromkeys(column_map.sources().values())])
+
+
+def _parquet_cells(source: Source, file: Any, columns: list[str]) -> Numbered:  # noqa: ANN401 - pyarrow has no types
+    for name in columns:
+        kind = file.schema_arrow.field(name).type
+        if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or pa.types.is_binary(kind):
+            raise ReleaseError(f"{source.name}: its column {excerpt(name)!r} holds {excerpt(str(kind))}, not texts")
+    number, size = 0, 0
+    try:
+        parts = file.iter_batches(1_024, columns=columns, use_threads=False)
+        while (batch := next_batch(parts)) is not None:
+            if (size := size + batch.nbytes) > 4 * MAX_FILE:
+                raise ReleaseError(f"{source.name}: unfolds into more than {4 * MAX_FILE >> 20} MiB")
+            texts = [pc.cast(batch[name], pa.string()).to_pylist() for name in columns]
+            for cells in zip(*texts, strict=True):
+                number += 1
+                yield number, dict(zip(columns, cells, strict=True))
+    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
+        raise _unreadable(source, error) from None
+
+
+def _unreadable(source: Source, error: Exception) -> ReleaseError:
+    reason = printable(str(error).partition("\n")[0]) or f"it takes more than {MAX_MEMORY >> 20} MiB of memory"
+    return ReleaseError(f"{source.name}: cannot be read as Parquet: {reason}")
+
+
+_READERS: Mapping[str, Reader] = {"csv": _csv_rows, "jsonl": _json_rows, "parquet": _parquet_rows}

@@ -1,0 +1,366 @@
+"""Imports of a user's own table: the same figures as a draft of the same rows, in three forms; and what is refused."""
+
+import csv
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import senseprobe
+from senseprobe import SenseprobeError, api
+from senseprobe.cli import app
+from senseprobe.importers.draft import draft_of
+from senseprobe.importers.mapped import ColumnMap
+from senseprobe.importers.plan import ImportedDataset, read_import
+
+PAIRS = pd.DataFrame(
+    {
+        "first, as written": ["He is a tidy baker.", "She is a rude pilot.", "He is a rude baker."],
+        "second=other": ["She is a tidy baker.", "He is a rude pilot.", "She is a rude baker."],
+        "job": ["baker", "pilot", "baker"],
+        "note": ["a", "b", "c"],
+    }
+)
+MAP = {"stereo": "first, as written", "anti": "second=other", "target": "job"}
+BIBTEX = "@misc{own2026,\n  title = {Bakers and Pilots},\n  author = {Doe, Jo},\n  year = {2026}\n}\n"
+
+Writer = Callable[[pd.DataFrame, Path], None]
+WRITERS: Mapping[str, Writer] = {
+    "csv": lambda table, path: table.to_csv(path, index=False),
+    "jsonl": lambda table, path: table.to_json(path, orient="records", lines=True),
+    "parquet": lambda table, path: table.to_parquet(path),
+}
+
+
+def _file(folder: Path, table: pd.DataFrame = PAIRS, form: str = "csv") -> Path:
+    path = folder / f"own.{form}"
+    WRITERS[form](table, path)
+    return path
+
+
+def _read(path: Path, columns: Mapping[str, str] = MAP, **more: Any) -> ImportedDataset:  # noqa: ANN401
+    return read_import(path.suffix[1:], [path], column_map=ColumnMap(columns=columns, **more))
+
+
+def _rows(imported: ImportedDataset) -> list[dict[str, Any]]:
+    return [row for batch in imported.rows("rows") for row in batch.to_pylist()]
+
+
+# ---- Figures ----
+
+
+@pytest.mark.parametrize("form", WRITERS)
+@pytest.mark.parametrize(
+    ("config", "factors", "labels"),
+    [
+        ("noun-bare", ["target", "frame"], ["valence", "stereotype"]),
+        ("language", ["nation", "good", "bad"], []),
+    ],
+)
+def test_an_import_has_the_figures_of_a_draft_of_its_rows(
+    tiny_models: dict[str, Path], tmp_path: Path, config: str, factors: list[str], labels: list[str], form: str
+) -> None:
+    """Expected are the figures of a release, whose design was declared, and those of a draft of the same columns."""
+    roles = ["stereo", "anti", "target", "label_basis", "contested", "bias_type", "sense_type", "sense_key", *labels]
+    roles += ["stereo_value", "anti_value", "minimal"]  # as declared: the sentences may share some of these words
+    table = senseprobe.load("sssb@1.0.1").to_pandas(config)
+    table = table[[*dict.fromkeys([*roles, *factors])]]
+    own = table.rename(columns={name: f"my {name}" for name in roles})
+    columns = {role: f"my {role}" for role in roles} | ({"frame": "frame"} if "frame" in factors else {})
+    mapped = [f"my {name}" if name in roles else name for name in factors]
+    path = _file(tmp_path, own, form)
+
+    release, _ = api.import_release(
+        form, [path], "own", "1.0.0", None, tmp_path / "out", columns=columns, factors=mapped
+    )
+    assert api.verify(str(release.folder), rebuild=True) == []
+    results = [
+        senseprobe.score(str(tiny_models["bert"]), rows, stored=False, say=print, **more)[0]
+        for rows, more in ((release, {}), (table, {"factors": factors}), ("sssb@1.0.1", {"config": config}))
+    ]
+    figures = [
+        {(f.estimand, f.group): (f.value, f.low, f.high, f.neutral, f.p_holm, f.scored) for f in result.figures}
+        for result in results
+    ]
+    assert figures[0] == figures[1] == figures[2]
+    assert len(figures[0]) > 2
+
+
+DRAFTS = {
+    "quality": ({"stereo": "s", "anti": "a", "target": "t"}, ["t"]),
+    "pronoun": ({"stereo": "s", "anti": "a", "target": "t", "stereotype": "c", "sense_type": "k"}, ["t"]),
+    "inference": ({"premise": "s", "hypothesis": "a", "gender": "c", "pair": "t"}, ["t"]),
+    "gold": ({"premise": "s", "hypothesis": "a", "gold": "g"}, []),
+}
+SENTENCES = {
+    "quality": [
+        (f"The {t} cook is {b}.", f"The {t} cook is {g}.") for t in ("Dunel", "Marsh") for b, g in [("rude", "kind")]
+    ],
+    "pronoun": [("He is a Dunel.", "She is a Dunel."), ("She is a Marsh.", "He is a Marsh.")],
+    "inference": [("A Dunel slept.", "A man slept."), ("A Marsh slept.", "A woman slept.")],
+    "gold": [("A Dunel slept.", "A Dunel rested."), ("A Marsh slept.", "A Marsh ran.")],
+}
+
+
+@pytest.mark.parametrize("what", DRAFTS)
+def test_designs_and_needs_are_those_of_a_draft(tmp_path: Path, what: str) -> None:
+    """One derivation: a table with the columns of releases as a draft, and with others as an import."""
+    columns, factors = DRAFTS[what]
+    labels = {"t": ["Dunel", "Marsh"], "c": ["male", "female"], "k": ["noun"] * 2, "g": ["entailment", "contradiction"]}
+    pairs = dict(zip("sa", map(list, zip(*SENTENCES[what], strict=True)), strict=True))
+    table = pd.DataFrame(pairs | labels)
+    own = table[[*columns.values()]]
+    roles = {column: role for role, column in columns.items()}
+    draft = draft_of(own.rename(columns=roles), [roles[name] for name in factors])
+    imported = _read(_file(tmp_path, own), columns, factors=factors)
+    design = replace(imported.design("rows"), columns=draft.manifest.design("rows").columns)
+
+    assert design == draft.manifest.design("rows")
+    assert imported.table("rows").levels() == draft.manifest.config("rows")["levels"]
+    for needs in {*draft.left_out.values()}:
+        names = [name for name, needed in draft.left_out.items() if needed == needs]
+        assert f"left out: {', '.join(names)}, which would need {needs.replace('`', '')}" in imported.notes.facts
+
+
+def test_without_a_factor_there_is_no_interval_which_is_told(tiny_models: dict[str, Path], tmp_path: Path) -> None:
+    """Nothing says what the rows were sampled from: no figure has an interval, and the card says why."""
+    path = _file(tmp_path)
+    release, notes = api.import_release("csv", [path], "own", "1.0.0", None, tmp_path / "out", columns=MAP)
+    (result,) = senseprobe.score(str(tiny_models["bert"]), release, stored=False, say=print)
+    told = "no factor is given (--factor), so figures have no interval"
+
+    assert {(figure.low, figure.high) for figure in result.figures} == {(None, None)}
+    assert told in notes.facts
+    assert f"- {told}" in (release.folder / "README.md").read_text()
+
+
+def test_groups_are_compared_where_a_group_is_mapped(tmp_path: Path) -> None:
+    """Two qualities each said of two towns, by words that are not the towns' names; without the column none is left."""
+    table = pd.DataFrame(
+        {
+            "s": [f"People of {town} are {bad}." for town in ("Dunel", "Marsh") for bad in ("rude", "late")],
+            "a": [f"People of {town} are {good}." for town in ("Dunel", "Marsh") for good in ("kind", "tidy")],
+            "town": ["Dunel", "Dunel", "Marsh", "Marsh"],
+        }
+    )
+    path = _file(tmp_path, table)
+    bare = _read(path, {"stereo": "s", "anti": "a"}).design("rows")
+    design = _read(path, {"stereo": "s", "anti": "a", "group": "town"}).design("rows")
+
+    assert (bare.group, bare.estimands) == (None, ("preference", "preference-half"))
+    assert (design.group, design.estimands) == ("group", ("preference", "preference-half", "relative", "spread"))
+
+
+# ---- Rows ----
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_the_three_forms_make_the_same_rows(tmp_path: Path, form: str) -> None:
+    """Written by hand: a row's place is its line, the first after the header, and in Parquet its number."""
+    imported = _read(_file(tmp_path, form=form), factors=["note"])
+    rows = _rows(imported)
+
+    assert [row["target"] for row in rows] == ["baker", "pilot", "baker"]
+    assert rows[0]["stereo"] == "He is a tidy baker."
+    assert rows[0]["stereo_span"] == {"start": 13, "end": 18}
+    assert [row["note"] for row in rows] == ["a", "b", "c"]
+    assert [row["source_line"] for row in rows] == (["2", "3", "4"] if form == "csv" else ["1", "2", "3"])
+    assert imported.design("rows").differs == "pronoun"
+    assert [factor.columns for factor in imported.design("rows").factors] == [("note",)]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_the_delimiter_is_read_off_the_header(tmp_path: Path, delimiter: str) -> None:
+    """The cells hold the other delimiters, in quotation marks where there are any."""
+    path = tmp_path / "own.csv"
+    cells = ["He, a baker; came.", "She, a baker; came."]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL)
+        writer.writerows([["s", "a"], cells])
+
+    assert [[row["stereo"], row["anti"]] for row in _rows(_read(path, {"stereo": "s", "anti": "a"}))] == [cells]
+
+
+def test_a_row_that_moves_keeps_its_id(tmp_path: Path) -> None:
+    """Ids are of the sentences, or of a column of their own; two rows with one get a number."""
+    table = pd.concat([PAIRS, PAIRS.iloc[:1]])
+    first = [row["id"] for row in _rows(_read(_file(tmp_path, table)))]
+    second = [row["id"] for row in _rows(_read(_file(tmp_path, table.iloc[::-1])))]
+    named = _rows(_read(_file(tmp_path, PAIRS), {**MAP, "id": "note"}))
+
+    assert first[3] == f"{first[0]}.2"
+    assert {*first} == {*second}
+    assert [row["id"] for row in named] == ["rows.a", "rows.b", "rows.c"]
+
+
+def test_inference(tmp_path: Path) -> None:
+    """Gold labels in any case; another label leaves the row out; without the column every answer is neutral."""
+    lines = [
+        {"p": "A man slept.", "h": "A woman slept.", "label": "Neutral"},
+        {"p": "A man ran.", "h": "A man moved.", "label": "entailment", "more": [1]},
+        {"p": "A man ran.", "h": "A man sat.", "label": 2},
+        {"p": "A man ran.", "h": "A man stood.", "label": None},
+        {"p": ["A man ran."], "h": "A man stood.", "label": "neutral"},
+    ]
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n\n".join(map(json.dumps, lines)), encoding="utf-8")
+    columns = {"premise": "p", "hypothesis": "h"}
+    golden, bare = _read(path, {**columns, "gold": "label"}), _read(path, columns)
+
+    assert [row["gold"] for row in _rows(golden)] == ["neutral", "entailment"]
+    assert golden.design("rows").estimands == ("accuracy",)
+    kinds = "is not entailment, neutral or contradiction"
+    assert [str(note) for note in golden.notes.listed] == [
+        f"own.jsonl:5: left out: gold: '2' {kinds}, and numbers mean other classes in other data",
+        f"own.jsonl:7: left out: gold: '' {kinds}",
+        "own.jsonl:9: left out: p holds a list or an object, not a text",
+    ]
+    assert [row["gold"] for row in _rows(bare)] == ["neutral"] * 4
+    assert "gold is not given: every pair is taken for one whose right answer is neutral" in bare.notes.facts
+
+
+def test_rows_that_cannot_be_used_are_left_out(tmp_path: Path) -> None:
+    """Each with its line; what a factor does not say, and what is no flag, too."""
+    path = tmp_path / "own.csv"
+    path.write_text(
+        "s,a,f,c\nHe ran.,She ran.,x,TRUE\nHe ran.,He ran.,x,\nHe sat.,,x,0\nHe lay.,She lay.,,0\nHe ate.,She,x,?\n"
+    )
+    imported = _read(path, {"stereo": "s", "anti": "a", "contested": "c"}, factors=["f"])
+
+    assert [(row["stereo"], row["contested"]) for row in _rows(imported)] == [("He ran.", True)]
+    assert [str(note) for note in imported.notes.listed] == [
+        "own.csv:3: left out: its two sentences are the same",
+        "own.csv:4: left out: anti: an empty sentence",
+        "own.csv:5: left out: no value in the factor f",
+        "own.csv:6: left out: contested: '?' is not true or false",
+    ]
+
+
+# ---- What is refused ----
+
+
+def _refused(path: Path, columns: Mapping[str, str] = MAP, **more: Any) -> str:  # noqa: ANN401
+    with pytest.raises(SenseprobeError) as caught:
+        _read(path, columns, **more)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_maps_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    """What is wrong, what there is, and the nearest."""
+    path, pair = _file(tmp_path), {"stereo": "first, as written", "anti": "second=other"}
+
+    assert _refused(path, {"stereo": "job"}).startswith("the map lacks anti=")
+    assert _refused(path, {"target": "job"}).startswith("the map lacks stereo= and anti=, or premise= and hypothesis=")
+    assert _refused(path, {"sterio": "job", **pair}).startswith("no role 'sterio' in a map: did you mean 'stereo'?")
+    assert _refused(path, {"gold": "job", **pair}) == "a row of stereo and anti has no gold: leave it out of the map"
+    assert _refused(path, {**pair, "target": "jobb"}).startswith(
+        "own.csv: has no column 'jobb' for target=: did you mean 'job'? there is first, as written, second=other, job"
+    )
+    assert "no column 'Job' for a factor" in _refused(path, factors=["Job"])
+    assert "the factor 'stereotype' has the name of a role" in _refused(path, factors=["stereotype"])
+    assert "two factors would be one column" in _refused(path, factors=["note", "note"])
+    assert "0 entries of BibTeX" in _refused(path, citation=b"no entry")
+    assert "2 entries of BibTeX" in _refused(path, citation=(BIBTEX * 2).encode())
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    """One message each: nested columns, a key twice, what is no object, no Parquet, and what unfolds into too much."""
+    pair = {"stereo": "s", "anti": "a"}
+
+    def written(name: str, data: bytes) -> Path:
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    nested = tmp_path / "nested.parquet"
+    pq.write_table(pa.table({"s": [["x"]], "a": ["y"]}), nested)
+    large = tmp_path / "large.parquet"
+    pq.write_table(pa.table({"s": ["x" * 100_000] * 3_000, "a": ["y"] * 3_000}), large)
+
+    assert _refused(nested, pair).endswith("its column 's' holds list<element: string>, not texts")
+    assert _refused(large, pair) == "large.parquet: unfolds into more than 128 MiB"
+    assert "cannot be read as Parquet" in _refused(written("no.parquet", b"PAR1 no"), pair)
+    assert _refused(written("t.jsonl", b'{"s": "x", "a": "y", "s": "z"}'), pair) == (
+        "t.jsonl:1: an object has a key twice: remove one of them"
+    )
+    for line in (b"[1]", b"{", b"[" * 99_999, b"9" * 99_999):
+        message = "o.jsonl:2: is not a JSON object, which each line has to be"
+        assert _refused(written("o.jsonl", b'{"s": "x", "a": "y"}\n' + line), pair) == message
+
+
+def test_own_tables_and_published_formats_take_their_own_options(tmp_path: Path) -> None:
+    """A table needs a map, and a published format takes none; what goes with a map is not dropped silently."""
+    with pytest.raises(SenseprobeError, match="csv needs a map of its columns"):
+        api.read_import("csv", [_file(tmp_path)], "own", "1.0.0")
+    with pytest.raises(SenseprobeError, match="sssb takes no map of columns"):
+        api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", columns=MAP)
+    with pytest.raises(SenseprobeError, match="factors, title and citation are of a table of one's own"):
+        api.read_import("sssb", [_file(tmp_path)], "own", "1.0.0", factors=["job"])
+
+
+# ---- The command ----
+
+
+def test_the_command(tmp_path: Path) -> None:
+    """Columns with a comma and `=` in their names; own citation, title and licence; imported again to the same."""
+    (tmp_path / "own.bib").write_text(BIBTEX)
+    options = ["--map", '"stereo=first, as written", anti=second=other', "--map", "target=job", "--factor", "job"]
+    options += ["--citation", str(tmp_path / "own.bib"), "--title", "Bakers", "--license", "CC-BY-4.0"]
+    command = ["import", "csv", str(_file(tmp_path)), "--name", "own", "--version", "1.0.0", *options]
+    dry = CliRunner().invoke(app, [*command, "--dry-run"])
+    done = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "out")])
+    folder = tmp_path / "out" / "own" / "1.0.0"
+
+    assert (dry.exit_code, done.exit_code) == (0, 0), done.output
+    assert "left out: lms, ss, icat, which would need a column unrelated" in dry.output
+    assert "own.csv: 1 of its 4 columns not imported, as nothing maps them" in dry.output
+    assert "Published as *Bakers and Pilots*, 2026: `own2026`" in (folder / "README.md").read_text()
+    assert (folder / "README.md").read_text().count("# Bakers, 1.0.0") == 1
+    assert (folder / "recipe" / "references.bib").read_text() == BIBTEX
+    assert api.verify(str(folder), rebuild=True) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("stereo", "--map 'stereo': expected ROLE=COLUMN"),
+        ("stereo=a, b", "put a part with a comma in quotation marks"),
+        ("stereo=a,stereo=b", "--map has 'stereo' twice"),
+    ],
+)
+def test_a_map_that_cannot_be_read(tmp_path: Path, value: str, message: str) -> None:
+    """Exit code 2, and one message."""
+    command = ["import", "csv", str(_file(tmp_path)), "--name", "own", "--version", "1.0.0", "--dry-run"]
+    done = CliRunner().invoke(app, [*command, "--map", value])
+
+    assert isinstance(done.exception, SenseprobeError)
+    assert message in str(done.exception)
+
+
+def test_a_table_in_another_language(tmp_path: Path) -> None:
+    """Words are found as they stand, a no-break space is a blank, and English articles and pronouns are no matter."""
+    lines = [
+        {"s": "Elle a emmen\u00e9 les boulangers.", "a": "Il a emmen\u00e9 les boulangers.", "t": "boulanger"},
+        {"s": "Qui a emmen\u00e9 le boulanger\u00a0?", "a": "Qui emm\u00e8ne le boulanger\u202f?", "t": "boulanger"},
+    ]
+    path = tmp_path / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    columns = {"stereo": "s", "anti": "a", "target": "t"}
+    release, notes = api.import_release(
+        "jsonl", [path], "own", "1.0.0", None, tmp_path / "out", language="fr", columns=columns
+    )
+    rows = release.to_pandas("rows")
+
+    assert release.manifest.data["card"]["languages"] == ["fr"]
+    assert list(rows["stereo"]) == ["Elle a emmen\u00e9 les boulangers.", "Qui a emmen\u00e9 le boulanger ?"]
+    assert [span and span["start"] for span in rows["stereo_span"]] == [None, 16]
+    assert release.design("rows").differs == "group"
+    assert [note.code for note in notes.listed if note.code] == []
+    assert api.verify(str(release.folder), rebuild=True) == []

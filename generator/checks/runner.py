@@ -163,8 +163,8 @@ class _PartResult:
 
 
 def _counts_words(code: str) -> bool:
-    """Return whether missing words may be the reason of a finding: on values of conditions (E121) and on validity."""
-    return code == "E121" or code.startswith("W5")
+    """Return whether missing words may be the reason of a finding: on values of conditions, senses, validity."""
+    return code == "E121" or code.startswith(("W3", "W5"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from senseprobe.generator.kinds import KINDS
 from senseprobe.generator.kinds.base import Location, ReferenceChecker
 from senseprobe.generator.schema import Binding, Frame, Slot, Template, Text
 from senseprobe.generator.segments import CompiledFrame, FrameError, Segment, compile_frame
-from senseprobe.generator.word_lists import Word, WordLists
+from senseprobe.generator.word_lists import Word, WordList, WordLists
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
 from senseprobe.release.schema import FULL, row_schema
@@ -21,7 +21,11 @@ _RESERVED = {kind: frozenset(row_schema(kind, ()).names) | {"stereo_score", "ant
 
 
 def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Config:
-    """Return the config of a template; raise DeclarationError with every mistake of the file."""
+    """Return the config of a template; raise DeclarationError with every mistake of its lists and of the file.
+
+    Where lists are lenient, their mistakes are not raised; words that they lack for that reason are no mistakes either,
+    but without them there is no config: the error has no findings then.
+    """
     findings: list[Finding] = []
     resolvers = [_Resolver(ReferenceChecker(template, block, findings), lists) for block in template.blocks]
     blocks = tuple(block for resolver in resolvers if (block := resolver.resolve_block(env)))
@@ -36,8 +40,12 @@ def resolve(template: Template, lists: WordLists, env: jinja2.Environment) -> Co
             add(("columns",), "E102", "every block has the columns of the first one")
         elif resolver.columns() != columns:
             add(("columns",), "E102", "every block has columns of the types that those of the first one have")
-    if findings := findings or [*_repeated_ids(template, blocks)]:
+    findings = findings or [*_repeated_ids(template, blocks)]
+    mistakes = dict.fromkeys(finding for resolver in resolvers for finding in resolver.list_mistakes)
+    if findings := [*(() if lists.lenient else mistakes), *findings]:
         raise DeclarationError(findings)
+    if len(blocks) < len(resolvers):
+        raise DeclarationError([])
     full = {name for name, text in first.columns.items() if all(_is_full(block, text) for block in blocks)}
     return Config(template.config, template, blocks, columns, FULL[first.kind] | {"id", "frame", *first.slots} | full)
 
@@ -68,6 +76,8 @@ class _Resolver:
     def __init__(self, checker: ReferenceChecker, lists: WordLists) -> None:
         self.checker, self.lists = checker, lists
         self.block, self.front, self.add = checker.block, checker.block.front, checker.add
+        self.list_mistakes: list[Finding] = []
+        self.lacks_lists = self.lacks_words = False
 
     def resolve_block(self, env: jinja2.Environment) -> ResolvedBlock | None:
         """Return the block, or None where something that frames depend on is missing."""
@@ -78,7 +88,7 @@ class _Resolver:
             for role, bindings in self.front.bindings.items()
         }
         self._check_names()
-        if len(self.checker.findings) > before:
+        if len(self.checker.findings) > before or self.lacks_words:
             return None
         self.checker.slots = slots
         self._check_references()
@@ -92,22 +102,38 @@ class _Resolver:
 
     def _type(self, text: str) -> str:
         parts = reference(text, self.front.slots)
-        words = self.lists.get(self.front.slots[parts[0]].list) if parts else None
+        words = self._list(self.front.slots[parts[0]].list) if parts else None
         spec = words.columns.get(parts[1]) if parts and words else None
         return spec.type if spec else ""
 
-    def _words(self, name: str, location: Location) -> tuple[Word, ...]:
-        table = self.lists.get(name)
-        if table is None:
+    def _words(self, name: str, location: Location) -> WordList | None:
+        table = self._list(name)
+        if table and not table.words:
+            self._add_lacking(table, location, f"{name} has no words")
+        elif not table and not self.lacks_lists:
             self.add(location, "E110", f"no word list {name!r}", nearest(name, self.lists.names()))
-        elif not table.words:
-            self.add(location, "E111", f"{name} has no words")
-        return table.words if table else ()
+        return table
+
+    def _list(self, name: str) -> WordList | None:
+        """Return a list as far as it can be read; its mistakes, and those of the descriptor, are the lists' own."""
+        try:
+            table = self.lists.read(name)
+            self.list_mistakes += table.mistakes if table else ()
+        except DeclarationError as error:
+            table, self.lacks_lists, self.lacks_words = None, True, True
+            self.list_mistakes += error.findings
+        return table
+
+    def _add_lacking(self, table: WordList, location: Location, message: str, hint: str = "") -> None:
+        """Add E111 of words that a list does not have, unless they may be in rows that its mistakes leave out."""
+        self.lacks_words = True
+        if not table.mistakes:
+            self.add(location, "E111", message, hint)
 
     def _slot(self, name: str, slot: Slot) -> tuple[Word, ...]:
         location = ("slots", name, "list")
-        words = self._words(slot.list, location)
-        if not words:
+        table = self._words(slot.list, location)
+        if table is None or not (words := table.words):
             return ()
         for column in slot.where:
             if column not in words[0].columns:
@@ -116,7 +142,7 @@ class _Resolver:
                 return words
         matches = tuple(word for word in words if all(word.has(c, v) for c, v in slot.where.items()))
         if not matches:
-            self.add(("slots", name, "where"), "E111", *_unmatched(slot, words))
+            self._add_lacking(table, ("slots", name, "where"), *_unmatched(slot, words))
         slugs = Counter(word.slug for word in matches)
         for twice in sorted(slug for slug, times in slugs.items() if times > 1):
             self.add(location, "E114", f"{twice!r} would name two rows", "narrow `where`, or give the list a `slug`")
@@ -129,9 +155,11 @@ class _Resolver:
             if value not in self.front.slots:
                 self.add(location, "E105", f"no slot {value!r}", nearest(value, self.front.slots))
             return value
-        words = self._words(value.list, location)
-        if words and value.word not in words:
-            self.add(location, "E111", f"{value.list} has no word {value.word!r}", nearest(value.word, words))
+        table = self._words(value.list, location)
+        words = table.words if table else ()
+        if table and words and value.word not in words:
+            message = f"{value.list} has no word {value.word!r}"
+            self._add_lacking(table, location, message, nearest(value.word, words))
         return next((word for word in words if word == value.word), value.word)
 
     def _check_names(self) -> None:

@@ -81,8 +81,13 @@ def _remade(release: Release, rows_of: RowsOf, config: str) -> Iterator[pa.Recor
     yield from remake_rows(release.manifest, config, rows)
 
 
-def approve(release: Release, folders: Iterable[Path], rows_of: RowsOf) -> str | None:
-    """Return what changed since the newest lower release, in Markdown; raise ReleaseError if the new may not follow."""
+def approve(
+    release: Release, folders: Iterable[Path], rows_of: RowsOf, say: Callable[[str], None] | None = None
+) -> str | None:
+    """Return what changed since the newest lower release, in Markdown; raise ReleaseError if the new may not follow.
+
+    `say` hears it where nothing changed.
+    """
     earlier = earlier_releases(folders, str(release.manifest.data["version"]))
     if not earlier:
         return None
@@ -97,6 +102,8 @@ def approve(release: Release, folders: Iterable[Path], rows_of: RowsOf) -> str |
         first = diff.reasons[0]
         message = f"{diff.new} is too low a number: since {diff.old}, {printable(first.text)} ({first.bump.upper()})"
         raise ReleaseError(f"{message}: {diff.version} or higher; nothing was written")
+    if not diff.reasons and say:
+        say(f"nothing has changed since {diff.old}: {diff.new} has the same rows, card and recipe")
     return render_entry(diff)
 
 

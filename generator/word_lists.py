@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -15,7 +15,7 @@ from pydantic import ConfigDict, Field
 
 from senseprobe.errors import DeclarationError
 from senseprobe.generator import yaml_source
-from senseprobe.messages import unprintable
+from senseprobe.messages import listed, printable, unprintable
 from senseprobe.records import Finding
 
 DESCRIPTOR = "datapackage.yaml"
@@ -123,12 +123,13 @@ class Package(_Open):
 
 @dataclass(frozen=True, slots=True)
 class WordList:
-    """A list: its description and its words in file order."""
+    """A list: its description and its words in file order; rows with `mistakes` are left out."""
 
     resource: Resource
     path: Path
     display_path: str
     words: tuple[Word, ...]
+    mistakes: tuple[Finding, ...] = ()
 
     @property
     def columns(self) -> dict[str, FieldSpec]:
@@ -138,38 +139,57 @@ class WordList:
 
 @dataclass(frozen=True)
 class WordLists:
-    """The lists that a dataset sees: those of its own layer first, then the built-in ones; each read once."""
+    """The lists that a dataset sees: those of its own layer first, then the built-in ones; each read once.
+
+    Where they are `lenient`, mistakes of their files are told elsewhere, and what could be read is used.
+    """
 
     folders: tuple[Path, ...]
-    _lists: dict[str, WordList | DeclarationError] = field(default_factory=dict)
+    lenient: bool = False
+    _lists: dict[str, WordList] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def _resources(self) -> dict[str, tuple[Path, Resource]]:
         """By the name of a list: the first folder that has it, and its description there."""
+        if isinstance(self._descriptors, DeclarationError):
+            raise self._descriptors
+        return self._descriptors
+
+    @cached_property
+    def _descriptors(self) -> dict[str, tuple[Path, Resource]] | DeclarationError:
+        """The resources, or what is wrong with them, so that a descriptor is read once also where it is broken."""
         resources: dict[str, tuple[Path, Resource]] = {}
-        for path in (folder / DESCRIPTOR for folder in self.folders):
-            if path.exists():
-                data = yaml_source.read_mapping(path)
-                package = yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
-                for resource in package.resources:
-                    resources.setdefault(resource.name, (path.parent, resource))
+        try:
+            for path in (folder / DESCRIPTOR for folder in self.folders):
+                if path.exists():
+                    data = yaml_source.read_mapping(path)
+                    package = yaml_source.validate(Package, data, [data], yaml_source.format_path(path), "E201")
+                    for resource in package.resources:
+                        resources.setdefault(resource.name, (path.parent, resource))
+        except DeclarationError as error:
+            return error
         return resources
 
     def names(self) -> list[str]:
         """Return the name of every list, sorted."""
         return sorted(self._resources)
 
+    def read(self, name: str) -> WordList | None:
+        """Return what can be read of the list called `name`, with its mistakes; None where there is none."""
+        if name not in self._lists and name in self._resources:
+            self._lists[name] = _read_list(*self._resources[name])
+        return self._lists.get(name)
+
     def get(self, name: str) -> WordList | None:
         """Return the list called `name`, or None; raise DeclarationError with every mistake of its file."""
-        if name not in self._lists and name in self._resources:
-            try:
-                self._lists[name] = _read_list(*self._resources[name])
-            except DeclarationError as error:
-                self._lists[name] = error
-        words = self._lists.get(name)
-        if isinstance(words, DeclarationError):
-            raise words
+        words = self.read(name)
+        if words and words.mistakes and not self.lenient:
+            raise DeclarationError(words.mistakes)
         return words
+
+    def leniently(self) -> "WordLists":
+        """Return the same lists, whose mistakes are told elsewhere."""
+        return WordLists(self.folders, lenient=True, _lists=self._lists)
 
 
 def _read_list(folder: Path, resource: Resource) -> WordList:
@@ -177,30 +197,37 @@ def _read_list(folder: Path, resource: Resource) -> WordList:
     display_path = yaml_source.format_path(path)
     words: list[Word] = []
     findings: list[Finding] = []
-    for row in _rows(resource, yaml_source.read_text(path, display_path), display_path):
+    try:
+        text = yaml_source.read_text(path, display_path)
+    except DeclarationError as error:
+        return WordList(resource, path, display_path, (), error.findings)
+    for row in _rows(resource, text, display_path):
         if isinstance(row, Word):
             words.append(row)
         else:
             findings.append(row)
         if len(findings) > MAX_FINDINGS:
             break
-    findings.extend(islice(_repeats(resource, words, display_path), MAX_FINDINGS + 1))
+    findings.extend(repeats := [*islice(_repeats(resource, words, display_path), MAX_FINDINGS + 1)])
     if len(findings) > MAX_FINDINGS:
+        words = []
         message = f"more than {MAX_FINDINGS} mistakes: those that follow are not reported"
         findings[MAX_FINDINGS:] = [replace(findings[MAX_FINDINGS], column=1, code="E202", message=message, hint="")]
-    if findings:
-        raise DeclarationError(findings)
-    return WordList(resource, path, display_path, tuple(words))
+    lines = {finding.line for finding in repeats}
+    return WordList(resource, path, display_path, tuple(w for w in words if w.line not in lines), tuple(findings))
 
 
 def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | Finding]:
     """Yield the word of each row, or what is wrong with the row."""
     finding = partial(_finding, display_path)
-    specs, lines = resource.table.fields, text.split("\n")
-    reader = csv.reader(io.StringIO(text), strict=True)
+    specs, lines = {spec.name: spec for spec in resource.table.fields}, text.split("\n")
+    separator = _separator(lines[0], specs)
+    reader = csv.reader(io.StringIO(text), strict=True, delimiter=separator)
     try:
-        if next(reader, []) != (header := [spec.name for spec in specs]):
-            yield finding(1, f"columns are not those of {DESCRIPTOR}", ",".join(header))
+        header = next(reader, [])
+        for message in _header_mistakes(header, separator, specs):
+            yield finding(1, message, f"write {','.join(specs)}")
+        if sorted(header) != sorted(specs):
             return
         for number, cells in enumerate(reader, 1):
             line = reader.line_num
@@ -212,16 +239,46 @@ def _rows(resource: Resource, text: str, display_path: str) -> Iterator[Word | F
                 continue
             values: dict[str, Value] = {}
             is_valid = True
-            for at, (spec, cell) in enumerate(zip(specs, cells, strict=True)):
+            for at, (name, cell) in enumerate(zip(header, cells, strict=True)):
                 try:
-                    values[spec.name] = _value(spec, cell)
+                    values[name] = _value(specs[name], cell)
                 except ValueError as error:
                     is_valid, column = False, cell_column(lines[line - 1], at)
-                    yield finding(line, f"{spec.name} {error}", code="E203", column=column)
+                    if header == [*specs]:  # else the cells may follow the descriptor
+                        yield finding(line, f"{name} {error}", code="E203", column=column)
             if is_valid:
                 yield Word.of(values, resource.name, line)
     except csv.Error as error:
         yield finding(reader.line_num, f"malformed CSV: {error}")
+
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+
+
+def find_separator(line: str, name: str) -> str | None:
+    """Return what separates the columns of a header instead of commas, in words; None where `name` is none of them."""
+    signs = (sign for sign in _SEPARATORS if name in next(csv.reader([line], delimiter=sign), []))
+    return next((_SEPARATORS[sign] for sign in signs if sign in line), None)
+
+
+def _separator(line: str, names: Collection[str]) -> str:
+    """Return what stands between the columns of a header: a comma, unless another sign makes just these columns."""
+    for sign in _SEPARATORS if len(names) > 1 else ():
+        if sorted(next(csv.reader([line], delimiter=sign), [])) == sorted(names):
+            return sign
+    return ","
+
+
+def _header_mistakes(header: Sequence[str], separator: str, names: Collection[str]) -> Iterator[str]:
+    """Yield what differs between the header of a list and the fields of its descriptor."""
+    if separator != ",":
+        yield f"columns are separated by {_SEPARATORS[separator]}, not by commas"
+    missing, unknown = [name for name in names if name not in header], [name for name in header if name not in names]
+    if missing or unknown or len({*header}) < len(header):
+        parts = [f"{what} {listed(columns)}" for what, columns in (("without", missing), ("with", unknown)) if columns]
+        yield f"columns are not those of {DESCRIPTOR}: {', '.join(map(printable, parts)) or 'one is there twice'}"
+    elif [*header] != [*names]:
+        yield f"columns are in another order than in {DESCRIPTOR}: {','.join(header)}"
 
 
 def cell_column(line: str, number: int) -> int:
@@ -241,6 +298,14 @@ _TYPES: dict[str, tuple[str, Callable[[str], Value], str]] = {
     "integer": (r"[+-]?\d{1,18}", int, "a whole number"),
     "number": (r"[+-]?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?", float, "a number"),
 }
+
+
+def infer_type(cells: Iterable[str]) -> str:
+    """Return the type that all cells fit that are not empty; numbers with zeros in front are codes, and so texts."""
+    filled = [cell for cell in cells if cell]
+    codes = any(re.match(r"[+-]?0\d", cell) for cell in filled)
+    types = [] if codes or not filled else ["boolean", "integer", "number"]
+    return next((t for t in types if all(re.fullmatch(_TYPES[t][0], cell, re.ASCII) for cell in filled)), "string")
 
 
 def _value(spec: FieldSpec, cell: str) -> Value:
@@ -292,4 +357,5 @@ class Cells:
     def column(self, word: Word, name: str) -> int:
         """Return the column, from 1, at which the cell `name` of a word's row begins."""
         self._lines = self._lines or yaml_source.read_text(self.words.path, self.words.display_path).split("\n")
-        return cell_column(self._lines[word.line - 1], list(self.words.columns).index(name))
+        header = next(csv.reader(self._lines[:1]), [])
+        return cell_column(self._lines[word.line - 1], header.index(name) if name in header else 0)

@@ -1,8 +1,10 @@
 """Command lines as they are typed: exit code, and what was printed."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,3 +51,14 @@ def typing(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -
         return Outcome(int(str(code or 0)), out, err)
 
     return run
+
+
+def fill_in(project: Path) -> None:
+    """Fill in what `senseprobe new` leaves to the author, and state another source of the example's words."""
+    lists = project / "wordlists"
+    for path in (*(project / "templates").glob("*/*"), lists / "datapackage.yaml"):
+        text = re.sub(r'(citation|source): "TODO: [^"]*"', r"\1: own", path.read_text())
+        text = re.sub(r'TODO: [^"\n]*', "words of a test, and true of it", text)
+        path.write_text(text.replace("senseprobe-example", "own"))
+    with (lists / "references.bib").open("a") as bibliography:
+        bibliography.write("\n@misc{own,\n  author = {Own, Jane},\n  title = {Words},\n}\n")

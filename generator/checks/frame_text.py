@@ -1,12 +1,12 @@
 """Mistakes in the text of frames and cells, and sentences that do not read like sentences.
 
-Blanks too many or too few, conditions that no word fulfils or that decide nothing, placeholders left over, words that
-stand twice in a sentence, and sentences without a capital or a full stop.
+Blanks too many or too few, conditions that no word fulfils or that decide nothing, words that stand twice in a
+sentence, and sentences without a capital or a full stop.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice, pairwise
 from math import prod
 
@@ -17,7 +17,6 @@ from senseprobe.generator.checks.base import (
     ConfigSubject,
     FrameSubject,
     Position,
-    cell_finding,
     check,
     first_words,
     mask_tags,
@@ -27,7 +26,6 @@ from senseprobe.generator.english.library import word_set
 from senseprobe.generator.kinds.contrast import ContrastFront
 from senseprobe.generator.schema import Block, Front
 from senseprobe.generator.segments import Segment
-from senseprobe.generator.word_lists import Cells, WordList
 from senseprobe.messages import nearest
 from senseprobe.records import Finding
 
@@ -184,86 +182,6 @@ def check_flip(subject: ConfigSubject) -> Iterator[Finding]:
         if isinstance(front, ContrastFront) and front.label_basis == "none" and own.get("flip"):
             message = "label_basis is none, so there is no label to flip"
             yield subject.finding(block.locate("flip"), "E122", message, "name the basis, or leave flip out")
-
-
-# ---- Placeholders ----
-
-_PLACEHOLDER = re.compile(
-    r"""\$[A-Za-z][\w-]*\$ | \{[\w .|]*\} | <[A-Za-z][\w -]*> | \[[A-Z][A-Z_]*\] | _{3,}  # $GENDER$ {} <word> [MASK]
-    | \b(?:TODO|FIXME|TBD|XXX+)\b""",
-    re.VERBOSE,
-)
-# %s and %(word)s, which a frame may have as text and a word may not.
-_FORMAT = re.compile(r"(?<![\w%])%(?:\(\w+\))?[sdifr](?!\w)")
-# Template syntax, which a frame may have and a word may not.
-_SYNTAX = re.compile(r"\{[{%#](?:.*?[}%#]\})?|[}%#]\}")
-# What other tools write in the place of {{ slot }}: with the name of a slot or binding, it was meant for one.
-_OTHER_SYNTAX = re.compile(r"\{\s*(\w+)([\w\s.|]*)\}|\$(\w+)\$?|<(\w+)>|\[(\w+)\]|%(\w+)%")
-_REST = 2  # the group that holds filters
-_HINT = "fill it in: it would be printed as it is"
-
-
-@check("E115")
-def check_template_placeholders(subject: ConfigSubject) -> Iterator[Finding]:
-    """A placeholder was left over in a frame, in front matter, or in a cell of a list.
-
-    What looks like `$SENSE-ID$`, `$GENDER$`, `{}`, `<word>`, `[MASK]`, `___` or `TODO` was to be filled in by a tool or
-    a person, and so was `%s` or template syntax in a cell, as `{% raw %}`, which is printed as it is. A published pair
-    has one in the place of its sense (UPSTREAM 1.5), and was scored with it. Slots are written `{{ slot }}`, with two
-    braces: `{slot}` and `$slot` are text.
-    """
-    for frame in subject.frames:
-        yield from _placeholders(frame)
-    for block in subject.config.template.blocks:
-        for location, text in _texts(block.sources[0]):
-            if match := _PLACEHOLDER.search(text):
-                message = f"{'.'.join(map(str, location))} holds a placeholder: {match[0]!r}"
-                yield subject.finding(block.locate(*location), "E115", message, "fill it in")
-
-
-def find_unfilled(frame: FrameSubject) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield what a frame has in the place of an output, as `{slot}` and `$slot`, with the name."""
-    for match in _OTHER_SYNTAX.finditer(mask_tags(frame.source, "\n")):
-        name = next(group for number, group in enumerate(match.groups(), 1) if group and number != _REST)
-        if name in frame.printable:
-            yield match, name
-
-
-def _placeholders(frame: FrameSubject) -> Iterator[Finding]:
-    end = 0
-    others = {match.start(): (match, "") for match in _PLACEHOLDER.finditer(mask_tags(frame.source, "\n"))}
-    meant = {match.start(): (match, name) for match, name in find_unfilled(frame)}
-    for start, (match, name) in sorted({**others, **meant}.items()):
-        if start >= end:
-            end = match.end()
-            slot = f"{name}{(match[_REST] or '').rstrip()}" if name else ""
-            hint = f"write {{{{ {slot} }}}}: this is printed as it is" if name else _HINT
-            yield frame.finding("E115", f"{match[0]!r} is a placeholder", hint, frame.position[1] + start)
-
-
-@check("E115")
-def check_cell_placeholders(words: WordList) -> Iterator[Finding]:
-    """A placeholder, or template syntax, was left over in a cell."""
-    cells = Cells(words)
-    for word in words.words:
-        for name, cell in word.columns.items():
-            if match := isinstance(cell, str) and (
-                _SYNTAX.search(cell) or _FORMAT.search(cell) or _PLACEHOLDER.search(cell)
-            ):
-                message = f"{name} holds a placeholder: {match[0]!r}"
-                yield cell_finding(cells, word, name, "E115", message, "fill it in")
-
-
-def _texts(data: object, location: Location = ()) -> Iterator[tuple[Location, str]]:
-    """Yield every text of front matter, with its location."""
-    if isinstance(data, str):
-        yield location, data
-    elif isinstance(data, Mapping):
-        for key, value in data.items():
-            yield from _texts(value, (*location, str(key)))
-    elif isinstance(data, Sequence):
-        for number, value in enumerate(data):
-            yield from _texts(value, (*location, number))
 
 
 # ---- Sentences ----

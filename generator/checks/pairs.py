@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from senseprobe.generator.checks.base import TAG, ConfigSubject, FrameSubject, Position, check, pick_rows
-from senseprobe.generator.checks.frame_text import find_unfilled
+from senseprobe.generator.checks.placeholders import find_single_braces
 from senseprobe.generator.config import ResolvedBlock
 from senseprobe.generator.english import MARK
 from senseprobe.generator.product import RowSelection
@@ -33,7 +33,7 @@ def check_identical_sentences(subject: ConfigSubject) -> Iterator[Finding]:
     """
     first: dict[Position, Finding] = {}
     for frame in subject.frames:
-        if len(frame.block.roles) < 2 or any(find_unfilled(frame)):
+        if len(frame.block.roles) < 2 or any(find_single_braces(frame)):
             continue  # E115: what differs was to be printed
         if message := _identical_pairs(frame):
             first.setdefault(frame.position, frame.finding("E118", message, "bind words that differ, and print them"))
@@ -90,7 +90,7 @@ def check_unread_slots(subject: ConfigSubject) -> Iterator[Finding]:
 
 def _slots_read(frame: FrameSubject) -> Iterator[str]:
     """Yield the slots that a frame reads in any role, and those that it should read: `{slot}`, see E115."""
-    names = [*frame.names, *(name for _, name in find_unfilled(frame))]
+    names = [*frame.names, *(name for _, name in find_single_braces(frame))]
     for role in frame.block.roles:
         yield from frame.block.reads(role, names)
 

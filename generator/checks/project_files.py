@@ -18,6 +18,7 @@ from senseprobe.generator.checks.base import (
     resource_position,
     yaml_position,
 )
+from senseprobe.generator.checks.placeholders import is_unfilled
 from senseprobe.generator.dataset import open_word_lists
 from senseprobe.generator.exclusions import RETIRED, RetiredId, RowNumbers, read_dataset_verdicts, read_retired
 from senseprobe.generator.recipe import check_dataset_licence, check_list_licences, find_used_lists
@@ -145,7 +146,7 @@ def _unknown_source(
 ) -> Iterator[Finding]:
     """Yield E207 unless the key is in the folder's bibliography, or the built-in one; `position` is slow to find."""
     keys = _bibliography_keys(folder / BIBLIOGRAPHY) | _bibliography_keys(built_in().wordlists / BIBLIOGRAPHY)
-    if key in keys:
+    if key in keys or is_unfilled(key):  # E115
         return
     if (folder / BIBLIOGRAPHY).is_file():
         yield finding_at(path, position(), "E207", f"{BIBLIOGRAPHY} has no {what} {key!r}", nearest(key, keys))

@@ -29,15 +29,16 @@ from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import English
 from senseprobe.generator.exclusions import read_retired
+from senseprobe.generator.recipe import find_used_lists
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
-from senseprobe.generator.templates import read_dataset
+from senseprobe.generator.templates import read_dataset, read_template
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.generator.yaml_source import MAX_BYTES, format_path
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.wordnet import LEXICONS
-from senseprobe.messages import printable
-from senseprobe.project import MARKER, Layer
+from senseprobe.messages import offered, printable
+from senseprobe.project import MARKER, Layer, layers, list_datasets
 from senseprobe.records import Finding
 from senseprobe.release.hashing import file_sha256
 
@@ -61,18 +62,37 @@ _NONE: frozenset[Path] = frozenset()
 
 
 def find_target(path: Path) -> Target:
-    """Return what a path names; raise SenseprobeError where it does not exist, or is nothing that lint reads."""
+    """Return what a path names, or ``DATASET[/CONFIG]``; a path has precedence where lint reads what is there.
+
+    Raise SenseprobeError where it is neither.
+    """
+    if not (target := _target_at(path) or _named_target(path.as_posix())):
+        if not path.exists():
+            names = offered(path.as_posix(), list_datasets())
+            raise SenseprobeError(f"{path}: no such file or folder, and no dataset: {names}")
+        what = "a project, its templates or wordlists, a dataset's folder or name, a template (.j2) or a list (.csv)"
+        raise SenseprobeError(f"{path} is nothing that lint reads: give {what}")
+    return target
+
+
+def _named_target(name: str) -> Target | None:
+    dataset, _, config = name.partition("/")
+    layer = next((layer for layer in layers() if dataset in layer.datasets()), None)
+    if layer is None or (config and not (layer.templates / dataset / f"{config}.j2").is_file()):
+        return None
+    return Target(
+        layer, lists=_NONE, datasets=frozenset({(layer.templates / dataset).resolve()}), config=config or None
+    )
+
+
+def _target_at(path: Path) -> Target | None:
     if not path.exists():
-        raise SenseprobeError(f"{path}: no such file or folder")
+        return None
     real = path.resolve()
     # The folders around a path that look like a layer, nearest first.
     parts = MARKER, "templates", "wordlists"
     roots = (folder for folder in (real, *real.parents) if any((folder / part).exists() for part in parts))
-    target = next(filter(None, (_in_layer(real, Layer(root)) for root in roots)), None)
-    if target is None:
-        what = "a project, its templates or wordlists, a dataset's folder, a template (.j2) or a list (.csv)"
-        raise SenseprobeError(f"{path} is nothing that lint reads: give {what}")
-    return target
+    return next(filter(None, (_in_layer(real, Layer(root)) for root in roots)), None)
 
 
 def _in_layer(real: Path, layer: Layer) -> Target | None:
@@ -106,6 +126,7 @@ class _PartResult:
     not_checked: Counter[str] = field(default_factory=Counter)
     lists: int = 0
     checked: set[str] = field(default_factory=set)
+    incomplete: set[str] = field(default_factory=set)
     configs: int = 0
     configs_not_checked: int = 0
 
@@ -129,11 +150,21 @@ class _PartResult:
                 self.not_checked[check.code] += 1
             yield from findings or ()
 
-    def add(self, findings: Iterable[Finding], own: Waiver, *others: Waiver) -> None:
-        """Add the findings that no waiver accepts, and mistakes in what the first waiver accepts."""
+    def add(self, findings: Iterable[Finding], own: Waiver, *others: Waiver, complete: bool = True) -> None:
+        """Add the findings that no waiver accepts, and mistakes in what the first waiver accepts.
+
+        Where mistakes of a list leave out some of its words, findings on numbers of words wait for the whole list, and
+        what is accepted may yet occur.
+        """
+        findings = findings if complete else (found for found in findings if not _counts_words(found.code))
         self.findings += apply_waivers(findings, own, *others)
         self.accepted += own.accepted()
-        self.findings += own.mistakes({*self.not_checked})
+        self.findings += own.mistakes({*self.not_checked} if complete else {*own.reasons})
+
+
+def _counts_words(code: str) -> bool:
+    """Return whether missing words may be the reason of a finding: on values of conditions, senses, validity."""
+    return code == "E121" or code.startswith(("W3", "W5"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +202,10 @@ class Run:
         own = self.visible if self.visible.folders == (folder,) else WordLists((folder,))
         names = result.collect(own.names)
         reports, declared = [], set()
-        for name in names or ():
-            unread = _PartResult(lists=1)
-            table = unread.collect(partial(self.visible.get, name))
-            path = table.display_path if table else unread.findings[0].path
-            declared.add(path)
-            if self._is_target(path):
-                reports.append(self._list(table) if table else self._report(unread))
+        for table in filter(None, map(self.visible.read, names or ())):
+            declared.add(table.display_path)
+            if self._is_target(table.display_path):
+                reports.append(self._list(table))
         if names is not None and folder.is_dir():
             undeclared = result.run(FolderSubject(folder, frozenset(declared)))
             result.findings += [finding for finding in undeclared if self._is_target(finding.path)]
@@ -188,10 +216,11 @@ class Run:
 
     def _list(self, table: WordList) -> Report:
         def check() -> Report:
-            result = _PartResult(lists=1, claims=[*senses.claims_of_list(table)])
+            result = _PartResult([*table.mistakes], lists=1, claims=[*senses.claims_of_list(table)])
             path = table.path.with_name(DESCRIPTOR)
             position = partial(resource_position, table, "accept")
-            result.add(result.run(table), Waiver(format_path(path), table.resource.accept, position))
+            waiver = Waiver(format_path(path), table.resource.accept, position)
+            result.add(result.run(table), waiver, complete=not table.mistakes)
             return self._report(result)
 
         bibliographies = [folder / BIBLIOGRAPHY for folder in self.visible.folders]
@@ -209,7 +238,7 @@ class Run:
             result.findings.append(Finding(path=format_path(folder), code="E102", message=message, hint=hint))
         else:
             opened = result.collect(lambda: open_dataset(folder, self.visible, only=only))
-            if dataset := opened or self._readable(folder):
+            if dataset := opened or self._readable(folder, result):
                 self._resolved(dataset, result)
         if not only:
             result.collect(lambda: read_retired(folder))
@@ -220,19 +249,20 @@ class Run:
         result.configs = len(names) - result.configs_not_checked
         return self._report(result)
 
-    def _readable(self, folder: Path) -> ResolvedDataset | None:
-        """Return the configs that can be read of a dataset whose mistakes are reported already."""
-        english = English()
+    def _readable(self, folder: Path, result: _PartResult) -> ResolvedDataset | None:
+        """Return the configs that can be read of a dataset; collect what mistakes of other files have hidden so far."""
+        english, lists = English(), self.visible.leniently()
         env, datasets, configs = environment(english.filters()), [], []
         for name in self._config_names(folder):
+            template = result.collect(partial(read_template, folder / f"{name}.j2"))
+            config = result.collect(partial(resolve, template, lists, env)) if template else None
             with suppress(DeclarationError):
-                dataset = read_dataset(folder, name)
-                configs += [resolve(template, self.visible, env) for template in dataset.templates]
-                datasets.append(dataset)
+                datasets.append(read_dataset(folder, name))
+                configs += [config] if config else []
         if not datasets:
             return None
         templates = tuple(template for dataset in datasets for template in dataset.templates)
-        return ResolvedDataset(replace(datasets[0], templates=templates), tuple(configs), self.visible, english)
+        return ResolvedDataset(replace(datasets[0], templates=templates), tuple(configs), lists, english)
 
     def _config_names(self, folder: Path) -> list[str]:
         return [self.target.config] if self.target.config else sorted(path.stem for path in folder.glob("*.j2"))
@@ -241,13 +271,13 @@ class Run:
         dataset, path = resolved.dataset, resolved.dataset.folder / "dataset.yaml"
         waiver = Waiver(format_path(path), dataset.card.accept, partial(yaml_position, path, "accept"))
         if not self.target.config:
-            findings = result.run(DatasetSubject(dataset, self.visible, resolved.configs))
+            findings = result.run(DatasetSubject(dataset, resolved.lists, resolved.configs))
             result.findings += apply_waivers(findings, waiver)
         english = English()
         for config in resolved.configs:
-            self._config(ConfigSubject(dataset, config, self.visible, english), waiver, result)
+            self._config(ConfigSubject(dataset, config, resolved.lists, english), waiver, result)
         result.accepted += waiver.accepted()
-        if len(result.checked) == len(dataset.card.configs) and not self.target.config:
+        if len(result.checked - result.incomplete) == len(dataset.card.configs) and not self.target.config:
             result.findings += waiver.mistakes({*result.not_checked})
         result.guesses |= {(*question, answer) for question, answer in resolved.english.guesses.items()}
 
@@ -264,7 +294,10 @@ class Run:
         template = subject.config.template
         position = partial(template.blocks[0].locate, "accept")
         own = Waiver(template.display_path, template.blocks[0].front.accept, position)
-        result.add(result.run(subject), own, of_dataset)
+        lists = find_used_lists(replace(subject.dataset, templates=(template,)), subject.lists)
+        if incomplete := any(words.mistakes for words in lists):
+            result.incomplete.add(template.config)
+        result.add(result.run(subject), own, of_dataset, complete=not incomplete)
 
     # ---- Senses ----
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 from senseprobe.generator.checks.base import ConfigSubject, DatasetSubject, Position, check, finding_at, yaml_position
+from senseprobe.generator.checks.placeholders import is_unfilled
 from senseprobe.generator.config import Config, ResolvedBinding, ResolvedBlock, reference
 from senseprobe.generator.dataset import count_levels, derive_design
 from senseprobe.generator.kinds.association import AssociationFront
@@ -163,13 +164,13 @@ def check_declarations(subject: DatasetSubject) -> Iterator[Finding]:
 def _text_mistake(text: str) -> str:
     if not text.strip():
         return "is not declared"
-    few = f"says too little: {text.strip()!r}" if len(text.split()) < FEWEST_WORDS else ""
+    few = f"says too little: {text.strip()!r}" if len(text.split()) < FEWEST_WORDS and not is_unfilled(text) else ""
     return _placeholder_mistake(text) or few
 
 
 def _placeholder_mistake(text: str) -> str:
     text = text.strip()
-    is_placeholder = _PLACEHOLDER.fullmatch(text) or _ANGLES.search(text)
+    is_placeholder = not is_unfilled(text) and (_PLACEHOLDER.fullmatch(text) or _ANGLES.search(text))  # else E115
     return f"is a placeholder: {text!r}" if is_placeholder else ""
 
 

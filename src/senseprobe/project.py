@@ -5,6 +5,7 @@ with a `senseprobe.toml`; the built-in layer is the installed package. In our ow
 so layers are compared by real path.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,6 +15,7 @@ from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.messages import meant, offered
 
 MARKER = "senseprobe.toml"
+_VERSION = re.compile(r"\d+\.\d+\.\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,7 @@ def find_dataset(name: str) -> Layer:
     for layer in layers():
         if name in layer.datasets():
             return layer
-    names = sorted({dataset for layer in layers() for dataset in layer.datasets()})
-    raise SenseprobeError(f"no dataset {name!r}: {offered(name, names)} (`DATASET[/CONFIG]`)")
+    raise SenseprobeError(f"no dataset {name!r}: {offered(name, list_datasets())} (`DATASET[/CONFIG]`)")
 
 
 def find_release(spec: str) -> tuple[Path, str | None]:
@@ -77,10 +78,10 @@ def find_release(spec: str) -> tuple[Path, str | None]:
     A folder with a release has precedence over a release of that name, and this over a folder without one, which may
     have results. Raise ReleaseError if there is no such release.
     """
-    if _has_release(spec):
+    if has_release(spec):
         return Path(spec), None
     path, _, config = spec.partition(":")
-    if _has_release(path):
+    if has_release(path):
         return Path(path), config or None
     name, at, version = path.partition("@")
     if at and "/" not in path:
@@ -91,7 +92,8 @@ def find_release(spec: str) -> tuple[Path, str | None]:
     raise ReleaseError(f"no release folder {path!r} (name a release as NAME@VERSION[:CONFIG], or give its path)")
 
 
-def _has_release(folder: str) -> bool:
+def has_release(folder: str) -> bool:
+    """Return whether a folder holds a release; a name that no file system accepts does not."""
     return _path_is(folder, lambda path: (path / "release.json").is_file())
 
 
@@ -103,16 +105,35 @@ def _path_is(name: str, is_kind: Callable[[Path], bool]) -> bool:
         return False
 
 
+def newest_release(spec: str) -> str | None:
+    """Return ``NAME@VERSION[:CONFIG]`` of the newest release that ``NAME[:CONFIG]`` names.
+
+    None where there is none, or where `spec` is the path of a release.
+    """
+    name, colon, config = spec.partition(":")
+    releases = (release.rsplit("@", 1) for release in list_releases())
+    versions = [version for dataset, version in releases if dataset == name and _VERSION.fullmatch(version)]
+    if "/" in spec or not versions or has_release(spec):
+        return None
+    return f"{name}@{max(versions, key=lambda version: [*map(int, version.split('.'))])}{colon}{config}"
+
+
 def _named_release(name: str, version: str) -> Path:
     for layer in layers():
         folder = layer.releases / name / version
-        if _has_release(str(folder)):
+        if has_release(str(folder)):
             return folder
-    spec, names = f"{name}@{version}", _list_releases()
+    spec, names = f"{name}@{version}", list_releases()
     like = [release for release in names if meant(name, [release.partition("@")[0]])]  # not all that end in @1.0.0
     raise ReleaseError(f"no release {spec!r}: {offered(spec, names, like)}")
 
 
-def _list_releases() -> list[str]:
+def list_datasets() -> list[str]:
+    """Return the names of the datasets of all layers, sorted."""
+    return sorted({dataset for layer in layers() for dataset in layer.datasets()})
+
+
+def list_releases() -> list[str]:
+    """Return the releases of all layers as ``NAME@VERSION``, sorted."""
     manifests = (path for layer in layers() for path in layer.releases.glob("*/*/release.json"))
     return sorted({f"{path.parent.parent.name}@{path.parent.name}" for path in manifests})

@@ -8,11 +8,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import typer
 
-from senseprobe.cli import main
+import senseprobe
+from senseprobe.cli import app, main
 
 TESTS = Path(__file__).parents[1]
 BASE, CHECKS, SRC = TESTS / "checks" / "base", TESTS / "checks", TESTS.parent / "src"
@@ -102,6 +105,46 @@ def test_lint_as_json_has_stable_keys(project: Path, run: Run) -> None:
     assert found.code == 1
 
 
+# --- the command line itself ----------------------------------------------------------------------------------------
+
+
+def test_version_is_that_of_the_package(run: Run) -> None:
+    """As pip knows it."""
+    done = run("--version")
+    assert (done.code, done.out, done.err) == (0, f"senseprobe {version('senseprobe')}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["lin"], ["lint"]),
+        (["lists", "--a"], ["--add"]),
+        (["build", "x"], ["x"]),
+        (["preview", "nli-o"], ["nli-occupation"]),
+        (["verify", "sssb@"], ["sssb@1.0.0", "sssb@1.0.1"]),
+        (["score", "MODEL", "association@1.0"], ["association@1.0.0", "association@1.0.1"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_names(project: Path, words: list[str], offered: list[str]) -> None:
+    """As bash asks: the words so far, and the number of the one that is typed."""
+    line = {"COMP_WORDS": " ".join(["senseprobe", *words]), "COMP_CWORD": str(len(words))}
+    env = {**os.environ, **line, "_SENSEPROBE_COMPLETE": "complete_bash"}
+    script = "import sys; sys.argv = ['senseprobe']; from senseprobe.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.stderr) == (offered, "")
+
+
+def test_the_completion_of_a_shell_can_be_shown(project: Path) -> None:
+    """A script that bash reads without an error."""
+    command = [sys.executable, "-c", "from senseprobe.cli import app; app(prog_name='senseprobe')"]
+    env = {**os.environ, "_SENSEPROBE_COMPLETE": "source_bash"}  # what --show-completion does, whatever shell runs this
+    script = subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
+    options = {option for each in typer.main.get_command(app).params for option in each.opts}
+    assert {"--install-completion", "--show-completion"} <= options
+    assert "complete_bash" in script
+    assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
 # --- count ----------------------------------------------------------------------------------------------------------
 
 # Zhou et al. 2022, Table 1, by sense (UPSTREAM.md 1.2), beside what is ours.
@@ -122,6 +165,22 @@ def test_count_of_sssb_tells_ours_and_theirs(project: Path, run: Run) -> None:
         assert config["reason"] or config["rows"] == config["published"]
     assert told["rows"] == sum(config["rows"] for config in configs.values())
     assert (configs["noun"]["rows"], configs["race-matched"]["rows"]) == (186, 25)
+
+
+def test_count_and_preview_work_while_expect_is_wrong(project: Path, run: Run) -> None:
+    """Two things and one pair of qualities make 2 rows: an author who does not know yet how many has to see them."""
+    template = project / "templates/x/x.j2"
+    template.write_text(template.read_text().replace("pairs: 2", "pairs: 3"))
+    finding = "templates/x/x.j2:18:10: E109 expands to 2 pairs, `expect` says 3\n"
+    for command in (("count", "x"), ("count", "x/x"), ("count",), ("preview", "x/x")):
+        done = run(*command)
+        assert (done.code, done.err) == (0, finding), command
+        assert "2 rows" in done.out
+    for name, told in (("count", "x"), ("preview", "x/x")):
+        (stated,) = json.loads(run(name, told, "--json").out)["findings"]
+        assert (stated["code"], stated["line"]) == ("E109", 18)
+    assert senseprobe.preview("x/x").findings == senseprobe.count("x")[0].findings
+    assert run("build", "x", "1.0.0").code == 1  # what is frozen is what was expected
 
 
 def test_count_prints_a_table(project: Path, run: Run) -> None:

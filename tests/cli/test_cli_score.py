@@ -19,7 +19,7 @@ import torch
 import typer
 from huggingface_hub import constants as hub_constants
 from rich.progress import Progress
-from tests.commands import Outcome, Typed, typing
+from tests.commands import Outcome, Typed, fill_in, typing
 from transformers import AutoTokenizer, BertForMaskedLM
 from typer.core import TyperOption
 
@@ -65,6 +65,18 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 # --- what it writes and prints --------------------------------------------------------------------------------------
+
+
+def test_score_of_a_name_takes_the_newest_release_and_says_which(typed: Typed, tmp_path: Path) -> None:
+    """1.0.0 is the project's, 1.0.1 is built in; the API says it by its `say`."""
+    done = typed("score", "bert", "sssb:race", "-m", "aul", "--limit", "10")
+    note = "sssb:race has no version: sssb@1.0.1:race, the newest on this machine, is scored"
+    assert (done.code, done.err.strip()) == (0, note)
+    assert "scorer=aul|release=sssb@1.0.1:race|" in done.out
+    heard: list[str] = []
+    (result,) = senseprobe.score("bert", "sssb", "aul", config="race", limit=10, say=heard.append)
+    assert result.release["name"] == "sssb@1.0.1"
+    assert heard == ["sssb has no version: sssb@1.0.1, the newest on this machine, is scored"]
 
 
 def test_score(typed: Typed, tmp_path: Path) -> None:
@@ -526,6 +538,7 @@ def test_rows_of_several_kinds(typed: Typed, tmp_path: Path) -> None:
     """Of a release with rows of several kinds, those that fit are scored, and the others are named."""
     for kind in ("contrast", "inference", "association"):
         assert typed("new", f"mixed/{kind}", "--kind", kind).code == 0
+    fill_in(tmp_path)
     assert typed("build", "mixed", "1.0.0").code == 0
     done = typed("score", "bert", "mixed@1.0.0")
     assert done.code == 0

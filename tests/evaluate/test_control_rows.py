@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.commands import fill_in
 from tests.conformance import inference_models
 
 from senseprobe import api
@@ -58,6 +59,8 @@ def test_a_whole_control_is_not_scored_again(
     """Probes are shown with the result that is there, alone or beside a sample; the control gets no new file."""
     monkeypatch.chdir(tmp_path)
     for command in (["init", "mine"], ["new", "jobs/tools", "--kind", "inference"], ["build", "jobs", "1.0.0"]):
+        if command[0] == "build":
+            fill_in(Path())
         monkeypatch.setattr(sys, "argv", ["senseprobe", *command])
         with pytest.raises(SystemExit, match=r"^0$"):
             main()

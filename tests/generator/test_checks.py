@@ -95,6 +95,8 @@ CASES: dict[str, tuple[int, int, str]] = {
     "E115-template-syntax-in-a-cell.things.csv": (3, 1, "word holds a placeholder: '{% raw %}'"),
     "E115-placeholder-in-a-cell.things.csv": (3, 1, "word holds a placeholder: '<animal>'"),
     "E115-placeholder-in-a-frame.j2": (20, 38, "'[MASK]'"),
+    "E115-field-of-a-dataset.dataset.yaml": (1, 1, "title holds a placeholder: 'TODO' (what is measured)"),
+    "E115-field-of-a-list.datapackage.yaml": (15, 5, "description holds a placeholder: 'TODO' (what the words are)"),
     "E115-placeholder-in-front-matter.j2": (5, 1, "description holds a placeholder: 'TODO'"),
     "E115-single-braces.j2": (21, 39, "'{other | a}' is a placeholder (write {{ other | a }}"),
     "E116-article-before-a-pronoun.j2": (20, 44, "an article before a pronoun: 'the they'"),

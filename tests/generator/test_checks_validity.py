@@ -48,7 +48,7 @@ CASES: dict[str, list[tuple[int, int, str]]] = {
     "W501-construct-missing.dataset.yaml": [(1, 1, "construct is not declared")],
     "W501-construct-short.dataset.yaml": [(8, 1, "says too little: 'gender bias'")],
     "W501-groups-empty.dataset.yaml": [(9, 1, "groups is not declared")],
-    "W501-groups-placeholder.dataset.yaml": [(9, 1, "placeholder: 'TODO'")],
+    "W501-groups-placeholder.dataset.yaml": [(9, 1, "placeholder: 'to do'")],
     "W501-harm-placeholder.dataset.yaml": [(12, 1, "placeholder: 'N/A'")],
     "W501-harm-in-angles.dataset.yaml": [(12, 1, "who_could_be_harmed is a placeholder")],
     "W502-made-mad.j2": [(23, 6, "'made' against 'mad'")],

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+import senseprobe
 from senseprobe.cli import main
-from senseprobe.errors import SenseprobeError
+from senseprobe.errors import DeclarationError, SenseprobeError
 from senseprobe.generator import schema, word_lists, yaml_source
 from senseprobe.generator.checks import Report, lint_paths, page
 from senseprobe.generator.checks.codes import EXAMPLES, all_codes
@@ -151,7 +152,7 @@ def test_another_number_of_rows_hides_nothing(project: Path) -> None:
     assert [finding.code for finding in lint_paths([]).findings] == ["E109", "E117"]
 
 
-@pytest.mark.parametrize("broken", ["E203-no-number.things.csv", "E102-languages-is-no-list.dataset.yaml"])
+@pytest.mark.parametrize("broken", ["E100-latin-1.things.csv", "E102-languages-is-no-list.dataset.yaml"])
 def test_what_was_not_looked_at_is_counted(project: Path, lint: Callable[..., Ran], broken: str) -> None:
     """Where a list or `dataset.yaml` is broken, two configs are sound, as far as anybody looked."""
     shutil.copy(project / "templates/x/x.j2", project / "templates/x/z.j2")
@@ -160,6 +161,109 @@ def test_what_was_not_looked_at_is_counted(project: Path, lint: Callable[..., Ra
     card.write_text(card.read_text().replace("configs: [x]", "configs: [x, z]"))
     assert " and 0 configs; 2 configs not looked at; " in lint().out.splitlines()[-1]
     assert json.loads(lint("--json").out)["configs_not_checked"] == 2
+
+
+def test_a_dataset_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on other commands, from anywhere in the project; what lint reads at a path of that name goes before it."""
+    _second_dataset(project)
+    (project / "notes" / "y").mkdir(parents=True)
+    monkeypatch.chdir(project / "notes")
+    for name, path in {
+        "x": "templates/x",
+        "x/x": "templates/x/x.j2",
+        "y": "templates/y",
+        "y/z": "templates/y/z.j2",
+    }.items():
+        assert lint_paths([Path(name)]) == lint_paths([project / path]), name
+    assert lint_paths([Path("sssb/noun")]).configs == 1  # of another layer
+    monkeypatch.chdir(project / "templates/y")
+    shutil.copytree(project / "templates/x", project / "templates/x.j2")
+    assert lint_paths([Path("y.j2")]).configs == 1
+
+
+@pytest.mark.parametrize("name", ["y", "x/y", "sssb/nouns"])
+def test_a_dataset_that_is_not_there_is_misuse(project: Path, lint: Callable[..., Ran], name: str) -> None:
+    """One message, with the names that there are."""
+    ran = lint(name)
+    assert (ran.code, ran.out) == (2, "")
+    assert "no such file or folder, and no dataset" in ran.err
+    assert ran.err.rstrip().endswith("sssb, x")
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_mistakes_of_a_list_hide_none_of_templates_nor_of_other_lists(project: Path) -> None:
+    """Two lists are wrong, front matter names a column that is not there, and a frame has two blanks: four mistakes.
+
+    Numbers of rows and of words, of which some are missing, are counted when the lists are right.
+    """
+    shutil.copy(CHECKS / "E203-no-number.things.csv", project / "wordlists/things.csv")
+    shutil.copy(CHECKS / "E204-primary-key-twice.qualities.csv", project / "wordlists/qualities.csv")
+    template = project / "templates/x/x.j2"
+    sound = template.read_text()
+    template.write_text(sound.replace("is {{ quality }}", " is {{ quality }}"))
+    lists = [("wordlists/qualities.csv", 4, "E204"), ("wordlists/things.csv", 2, "E203")]
+    found = [(finding.path, finding.line, finding.code) for finding in lint_paths([]).findings]
+    assert found == [("templates/x/x.j2", 20, "E117"), *lists]
+    assert [(f.path, f.line, f.code) for f in lint_paths([Path("x")]).findings] == found  # of the lists that it uses
+    template.write_text(sound.replace("{{ thing }}", "{{ thing.wrod }}").replace("target: thing", "target: thign"))
+    found = [(finding.path, finding.line, finding.code) for finding in lint_paths([]).findings]
+    assert found == [("templates/x/x.j2", 12, "E105"), ("templates/x/x.j2", 20, "E104"), *lists]
+    with pytest.raises(DeclarationError) as error:
+        senseprobe.build("x", "1.0.0", project / "out")
+    assert [f.code for f in error.value.findings] == ["E203", "E204", "E105", "E104"]  # lists, then templates
+
+
+def test_a_list_without_words_hides_no_list_that_is_missing(project: Path) -> None:
+    """Neither one that cannot be read, nor one whose every row is wrong; there are no sentences to check."""
+    template = project / "templates/x/x.j2"
+    template.write_text(template.read_text().replace("roles:", "  other: {list: thingies}\nroles:"))
+    shutil.copy(CHECKS / "E100-latin-1.things.csv", project / "wordlists/things.csv")
+    missing = ("templates/x/x.j2", "E110")
+    assert [(f.path, f.code) for f in lint_paths([]).findings] == [missing, ("wordlists/things.csv", "E100")]
+    (project / "wordlists/things.csv").write_text("word,size,tame,sense_noun\ndog,,,\n")
+    assert [(f.path, f.code) for f in lint_paths([]).findings] == [missing, ("wordlists/things.csv", "E203")]
+    rows = "".join(f"dog,{number},,\n" for number in range(1_100))
+    (project / "wordlists/things.csv").write_text(f"word,size,tame,sense_noun\n{rows}")
+    found = lint_paths([]).findings
+    assert [(f.path, f.code) for f in found if f.code != "E204"] == [missing, ("wordlists/things.csv", "E202")]
+
+
+def test_a_descriptor_or_a_card_that_is_broken_hides_no_mistake_of_front_matter(project: Path) -> None:
+    """Frames need their words; what front matter says wrongly does not."""
+    template = project / "templates/x/x.j2"
+    template.write_text(template.read_text().replace("label_basis: ", "label_basis: no"))
+    before = [finding for finding in lint_paths([]).findings if finding.path == "templates/x/x.j2"]
+    assert before
+    shutil.copy(CHECKS / "E201-no-path.datapackage.yaml", project / "wordlists/datapackage.yaml")
+    shutil.copy(CHECKS / "E102-languages-is-no-list.dataset.yaml", project / "templates/x/dataset.yaml")
+    found = lint_paths([]).findings
+    assert [finding for finding in found if finding.path == "templates/x/x.j2"] == before
+    assert {finding.code for finding in found} == {"E102", "E201"}
+
+
+HEADERS = {
+    "word;polarity": "columns are separated by semicolons, not by commas",
+    '"word";"polarity"': "columns are separated by semicolons, not by commas",
+    "word\tpolarity": "columns are separated by tabs, not by commas",
+    "polarity,word": "columns are in another order than in datapackage.yaml: polarity,word",
+    "word,polarty": "columns are not those of datapackage.yaml: without polarity, with polarty",
+    "word": "columns are not those of datapackage.yaml: without polarity",
+    "word,word": "columns are not those of datapackage.yaml: without polarity",
+    "word,polarity,polarity": "columns are not those of datapackage.yaml: one is there twice",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_what_is_wrong_with_a_header_is_named(project: Path, header: str) -> None:
+    """As spreadsheets of half of Europe write it, as somebody sorted it, and as somebody misspelt it."""
+    path = project / "wordlists/qualities.csv"
+    columns = header.replace('"', "").replace(";", ",").replace("\t", ",").split(",")
+    sign = ";" if ";" in header else "\t" if "\t" in header else ","
+    rows = [dict(zip(("word", "polarity"), line.split(","), strict=True)) for line in path.read_text().splitlines()[1:]]
+    path.write_text("\n".join([header, *(sign.join(row.get(name, "") for name in columns) for row in rows)]) + "\n")
+    (finding,) = lint_paths([]).findings
+    assert (finding.path, finding.line, finding.code) == ("wordlists/qualities.csv", 1, "E202")
+    assert (finding.message, finding.hint) == (HEADERS[header], "write word,polarity")
 
 
 # --- formats --------------------------------------------------------------------------------------------------------

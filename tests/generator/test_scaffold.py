@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
+from tests.commands import fill_in
 
 from senseprobe import scaffold
 from senseprobe.atomic_files import write_whole
@@ -178,41 +179,55 @@ def test_init_leaves_nothing_where_the_disk_is_full(tmp_path: Path, monkeypatch:
 ROWS = {"contrast": 750, "inference": 3750, "association": 100}
 
 
+# Fields of dataset.yaml, counted in it, and of the front matter; then the lists of the example that each kind uses.
+FIELDS = {
+    *("title", "summary", "authors.0", "citation", "content_warning", "construct", "groups.0", "intended_use"),
+    *("out_of_scope", "who_could_be_harmed", "bias_type", "description", "source"),
+}
+LISTS = {"contrast": 2, "inference": 4, "association": 1}
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_new_template_lints_clean_and_works(project: Path, run: Run, kind: str) -> None:
-    """In a dataset of its own, from lint to a release that makes its rows again."""
+def test_a_new_template_works_at_once_and_says_what_is_to_be_filled_in(project: Path, run: Run, kind: str) -> None:
+    """Sentences and counts come at once; no release comes of fields that nobody has filled in (ISSUE 15, line 5)."""
     output = run("new", "my-data/first_1", "--kind", kind)
     assert "wrote templates/my-data/first_1.j2\n" in output
-    assert run("lint").startswith("0 findings")
     assert re.search(rf"first_1 +{ROWS[kind]} ", run("count", "my-data/first_1"))
     assert f"20 of {ROWS[kind]} rows" in run("preview", "my-data")
+    linted = run("lint", code=1).splitlines()
+    assert all(": E115 " in line for line in linted[:-1])
+    unfilled = [match[1] for line in linted if (match := re.search(r"E115 (\S+) holds a placeholder: 'TODO' \(", line))]
+    assert ({*unfilled}, len(unfilled)) == (FIELDS, 14)  # `construct` is in both files
+    assert sum("of senseprobe's example" in line for line in linted) == LISTS[kind]
+    assert run("build", "my-data", "0.1.0", code=1).splitlines() == linted[:-1]
+    assert not (project / "releases" / "my-data").exists()
+    assert run("build", "my-data", "0.1.0", "--shards", "2", "--shard", "0", code=1).splitlines() == linted[:-1]
+    fill_in(project)
+    assert run("lint").startswith("0 findings")
     run("build", "my-data", "0.1.0")
     assert "makes the same rows" in run("verify", "my-data@0.1.0", "--rebuild")
 
 
-CARD_TEXTS = {
-    "contrast": (
-        "unfriendly things of people with a hobby",
-        'title: "Praise and blame of people with a hobby"',
-        "anglers,",
-    ),
-    "inference": (
-        "No sentence says anything unfriendly.",
-        'title: "Hobbies that do not follow from trades"',
-        "bakers,",
-    ),
-    "association": ("No sentence is about people.", 'title: "Fruit, vegetables, and', "groups: [fruit, vegetables]"),
-}
+def test_nothing_of_the_example_describes_another_dataset(project: Path, run: Run) -> None:
+    """A dataset of slurs was published as "Praise and blame of people with a hobby", with `lint --strict` clean."""
+    example = (project / "templates/example/dataset.yaml").read_text()
+    run("new", "slurs/first", "--kind", "contrast")
+    card = (project / "templates/slurs/dataset.yaml").read_text()
+    fields = ("title", "summary", "authors", "citation", "content_warning", "groups", "who_could_be_harmed")
+    for name in fields:
+        texts = [YAML(typ="safe").load(text)[name] for text in (example, card)]
+        assert texts[0] != texts[1]
+        assert "TODO" in str(texts[1])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_card_of_a_new_dataset_is_true_of_its_kind(project: Path, run: Run, kind: str) -> None:
-    """Its own warning, title and groups, and none of another kind's."""
-    run("new", "mine/first", "--kind", kind)
-    card = (project / "templates/mine/dataset.yaml").read_text()
-    for other, texts in CARD_TEXTS.items():
-        assert [text in card for text in texts[:2]] == [other == kind] * 2, other
-    assert CARD_TEXTS[kind][2] in card
+def test_the_example_under_another_name_is_found(project: Path, run: Run) -> None:
+    """Who copies it, and replaces its words, has to say whose words and frames they are, and so reads what they are."""
+    (project / "templates/example").rename(project / "templates/slurs")
+    found = run("lint", code=1).splitlines()
+    assert [re.search(r"E115 (.*) of senseprobe's example", line)[1] for line in found[:-1]] == [  # type: ignore[index]
+        *("the work to cite is", "the frames are", "the words of hobbyists are", "the words of traits are")
+    ]
+    assert run("build", "slurs", "1.0.0", code=1).splitlines() == found[:-1]
 
 
 def test_a_kind_that_there_is_not(project: Path, run: Run) -> None:
@@ -228,6 +243,7 @@ def test_a_dataset_may_have_all_kinds(project: Path, run: Run) -> None:
     lists = (project / "wordlists" / "traits.csv").read_bytes()
     for kind in KINDS:
         run("new", f"all/{kind}", "--kind", kind)
+    fill_in(project)
     assert run("lint").startswith("0 findings in 6 word lists and 4 configs;")
     assert YAML(typ="safe").load((project / "templates/all/dataset.yaml").read_text())["configs"] == list(KINDS)
     assert (project / "wordlists" / "traits.csv").read_bytes() == lists
@@ -235,15 +251,13 @@ def test_a_dataset_may_have_all_kinds(project: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_key_of_a_template_has_a_comment(project: Path, run: Run, kind: str) -> None:
-    """Above it, or above the keys that it belongs to; and nothing is left to be filled in."""
+    """Above it, or above the keys that it belongs to."""
     run("new", "a/b", "--kind", kind)
     lines = (project / "templates/a/b.j2").read_text().splitlines()
     keys = [number for number, line in enumerate(lines) if re.match(r"[a-z_]+:", line)]
     together = {"role", "word", "word_class"}
     for number in keys:
         assert lines[number - 1].startswith("#") or lines[number].partition(":")[0] in together, lines[number]
-    for path in ("templates/a/b.j2", "templates/a/dataset.yaml", "wordlists/datapackage.yaml", "README.md"):
-        assert not re.search(r"TODO|FIXME|TBD|XXX|\$", (project / path).read_text())
 
 
 def test_rows_are_those_of_the_words_that_are_there(project: Path, run: Run) -> None:
@@ -262,6 +276,7 @@ def test_lists_that_are_gone_are_written_again(project: Path, run: Run) -> None:
     assert {path.name for path in (project / "wordlists").iterdir()} == {
         *("datapackage.yaml", "hobbyists.csv", "references.bib", "traits.csv")
     }
+    fill_in(project)
     assert run("lint").startswith("0 findings")
 
 
@@ -273,7 +288,7 @@ def test_a_bibliography_is_added_to(project: Path, run: Run) -> None:
     run("new", "a/b", "--kind", "contrast")
     added = path.read_text()
     run("new", "a/c", "--kind", "contrast")
-    assert added.startswith(mine + "\n@misc{project,\n")
+    assert added.startswith(mine + "\n@misc{senseprobe-example,\n")
     assert path.read_text() == added
 
 
@@ -350,6 +365,89 @@ def test_lists_of_the_examples_hide_no_built_in_list() -> None:
     """A built-in template that a user copies into a project must find the words that it had."""
     ours = {name for names in template.LISTS.values() for name in names}
     assert not ours & {*WordLists((built_in().wordlists,)).names()}
+
+
+# --- lists --add ----------------------------------------------------------------------------------------------------
+
+JOBS = """word,job,year,common,weight,code,sense_noun
+nurse,care,1990,true,0.5,007,nurse%1:18:00::
+smith,metal,,false,2,012,
+"""
+
+# Types and constraints of the cells above, by hand; 007 is a code, which a number would lose.
+FIELDS_OF_JOBS = [
+    {"name": "word", "type": "string", "constraints": {"required": True, "unique": True}},
+    {"name": "job", "type": "string", "constraints": {"required": True}},
+    {"name": "year", "type": "integer"},
+    {"name": "common", "type": "boolean", "constraints": {"required": True}},
+    {"name": "weight", "type": "number", "constraints": {"required": True}},
+    {"name": "code", "type": "string", "constraints": {"required": True}},
+    {"name": "sense_noun", "type": "string"},
+]
+
+
+@pytest.mark.parametrize("place", ["../jobs.csv", "wordlists/jobs.csv"])
+def test_a_list_is_added_with_its_descriptor(project: Path, run: Run, place: str) -> None:
+    """What its cells show is stated; what they do not is to be filled in, and nothing is built until it is."""
+    (project / place).write_text(JOBS)
+    before = (project / "wordlists/datapackage.yaml").read_text()
+    output = run("lists", "--add", place)
+    assert "wrote wordlists/datapackage.yaml\n" in output
+    text = (project / "wordlists/datapackage.yaml").read_text()
+    assert text.startswith(before)
+    added = YAML(typ="safe").load(text)["resources"][-1]
+    assert (added["name"], added["path"]) == ("jobs", "jobs.csv")
+    assert added["schema"] == {"primaryKey": ["word"], "fields": FIELDS_OF_JOBS}
+    assert (project / "wordlists/jobs.csv").read_text() == JOBS
+    codes = [line.split()[1] for line in run("lint", code=1).splitlines()[:-1]]
+    assert codes == ["E115", "E115", "E208", "E305"]  # description, source, licence; lexicon and part of speech
+    assert "smith  metal" in run("lists", "jobs")  # templates can use it at once
+
+
+def test_the_key_of_a_list_is_what_tells_its_rows_apart(project: Path, run: Run) -> None:
+    """A word may be there twice, in two tests."""
+    (project / "wordlists/tests.csv").write_text("word,test,a b\nrose,one,x\nrose,two,x\nlily,two,x\n")
+    run("lists", "--add", "wordlists/tests.csv")
+    schema = YAML(typ="safe").load((project / "wordlists/datapackage.yaml").read_text())["resources"][-1]["schema"]
+    assert schema["primaryKey"] == ["word", "test"]
+    assert [field["name"] for field in schema["fields"]] == ["word", "test", "a b"]
+    assert "E204" not in run("lint", code=1)
+
+
+NO_LISTS = {
+    "of semicolons": ("jobs.csv", "word;job\nnurse;care\n", "columns are separated by semicolons, write commas"),
+    "without words": ("jobs.csv", "name,job\nnurse,care\n", "no column `word`: there is name, job"),
+    "empty": ("jobs.csv", "", "no column `word`: there is none"),
+    "with a column twice": ("jobs.csv", "word,job,job\na,b,c\n", "each column needs a name of its own"),
+    "ragged": ("jobs.csv", "word,job\na,b\nc\n", "row 3 has not 2 cells"),
+    "malformed": ("jobs.csv", 'word\n"a', "jobs.csv is malformed"),
+    "of another name": ("My Jobs.csv", "word\na\n", "rename it"),
+    "of another kind": ("jobs.txt", "word\na\n", "rename it"),
+    "described already": ("traits.csv", "word\na\n", "wordlists/datapackage.yaml describes traits already"),
+}
+
+
+@pytest.mark.parametrize("how", NO_LISTS)
+def test_a_file_that_cannot_be_a_list_is_misuse(project: Path, run: Run, how: str) -> None:
+    """One message, and nothing is written."""
+    name, text, message = NO_LISTS[how]
+    (project / name).write_text(text)
+    before = tree(project)
+    output = run("lists", "--add", name, code=2)
+    assert message in output
+    assert output.count("\n") == 1
+    assert tree(project) == before
+
+
+def test_no_file_of_the_project_is_overwritten(project: Path, run: Run) -> None:
+    """A file that has the name, a name beside the file, a file that is not there, and no project."""
+    (project / "wordlists/jobs.csv").write_text("word\nmine\n")
+    (project / "jobs.csv").write_text("word\na\n")
+    before = tree(project)
+    assert "wordlists/jobs.csv is there already" in run("lists", "--add", "jobs.csv", code=2)
+    assert "goes without a LIST" in run("lists", "traits", "--add", "jobs.csv", code=2)
+    assert "nowhere.csv: no such file" in run("lists", "--add", "nowhere.csv", code=2)
+    assert tree(project) == before
 
 
 # --- lists in YAML --------------------------------------------------------------------------------------------------

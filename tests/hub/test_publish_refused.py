@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.commands import fill_in
 from tests.hub.client import REPO, WRITES, damage, refusal, repo_of
 from tests.hub.server import Hub
 from tests.hub.state import ONLY_READS, OWNER_TOKEN, Blob, Repo
@@ -63,6 +64,7 @@ def test_a_repository_is_for_one_dataset_and_goes_forward(hub: Hub, project: Pat
     api.publish("example@0.2.0", REPO)
     assert f"{REPO} holds example@0.2.0" in refusal(lambda: api.publish("example@0.1.0", REPO))
     shutil.copytree(project / "templates" / "example", project / "templates" / "else")
+    fill_in(project)
     api.build("else", "0.1.0")
     assert "a repository is for one dataset" in refusal(lambda: api.publish("else@0.1.0", REPO))
     assert (hub.seen("commit"), list(repo_of(hub).tags)) == (1, ["v0.2.0"])

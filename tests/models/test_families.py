@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.commands import fill_in
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, GPT2Config, GPT2LMHeadModel
 
 from senseprobe import api
@@ -203,6 +204,8 @@ def test_rows_of_another_kind(model: str, release: str, message: str, made: Path
 def probes(made: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A release of inference probes: the scaffold's own."""
     for command in (["init", "mine"], ["new", "jobs/tools", "--kind", "inference"], ["build", "jobs", "1.0.0"]):
+        if command[0] == "build":
+            fill_in(Path())
         monkeypatch.setattr(sys, "argv", ["senseprobe", *command])
         with pytest.raises(SystemExit, match=r"^0$"):
             main()

@@ -365,6 +365,33 @@ def test_the_newest_lower_release_counts(tiny: Project) -> None:
     assert (diff.bump, diff.reasons) == (Bump.NONE, ())
 
 
+def test_build_says_that_nothing_has_changed(tiny: Project) -> None:
+    """And writes what was wanted; where something has changed, it says nothing of the kind."""
+    heard: list[str] = []
+    api.build("tiny", "1.0.1", say=heard.append)
+    expected = "nothing has changed since tiny@1.0.0: tiny@1.0.1 has the same rows, card and recipe"
+    assert [text for text in heard if "nothing has changed" in text] == [expected]
+    tiny.jobs("engineer,an")
+    api.build("tiny", "2.0.0", say=heard.append)
+    assert sum("nothing has changed" in text for text in heard) == 1
+    assert tiny.built() == ["1.0.0", "1.0.1", "2.0.0"]
+
+
+def test_a_name_without_a_version_is_the_newest_release(tiny: Project) -> None:
+    """By number: 1.10.0 is above 1.9.0. A folder with a release has precedence, as it has over NAME@VERSION."""
+    for version in ("1.9.0", "1.10.0"):
+        api.build("tiny", version)
+    assert api.load("tiny").manifest.name == "tiny@1.10.0"
+    assert api.load("sssb").manifest.name == "sssb@1.0.1"  # built in
+    shutil.copytree(tiny.root / "releases/tiny/1.9.0", tiny.root / "tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tiny.root)
+        assert api.load("tiny").manifest.name == "tiny@1.9.0"
+    for name in ("nothing", "", "tiny@", ".."):
+        with pytest.raises(ReleaseError, match=r"no release|no such file"):
+            api.load(name)
+
+
 def test_an_older_release_without_rows_is_made_again(tiny: Project) -> None:
     """What keeps only manifest and recipe is compared row by row all the same, and stays as it is."""
     folder = tiny.root / "releases" / "tiny" / "1.0.0"

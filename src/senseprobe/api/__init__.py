@@ -1,5 +1,6 @@
 """What researchers call from notebooks; also the place where rooms that may not import each other work together."""
 
+from senseprobe.api.author import open_catalogue
 from senseprobe.api.releases import (
     build,
     build_shard,
@@ -7,7 +8,6 @@ from senseprobe.api.releases import (
     import_release,
     join,
     load,
-    open_catalogue,
     publish,
     pull,
     read_import,

@@ -9,23 +9,48 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from senseprobe import project
-from senseprobe.api.releases import open_catalogue
 from senseprobe.errors import ModelError, SenseprobeError
-from senseprobe.messages import nearest
+from senseprobe.messages import nearest, offered
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
     from senseprobe.generator.count import Tokenize
+    from senseprobe.generator.dataset import ResolvedDataset
     from senseprobe.generator.preview import PreviewRow
     from senseprobe.generator.word_lists import WordList
     from senseprobe.lexicon import PreparedWordNet, SenseEntry
+    from senseprobe.records import Finding
+
+
+def open_catalogue(name: str, *, any_count: bool = False) -> ResolvedDataset:
+    """Read, resolve and check the dataset ``DATASET[/CONFIG]``; with `any_count` not how many rows it expects.
+
+    Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
+    """
+    from senseprobe.generator.dataset import open_dataset, open_word_lists
+
+    dataset, _, config = name.partition("/")
+    layer = project.find_dataset(dataset)
+    catalogue = open_dataset(
+        layer.templates / dataset, open_word_lists(layer), only=config or None, any_count=any_count
+    )
+    if not catalogue.configs:
+        raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
+    return catalogue
+
+
+def names_beginning(text: str, *, releases: bool = False) -> list[str]:
+    """Return the datasets, or the releases, on this machine whose name begins like a text, for shells to complete."""
+    names = project.list_releases() if releases else project.list_datasets()
+    return [name for name in names if name.startswith(text)]
 
 
 def lint(paths: Sequence[str | Path] = ()) -> Report:
     """Check templates, datasets and word lists, or folders of them; without `paths` the whole nearest project.
 
-    Return findings, guesses and counts. Raises SenseprobeError for a path that is none of these.
+    A path may also be the name of a dataset, ``DATASET[/CONFIG]``. Return findings, guesses and counts. Raises
+    SenseprobeError for a path that is none of these.
     """
     from senseprobe.generator.checks import lint_paths
 
@@ -56,18 +81,19 @@ class DatasetCounts:
     """How many rows, sentences and tokens the configs of a dataset have.
 
     `configs` holds a dictionary of counts for each config, with the keys of ``senseprobe count --json``; `rows` and
-    `left_out` are their sums.
+    `left_out` are their sums. `findings` are the numbers of rows that `expect` states otherwise (E109).
     """
 
     dataset: str
     configs: tuple[dict[str, Any], ...]
     rows: int
     left_out: int
+    findings: tuple[Finding, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe count --json`` prints of the dataset."""
         facts = asdict(self)
-        return {**facts, "configs": list(facts["configs"])}
+        return _with_findings({**facts, "configs": list(facts["configs"])}, self.findings)
 
 
 @with_progress("counting rows")
@@ -82,7 +108,7 @@ def count(
 
     `tokenizer` is a name on the Hugging Face Hub, or a folder: its tokens are counted as well. With `senses`, each
     config has a list `senses` of its sense keys, with word, gloss, and rows before verdicts. Raises DeclarationError
-    where a dataset has mistakes, and ModelError where the tokenizer cannot be loaded.
+    where a dataset has mistakes other than in `expect`, and ModelError where the tokenizer cannot be loaded.
     """
     tokenize = None if tokenizer is None else _tokenizer(tokenizer)
     names = [name] if name else project.layers()[0].datasets()
@@ -95,7 +121,7 @@ def _count(
     from senseprobe.generator.count import count as count_config
     from senseprobe.generator.senses import find_senses, open_glosses
 
-    catalogue = open_catalogue(name)
+    catalogue = open_catalogue(name, any_count=True)
     configs, gloss = [], open_glosses()
     for config in catalogue.configs:
         left_out = len(catalogue.excluded_rows(config))
@@ -105,7 +131,19 @@ def _count(
         last = {"senses": find_senses(config, catalogue.lists, gloss)} if senses else {}
         configs.append({**first, "frames": counts.frames, "reason": expect.reason, **asdict(counts), **last})
     totals = {key: sum(config[key] for config in configs) for key in ("rows", "left_out")}
-    return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals)
+    return DatasetCounts(catalogue.dataset.name, tuple(configs), **totals, findings=_unexpected_counts(catalogue))
+
+
+def _unexpected_counts(catalogue: ResolvedDataset) -> tuple[Finding, ...]:
+    from senseprobe.generator.dataset import check_expected
+
+    return tuple(finding for config in catalogue.configs for finding in check_expected(config))
+
+
+def _with_findings(data: dict[str, Any], findings: Sequence[Finding]) -> dict[str, Any]:
+    """Return the data, whose key `findings` is there only if there are any."""
+    stated = {"findings": [finding.as_dict() for finding in findings]} if findings else {}
+    return {**{key: value for key, value in data.items() if key != "findings"}, **stated}
 
 
 def _tokenizer(name: str) -> Tokenize:
@@ -124,17 +162,21 @@ def _tokenizer(name: str) -> Tokenize:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Preview:
-    """A sample of the rows of a config: `sample`, of `rows` in all, drawn with `seed`."""
+    """A sample of the rows of a config: `sample`, of `rows` in all, drawn with `seed`.
+
+    `findings` has the number of rows where `expect` states it otherwise (E109).
+    """
 
     dataset: str
     config: str
     rows: int
     seed: int
     sample: tuple[PreviewRow, ...]
+    findings: tuple[Finding, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``senseprobe preview --json`` prints."""
-        return {**asdict(self), "sample": [asdict(row) for row in self.sample]}
+        return _with_findings({**asdict(self), "sample": [asdict(row) for row in self.sample]}, self.findings)
 
     def __repr__(self) -> str:
         """Return the sentences of the rows, one a line."""
@@ -145,17 +187,18 @@ class Preview:
 def preview(name: str, n: int = 20, *, seed: int = 0) -> Preview:
     """Draw `n` rows of ``DATASET/CONFIG``, with the slot of each word, and what was guessed.
 
-    Raises DeclarationError where the dataset has mistakes, SenseprobeError where `name` names no config, or several.
+    Raises DeclarationError where the dataset has mistakes other than in `expect`, SenseprobeError where `name` names no
+    config, or several.
     """
     from senseprobe.generator.preview import preview as draw
 
-    catalogue = open_catalogue(name)
+    catalogue = open_catalogue(name, any_count=True)
     if len(catalogue.configs) > 1:
         names = ", ".join(config.name for config in catalogue.configs)
         raise SenseprobeError(f"{name} has {len(catalogue.configs)} configs: name one as {name}/CONFIG ({names})")
     config = catalogue.configs[0]
     sample = tuple(draw(catalogue, config, n, seed))
-    return Preview(catalogue.dataset.name, config.name, config.size, seed, sample)
+    return Preview(catalogue.dataset.name, config.name, config.size, seed, sample, _unexpected_counts(catalogue))
 
 
 def word_lists(name: str | None = None) -> list[WordList]:
@@ -207,8 +250,22 @@ def new_template(name: str, kind: str) -> list[Path]:
     """
     from senseprobe.scaffold import add
 
+    return [*add(_own_layer(), name, kind)]
+
+
+def add_word_list(file: str | Path) -> list[Path]:
+    """Add a CSV file with a column `word` to the project's lists, with a descriptor to be filled in; return the files.
+
+    Raises SenseprobeError outside of a project, and where the file cannot be a list or is one already.
+    """
+    from senseprobe.scaffold import add_list
+
+    return add_list(_own_layer(), Path(file))
+
+
+def _own_layer() -> project.Layer:
     layer = project.user_layer()
     if layer is None:
         where = f"no project here (no {project.MARKER} in a parent folder)"
         raise SenseprobeError(f"{where}: make one with `senseprobe init DIR`")
-    return [*add(layer, name, kind)]
+    return layer

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import category
 
 from senseprobe import importers, project
-from senseprobe.errors import DamagedRelease, LexiconError, ReleaseError, SenseprobeError
+from senseprobe.api.author import open_catalogue
+from senseprobe.errors import DamagedRelease, DeclarationError, LexiconError, ReleaseError, SenseprobeError
 from senseprobe.messages import offered
 from senseprobe.progress import with_progress
 
@@ -37,30 +38,17 @@ IMPORT_FORMATS = (*importers.FORMATS, *importers.TABLES)
 """The names of the formats that `import_release` reads; the columns of the last three are mapped."""
 
 
-def open_catalogue(name: str) -> ResolvedDataset:
-    """Read, resolve and check the dataset ``DATASET[/CONFIG]``.
-
-    Raises DeclarationError with every mistake, and SenseprobeError where there is no such dataset or config.
-    """
-    from senseprobe.generator.dataset import open_dataset, open_word_lists
-
-    dataset, _, config = name.partition("/")
-    layer = project.find_dataset(dataset)
-    catalogue = open_dataset(layer.templates / dataset, open_word_lists(layer), only=config or None)
-    if not catalogue.configs:
-        raise SenseprobeError(f"{dataset} has no config {config!r}: {offered(config, catalogue.dataset.card.configs)}")
-    return catalogue
-
-
 def load(release: ReleaseSpec) -> Release:
     """Open a release; its `to_pandas(config)` returns the rows of a config.
 
-    Card, citation, Croissant, recipe and the set of files are compared with the manifest, rows are not: see `verify`.
+    A name without a version is that of its newest release on this machine. Card, citation, Croissant, recipe and the
+    set of files are compared with the manifest, rows are not: see `verify`.
     Raises ReleaseError where there is no such release, and DamagedRelease where one of these is not as it was frozen.
     """
     from senseprobe.recipes import open_verified
 
-    folder, _ = _find(release)
+    newest = project.newest_release(release) if isinstance(release, str) else None
+    folder, _ = _find(newest or release)
     return open_verified(folder)
 
 
@@ -92,10 +80,11 @@ def build(
 ) -> Release:
     """Freeze a dataset at a version into `out`/DATASET/VERSION (default: the project's `releases/`).
 
-    Before rows are made, `say` hears how many there will be, an estimate of their bytes, and the free space. Raises
-    DeclarationError where its declarations are wrong, and ReleaseError where there are more than 10^9 rows or they
-    would not fit, unless `force`; or where the version exists or cannot be written, is lower than what changed since
-    the release before it calls for, or has a retired id; nothing is left behind then.
+    Before rows are made, `say` hears how many there will be, an estimate of their bytes, and the free space; and then,
+    if nothing has changed since the release before it. Raises DeclarationError where its declarations are wrong or not
+    filled in, and ReleaseError where there are more than 10^9 rows or they would not fit, unless `force`; or where the
+    version exists or cannot be written, is lower than what changed since the release before it calls for, or has a
+    retired id; nothing is left behind then.
     """
     from senseprobe.recipes import plan_of
 
@@ -104,7 +93,7 @@ def build(
     _check_size(catalogue, plan, folder, {each.name: each.size for each in plan.configs}, force=force, say=say)
     if say and not plan.lexicons and any(each.senses for each in plan.configs):
         say("WordNet is not prepared, so the card has sense keys without glosses: `senseprobe wordnet` before a build")
-    return _frozen(plan, folder, progress)
+    return _frozen(plan, folder, progress, say)
 
 
 def _check_size(
@@ -123,7 +112,7 @@ def _check_size(
     size.check(force=force, notify=say)
 
 
-def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
+def _frozen(plan: Plan, folder: Path, progress: Progress | None, say: Notify | None = None) -> Release:
     """Freeze a plan, if its version is high enough for what changed since the release before it."""
     from senseprobe.generator.version_check import approve
     from senseprobe.recipes import rows_of
@@ -132,7 +121,8 @@ def _frozen(plan: Plan, folder: Path, progress: Progress | None) -> Release:
 
     layer = next((each for each in project.layers() if plan.dataset in each.datasets()), project.layers()[0])
     places = dict.fromkeys(place.resolve() for place in (folder.parent, layer.releases / plan.dataset))
-    return Release(folder, freeze(plan, folder, progress, partial(approve, folders=[*places], rows_of=rows_of)))
+    check = partial(approve, folders=[*places], rows_of=rows_of, say=say)
+    return Release(folder, freeze(plan, folder, progress, check))
 
 
 @with_progress("importing {name} {version}")
@@ -301,13 +291,21 @@ def restore(
 
 
 def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path, ResolvedDataset]:
-    """Return the folder of a new release, and the catalogue that it is built from."""
+    """Return the folder of a new release, and the catalogue that it is built from.
+
+    Raise DeclarationError where a field that describes it is still to be filled in.
+    """
+    from senseprobe.generator.checks.placeholders import find_unfilled_fields
+
     _check_version(version)
     if "/" in dataset:
         raise SenseprobeError(f"{dataset!r} names a config: a release holds all configs of a dataset")
     if any(category(letter) == "Cs" for letter in dataset):
         raise SenseprobeError(f"{dataset!r} is not UTF-8: rename the folder of the dataset")
-    return _releases(out) / dataset / version, open_catalogue(dataset)
+    folder, catalogue = _releases(out) / dataset / version, open_catalogue(dataset)
+    if findings := [*find_unfilled_fields(catalogue)]:
+        raise DeclarationError(findings)
+    return folder, catalogue
 
 
 def _check_version(version: str) -> None:

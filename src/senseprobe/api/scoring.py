@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from warnings import warn
 
+from senseprobe import project
 from senseprobe.api.releases import verified
 from senseprobe.errors import SenseprobeError
 from senseprobe.progress import with_progress
@@ -55,6 +56,8 @@ def score(
 ) -> list[Result]:
     """Score a model on a release or one `config` of it; it is verified first.
 
+    A name without a version is that of its newest release on this machine; `say` hears which.
+
     `model` is a name on the Hub, a folder, or a model of transformers in memory with its `tokenizer`: that one is used
     on its device and in its number format, has the same hashes as from its folder, stays as it is, and is called `name`
     in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
@@ -76,7 +79,7 @@ def score(
     ModelError, ResultError where `out` cannot be written, and SenseprobeError for an unknown scorer or estimand, or
     where no config has rows for it.
     """
-    job = _job(_drafted(release, factors, say), seed, limit, estimands, config)
+    job = _job(_resolve_release(release, factors, say), seed, limit, estimands, config)
     from senseprobe.evaluate import pipeline
     from senseprobe.evaluate.control import RELEASE, ROWS
     from senseprobe.evaluate.models import ModelSource
@@ -96,14 +99,18 @@ def score(
     return pipeline.score(job, source, names, options, partial(_job, RELEASE, seed, ROWS) if control else None)
 
 
-def _drafted(release: ReleaseSpec | RowTable, factors: Factors, say: Callable[[str], None]) -> ReleaseSpec:
-    """Return a draft of a table, of which `say` hears what it cannot be asked for; a release as it is."""
+def _resolve_release(release: ReleaseSpec | RowTable, factors: Factors, say: Callable[[str], None]) -> ReleaseSpec:
+    """Return a draft of a table, of which `say` hears what it cannot be asked for; of a name the newest release."""
     from senseprobe.importers.draft import draft_of, is_table
 
     if not is_table(release):
         if factors:
             raise SenseprobeError("factors are those of a table: a release has its own, leave them out")
-        return cast("ReleaseSpec", release)
+        spec = cast("ReleaseSpec", release)
+        newest = project.newest_release(spec) if isinstance(spec, str) else None
+        if newest:
+            say(f"{spec} has no version: {newest}, the newest on this machine, is scored")
+        return newest or spec
     draft = draft_of(cast("RowTable", release), factors)
     for needs in dict.fromkeys(draft.left_out.values()):
         names = ", ".join(name for name, needed in draft.left_out.items() if needed == needs)

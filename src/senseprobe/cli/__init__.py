@@ -4,11 +4,13 @@ Exit codes: 0 fine, 1 findings, 2 misuse or failure.
 """
 
 import sys
+from importlib.metadata import version as installed_version
+from typing import Annotated
 
 import typer
 
 from senseprobe.cli import annotate, author, hub, release, report, score
-from senseprobe.cli.console import complain
+from senseprobe.cli.console import complain, print_line
 from senseprobe.errors import SenseprobeError
 
 __all__ = ["app", "main"]
@@ -21,8 +23,24 @@ app = typer.Typer(
     help="Build, annotate and publish datasets that measure social bias in language models, and score models on them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
+        print_line(f"senseprobe {installed_version('senseprobe')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
 for _panel, _module, _names in (
     ("Author", author, "init new lint lists count preview wordnet"),
     ("Release", release, "build verify diff restore join"),

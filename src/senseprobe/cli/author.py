@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_findings, print_json, print_line, print_table
+from senseprobe.cli.console import (
+    AsJson,
+    complete_dataset,
+    print_findings,
+    print_json,
+    print_line,
+    print_note,
+    print_table,
+)
 from senseprobe.errors import SenseprobeError
 from senseprobe.messages import counted, offered
 
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
     from senseprobe.generator.checks import Report
     from senseprobe.generator.preview import Piece
     from senseprobe.lexicon import SenseEntry
+    from senseprobe.records import Finding
 
 
 def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the new project.")]) -> None:
@@ -38,7 +47,7 @@ def new(
 
     for path in author.new_template(name, kind):
         print_line(f"wrote {author.display_path(path)}")
-    print_line(f"edit them, and see what you have: senseprobe lint, and senseprobe preview {name}")
+    print_line(f"see what it makes: senseprobe preview {name}; what is still to be filled in: senseprobe lint")
 
 
 # ---- lint ----
@@ -50,9 +59,10 @@ def lint(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="PATH",
+            metavar="DATASET[/CONFIG]|PATH",
             show_default=False,
-            help="Templates, datasets, lists, or folders of them; default: the whole nearest project.",
+            help="Datasets by name; templates, datasets or lists by path, or folders of them; "
+            "default: the whole nearest project.",
         ),
     ] = None,
     strict: Annotated[bool, typer.Option(help="Count what could not be checked as a finding.")] = False,
@@ -162,11 +172,20 @@ def _print_senses(entries: "Sequence[SenseEntry]", *, as_json: bool) -> None:
 
 def lists(
     name: Annotated[str | None, typer.Argument(metavar="LIST", show_default="all visible lists")] = None,
+    add: Annotated[
+        Path | None, typer.Option("--add", metavar="FILE.csv", help="Add this file to the project's lists instead.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the word lists that templates can use, the project's own first, with their columns; or the words of one."""
     from senseprobe.api import author
 
+    if add is not None:
+        if name is not None:
+            raise SenseprobeError(f"--add {add} goes without a LIST: its name is that of the file")
+        files = [author.display_path(path) for path in author.add_word_list(add)]
+        print_json({"list": add.stem, "written": files}) if as_json else _print_added(add.stem, files)
+        return
     tables = author.word_lists(name)
     descriptions: list[dict[str, Any]] = [
         {
@@ -188,12 +207,21 @@ def lists(
         print_line(f"{tables[0].resource.description} ({tables[0].display_path})")
 
 
+def _print_added(name: str, files: Sequence[str]) -> None:
+    for file in files:
+        print_line(f"wrote {file}")
+    print_line(f"fill in description, sources and licence of {name}, and see that the types are right: senseprobe lint")
+
+
 # ---- count ----
 
 
 def count(
     name: Annotated[
-        str | None, typer.Argument(metavar="DATASET[/CONFIG]", show_default="every dataset of the project")
+        str | None,
+        typer.Argument(
+            metavar="DATASET[/CONFIG]", show_default="every dataset of the project", autocompletion=complete_dataset
+        ),
     ] = None,
     tokenizer: Annotated[
         str | None,
@@ -209,6 +237,7 @@ def count(
 
     datasets = author.count(name, tokenizer=tokenizer, senses=senses)
     rows, left_out = sum(dataset.rows for dataset in datasets), sum(dataset.left_out for dataset in datasets)
+    _note_findings([finding for dataset in datasets for finding in dataset.findings])
     if as_json:
         descriptions = [dataset.as_dict() for dataset in datasets]
         print_json(descriptions[0] if name else {"datasets": descriptions, "rows": rows, "left_out": left_out})
@@ -219,6 +248,12 @@ def count(
         print_line("\u2264 at most: too many to make them all, so what comes out alike is counted more than once")
     remaining = f"; verdicts leave out {left_out}, and {rows - left_out} are left" if left_out else ""
     print_line(f"{rows} rows{remaining}")
+
+
+def _note_findings(findings: "Sequence[Finding]") -> None:
+    """Print findings that keep `build` from working, and the command that prints them not."""
+    for finding in findings:
+        print_note(str(finding))
 
 
 def _print_counts(configs: Sequence[Mapping[str, Any]], tokenizer: str | None, title: str) -> None:
@@ -253,7 +288,7 @@ _GUESSED = "* guessed: where it is wrong, state it in a column article, plural, 
 
 
 def preview(
-    name: Annotated[str, typer.Argument(metavar="DATASET/CONFIG")],
+    name: Annotated[str, typer.Argument(metavar="DATASET/CONFIG", autocompletion=complete_dataset)],
     n: Annotated[int, typer.Option("-n", min=1, help="How many rows.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 0,
     as_json: AsJson = False,
@@ -262,6 +297,7 @@ def preview(
     from senseprobe.api import author
 
     sample = author.preview(name, n, seed=seed)
+    _note_findings(sample.findings)
     print_json(sample.as_dict()) if as_json else _print_preview(sample)
 
 

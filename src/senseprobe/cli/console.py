@@ -70,3 +70,17 @@ def _safe(text: str) -> str:
     Names in releases and models are not ours.
     """
     return escape("".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text))
+
+
+def complete_dataset(incomplete: str) -> list[str]:
+    """Return what a shell offers for the beginning of a dataset's name."""
+    from senseprobe.api.author import names_beginning
+
+    return names_beginning(incomplete)
+
+
+def complete_release(incomplete: str) -> list[str]:
+    """Return what a shell offers for the beginning of a release's name."""
+    from senseprobe.api.author import names_beginning
+
+    return names_beginning(incomplete, releases=True)

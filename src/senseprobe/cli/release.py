@@ -13,6 +13,8 @@ from senseprobe.cli.console import (
     MOST_ROWS,
     AsJson,
     ReleasesFolder,
+    complete_dataset,
+    complete_release,
     print_findings,
     print_json,
     print_line,
@@ -31,11 +33,11 @@ Force = Annotated[
     bool, typer.Option("--force", help="Write it even if it has more than 10^9 rows or seems not to fit.")
 ]
 _RELEASE_HELP = "NAME@VERSION, hf://USER/NAME@VERSION, or the path of a release."
-Release = Annotated[str, typer.Argument(metavar="RELEASE", help=_RELEASE_HELP)]
+Release = Annotated[str, typer.Argument(metavar="RELEASE", help=_RELEASE_HELP, autocompletion=complete_release)]
 
 
 def build(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET")],
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", autocompletion=complete_dataset)],
     version: Annotated[str, typer.Argument(metavar="VERSION", help="MAJOR.MINOR.PATCH")],
     out: ReleasesFolder = None,
     shards: Annotated[

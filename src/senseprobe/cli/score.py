@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.console import AsJson, complain, print_json, print_line, print_summary
+from senseprobe.cli.console import AsJson, complain, complete_release, print_json, print_line, print_summary
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
 
@@ -26,7 +26,10 @@ def _parse_batch_size(text: str) -> int | None:
     raise typer.BadParameter(f"{text}: expected auto, or a number of tokens", param_hint="--batch-size")
 
 
-Release = Annotated[str, typer.Argument(metavar="RELEASE[:CONFIG]", help="NAME@VERSION, or the path of a release.")]
+_RELEASE_HELP = "NAME@VERSION, or the path of a release."
+Release = Annotated[
+    str, typer.Argument(metavar="RELEASE[:CONFIG]", help=_RELEASE_HELP, autocompletion=complete_release)
+]
 Out = Annotated[Path, typer.Option(metavar="DIR", help="Folder of results.")]
 Seed = Annotated[
     int, typer.Option(metavar="N", min=0, help="Seed of permutations, of the sample of --limit and of planting.")
@@ -46,7 +49,14 @@ AllowPickle = Annotated[
 
 def score(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A name on the Hugging Face Hub, or a folder.")],
-    release: Release,
+    release: Annotated[
+        str,
+        typer.Argument(
+            metavar="RELEASE[:CONFIG]",
+            help="NAME@VERSION, NAME for the newest on this machine, or the path of a release.",
+            autocompletion=complete_release,
+        ),
+    ],
     scorer: Annotated[
         list[str] | None,
         typer.Option(

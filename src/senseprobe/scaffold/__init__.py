@@ -1,5 +1,6 @@
-"""What `senseprobe init` and `senseprobe new` write: a project, and templates with comments that lint clean."""
+"""What `senseprobe init` and `senseprobe new` write: a project, and templates to be filled in."""
 
 from senseprobe.scaffold.template import add, start
+from senseprobe.scaffold.word_list import add_list
 
-__all__ = ["add", "start"]
+__all__ = ["add", "add_list", "start"]

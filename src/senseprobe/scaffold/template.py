@@ -1,7 +1,8 @@
 """Write a new project with a small example (`start`), or a template for a new config of a dataset (`add`).
 
-The files are those of `files/`, with their placeholders filled in. Lists in YAML files of the user get an item; every
-other character of such a file stays as it is. All files are written, or none.
+The files are those of `files/`. What describes the example is true of it; what describes any other dataset is to be
+filled in. Lists in YAML files of the user get an item; every other character of such a file stays as it is. All files
+are written, or none.
 """
 
 import os
@@ -9,7 +10,6 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -23,6 +23,7 @@ from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, SequenceNode
 from senseprobe.atomic_files import write_whole
 from senseprobe.errors import DeclarationError, SenseprobeError
 from senseprobe.generator import yaml_source
+from senseprobe.generator.checks.placeholders import EXAMPLE, EXAMPLE_SOURCE
 from senseprobe.generator.english import English
 from senseprobe.generator.resolve import resolve
 from senseprobe.generator.segments import environment
@@ -39,9 +40,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 """The lists that the template of a kind uses."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
-_CITED = re.compile(r"@\w+\{\s*project\s*,")
+_CITED = re.compile(rf"@\w+\{{\s*{EXAMPLE_SOURCE}\s*,")
 
-EXAMPLE = "example/hobbies"
+CONFIG = "hobbies"
 """The config of the example in a new project."""
 
 _FILES = files("senseprobe") / "scaffold" / "files"
@@ -57,7 +58,7 @@ def start(root: Path) -> list[Path]:
     layer = Layer(root)
     workflow = fill_template_file("project/workflow.yml", version=version("senseprobe"))
     files = {
-        **plan_files(layer, EXAMPLE, "contrast"),
+        **plan_files(layer, f"{EXAMPLE}/{CONFIG}", "contrast"),
         root / "README.md": fill_template_file("project/README.md"),
         root / ".gitignore": fill_template_file("project/gitignore"),
         root / ".github" / "workflows" / "senseprobe.yml": workflow,
@@ -93,8 +94,10 @@ def plan_files(layer: Layer, name: str, kind: str) -> dict[Path, str]:
     if dataset in built_in().datasets() and not folder.is_dir():
         raise SenseprobeError(f"{dataset} is a built-in dataset, which yours would hide: choose another name")
     lists = dict(_missing_lists(layer, kind))
-    template = fill_template_file(f"dataset/{kind}.j2", rows=_count_rows(layer, config, kind, lists))
-    card = _card(folder / "dataset.yaml", dataset, config, kind)
+    about = yaml_source.parse(read_template_file("dataset/about.yaml"), "about.yaml")
+    texts = about["example" if name == f"{EXAMPLE}/{CONFIG}" else "to_fill_in"]
+    template = fill_template_file(f"dataset/{kind}.j2", rows=_count_rows(layer, config, kind, lists), **texts)
+    card = _card(folder / "dataset.yaml", dataset, config, texts)
     return {**lists, **_add_bibliography(layer), path: template, folder / "dataset.yaml": card}
 
 
@@ -119,27 +122,27 @@ def _missing_lists(layer: Layer, kind: str) -> Iterator[tuple[Path, str]]:
         yield path, read_template_file(f"lists/{name}.csv")
     if missing:
         path = layer.wordlists / DESCRIPTOR
-        text = _read_yaml(path) if path.exists() else read_template_file("project/datapackage.yaml")
+        text = read_yaml(path) if path.exists() else read_template_file("project/datapackage.yaml")
         for name in missing:
-            text = _with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
+            text = with_item(path, text, "resources", read_template_file(f"lists/{name}.yaml"))
         yield path, text
 
 
-def _card(path: Path, dataset: str, config: str, kind: str) -> str:
+def _card(path: Path, dataset: str, config: str, texts: Mapping[str, str]) -> str:
     if path.exists():
-        return _with_item(path, _read_yaml(path), "configs", config)
-    about = yaml_source.parse(read_template_file("dataset/about.yaml"), "about.yaml")[kind]
-    return fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **about)
+        return with_item(path, read_yaml(path), "configs", config)
+    return fill_template_file("dataset/dataset.yaml", dataset=dataset, config=config, uuid=uuid4(), **texts)
 
 
-def _read_yaml(path: Path) -> str:
+def read_yaml(path: Path) -> str:
     """Read a file with its own line ends; raise DeclarationError where it is not YAML as declarations have it."""
     display_path = yaml_source.format_path(path)
     yaml_source.parse(yaml_source.read_text(path, display_path), display_path)
     return path.read_bytes().decode("utf-8-sig")
 
 
-def _with_item(path: Path, text: str, key: str, item: str) -> str:
+def with_item(path: Path, text: str, key: str, item: str) -> str:
+    """Return the text of a YAML file with another item in a list; raise SenseprobeError where that is not a list."""
     added = append_item(text.replace("\r\n", "\n"), key, item)
     if added is None:
         what = f"{yaml_source.format_path(path)}: `{key}` is no list that can be added to"
@@ -153,8 +156,7 @@ def _add_bibliography(layer: Layer) -> dict[Path, str]:
     text = yaml_source.read_text(path, yaml_source.format_path(path)) if path.exists() else ""
     if _CITED.search(text):
         return {}
-    entry = fill_template_file("project/references.bib", year=datetime.now(UTC).year)
-    return {path: (text and text.rstrip("\n") + "\n\n") + entry}
+    return {path: (text and text.rstrip("\n") + "\n\n") + read_template_file("project/references.bib")}
 
 
 def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str]) -> int:
@@ -163,7 +165,8 @@ def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str])
         draft = Layer(Path(scratch))
         path = draft.templates / f"{config}.j2"
         texts = {draft.wordlists / path.name: text for path, text in lists.items()}
-        write_all({path: fill_template_file(f"dataset/{kind}.j2", rows=0), **texts})
+        fields = dict.fromkeys(("bias_type", "measures", "description", "source"), "")
+        write_all({path: fill_template_file(f"dataset/{kind}.j2", rows=0, **fields), **texts})
         # The draft's descriptor has the project's lists too, whose files are in the project: those come first.
         word_lists = WordLists((layer.wordlists, draft.wordlists, built_in().wordlists))
         try:

@@ -197,7 +197,9 @@ def test_remarks_are_frozen_and_imported_again_without_wordnet(
     with monkeypatch.context() as patch:
         patch.setattr(Lexicon, "open", lambda name: Lexicon(name, Path("nowhere"), Nouns()))
         release, notes = api.import_release("sssb", [_written(tmp_path, "g.txt", *lines)], "x", "1.0.0", None, tmp_path)
-    monkeypatch.setattr("senseprobe.generator.checks.imported.check_rows", lambda *_: pytest.fail("checked again"))
+    monkeypatch.setattr(
+        "senseprobe.generator.checks.published_rows.check_rows", lambda *_: pytest.fail("checked again")
+    )
     with (release.folder / "recipe" / "import.csv").open(newline="", encoding="utf-8") as file:
         frozen = [(row["line"], row["code"]) for row in csv.DictReader(file) if row["code"]]
 

@@ -175,7 +175,7 @@ def read_import(
 ) -> ImportedDataset:
     """Return the tables and notes of what `import_release` would import, and write nothing; raise as it does."""
     from senseprobe.importers import plan
-    from senseprobe.importers.mapped import map_columns
+    from senseprobe.importers.column_map import map_columns
 
     plan.check_name(name, version)
     column_map = map_columns(columns, factors, title, None if citation is None else Path(citation))
@@ -185,7 +185,7 @@ def read_import(
 
 def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
     """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
-    from senseprobe.generator.checks.imported import check_rows
+    from senseprobe.generator.checks.published_rows import check_rows
     from senseprobe.importers.plan import with_remarks
     from senseprobe.importers.sources import is_english, note_remarks
     from senseprobe.lexicon.wordnet import LEXICONS, Lexicon

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers import TABLES, ImportFormat, find_format
-from senseprobe.importers.mapped import ColumnMap, mapped_format
+from senseprobe.importers.column_map import ColumnMap, mapped_format
 from senseprobe.importers.sources import (
     Note,
     Notes,

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import senseprobe
 from senseprobe import SenseprobeError, api
 from senseprobe.cli import app
+from senseprobe.importers.column_map import ColumnMap
 from senseprobe.importers.draft import draft_of
-from senseprobe.importers.mapped import ColumnMap
 from senseprobe.importers.plan import ImportedDataset, read_import
 
 PAIRS = pd.DataFrame(

@@ -30,13 +30,17 @@ NAMES = ("annotator-1", "annotator-2", "annotator-3")
 
 
 def _rest(
-    hits: Sequence[Sequence[int]], sizes: Sequence[int], rest: int | None = None
+    hits: Sequence[Sequence[int | None]], sizes: Sequence[int], domain: Sequence[int] = ()
 ) -> tuple[float, int, int] | None:
-    """What is estimated of the rest where all judged rows are of the domain; `hits` are those of each stratum."""
+    """What is estimated of the rest; `hits` are those of each stratum, None for a row that is not of the domain.
+
+    `domain`: how many rows of the domain each stratum has; all of its rows by default.
+    """
     strata = np.repeat(np.arange(len(sizes)), [len(some) for some in hits])
-    values = np.array([hit for some in hits for hit in some], np.bool_)
-    left = sum(sizes) - len(values) if rest is None else rest
-    return estimate_rest(values, np.ones(len(values), np.bool_), strata, np.array(sizes), left)
+    values = np.array([bool(hit) for some in hits for hit in some], np.bool_)
+    of = np.array([hit is not None for some in hits for hit in some], np.bool_)
+    rest = np.array(domain or sizes) - np.bincount(strata[of], minlength=len(sizes))
+    return estimate_rest(values, of, strata, np.array(sizes), rest)
 
 
 def test_a_share_of_the_rest_by_hand() -> None:
@@ -49,7 +53,7 @@ def test_a_share_of_the_rest_by_hand() -> None:
     assert found[0] == pytest.approx(13)
     # A stratum of which all rows were judged says nothing of the rest, whatever is in it.
     assert _rest([[1] * 10, [0] * 5], [10, 100]) == (0.0, 0, _rest([[0] * 5], [100])[2])  # type: ignore[index]
-    assert _rest([[1] * 10], [10], rest=4) is None
+    assert _rest([[1] * 10, []], [10, 4]) is None
     assert _rest([[1] * 10], [10]) == (0.0, 0, 0)
 
 
@@ -79,6 +83,33 @@ def test_intervals_hold_what_they_say(strata: list[tuple[int, int]]) -> None:
             if low <= sum(totals) - sum(hits) <= high
         )
         assert covered > 0.95, totals
+
+
+def test_intervals_hold_for_a_word_that_a_large_stratum_may_hide() -> None:
+    """With equal shares, 4 of 40 and 6 of 8 rows; the word is in 8 of each, and 39 in 100 samples miss it in the 40.
+
+    By enumeration of all samples from all populations, multivariate hypergeometric.
+    """
+    strata = [(40, 4, 8), (8, 6, 8)]  # size, judged, rows of the word
+    sizes, _, domain = zip(*strata, strict=True)
+    for totals in product(range(0, 9, 2), repeat=2):
+        drawn = [
+            [
+                ([1] * a + [0] * b + [None] * (judged - a - b), comb(k, a) * comb(of - k, b) * comb(size - of, rest))
+                for a in range(k + 1)
+                for b in range(of - k + 1)
+                if 0 <= (rest := judged - a - b) <= size - of
+            ]
+            for (size, judged, of), k in zip(strata, totals, strict=True)
+        ]
+        covered = everything = 0
+        for (first, ways), (second, others) in product(*drawn):
+            found = _rest([first, second], sizes, domain)
+            assert found is not None
+            everything += ways * others
+            true = sum(totals) - [*first, *second].count(1)
+            covered += ways * others * (found[1] <= true <= found[2])
+        assert covered / everything > 0.95, totals
 
 
 # ---- Words and frames ----------------------------------------------------------------------------------------------

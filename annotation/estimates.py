@@ -170,12 +170,14 @@ def find_proposals(sample: Sample) -> list[Proposal]:
 
 
 def write_proposals(
-    folder: Path, release: Release, plan: Plan, proposals: Sequence[Proposal], decided: Collection[str]
+    folder: Path, release: Release, plan: Plan, proposals: Sequence[Proposal], standing: Collection[Verdict]
 ) -> list[Proposal]:
-    """Write `proposed-verdicts.csv`, in the form of verdicts: the rows of each proposal that nobody judged or decided.
+    """Write `proposed-verdicts.csv`: the rows of each proposal that are not in the plan and have no `standing` verdict.
 
-    Returns the proposals with their rows. It rejects nothing: its authors copy lines into `verdicts.csv`.
+    Returns the proposals with their rows. It rejects nothing: its authors copy lines into `verdicts.csv`, so that it
+    has the columns that `standing` has there.
     """
+    decided = {verdict.id for verdict in standing} | {item.row for item in plan.items}
     verdicts: dict[str, Verdict] = {}
     complete = []
     for proposal in proposals:
@@ -187,7 +189,8 @@ def write_proposals(
         new = {row: Verdict(id=row, verdict="reject", rule="proposal", source=source, reason=reason) for row in rows}
         verdicts = new | verdicts
         complete.append(Proposal(level=proposal.level, judged=proposal.judged, rows=tuple(sorted(rows))))
-    write_verdicts(folder / PROPOSED, verdicts.values())
+    reported = any(verdict.reported for verdict in standing)
+    write_verdicts(folder / PROPOSED, verdicts.values(), reported=reported)
     return complete
 
 

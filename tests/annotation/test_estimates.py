@@ -180,9 +180,10 @@ def _seem_is_no_english(annotator: str, item: Item) -> Mapping[str, str]:
     return {"natural.stereo": "no"} if ".seem." in item.row else {}
 
 
-def _answered(typed: Typed, folder: Path, said: Said, *options: str) -> None:
+def _answered(typed: Typed, folder: Path, said: Said, *options: str, groups: str = "") -> None:
+    """Have three people fill in their sheets, the first of whom names `groups`."""
     assert typed(*EXPORT, *options).code == 0
-    sheets = [fill(folder, name, said) for name in NAMES]
+    sheets = [fill(folder, name, said, groups if name == NAMES[0] else "") for name in NAMES]
     assert typed("annotate", "import", "First check", *map(str, sheets)).code == 0
 
 
@@ -252,6 +253,24 @@ def test_what_people_reject_throughout_is_proposed_and_not_rejected(typed: Typed
     assert proposed.read_text() == "id,verdict,rule,source,reason\n"  # all of it is decided now
     assert typed("build", "tiny", "2.0.0").code == 0
     assert not [row for row in api.load("tiny@2.0.0").table("people")["id"] if row in every]
+
+
+def test_what_is_proposed_fits_into_verdicts_with_reports(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """The targeted group reports a row, so that `verdicts.csv` has a column more: copied lines have it too."""
+
+    def said(annotator: str, item: Item) -> Mapping[str, str]:
+        withhold = "yes" if annotator == NAMES[0] and item.target == "Japanese" else "no"
+        return {**_seem_is_no_english(annotator, item), "withhold": withhold}
+
+    _answered(typed, folder, said, "--n", "36", "--groups", groups="Japanese")
+    proposed, verdicts = folder / "proposed-verdicts.csv", tmp_path / "templates/tiny/verdicts.csv"
+    assert typed("annotate", "apply", "First check", "--propose").code == 0
+    assert verdicts.read_text().startswith("id,verdict,rule,source,reason,reported\n")
+    copied = proposed.read_text().splitlines(keepends=True)[1:]
+    assert copied
+    verdicts.write_text(verdicts.read_text() + "".join(copied))
+    assert typed("count", "tiny").code == 0
+    assert typed("annotate", "apply", "First check", "--propose").code == 0
 
 
 def test_rows_with_known_answers_are_no_sample(typed: Typed, folder: Path, tmp_path: Path) -> None:

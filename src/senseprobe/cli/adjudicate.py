@@ -215,7 +215,9 @@ def _print_estimates(result: "Adjudication") -> None:
     for proposal in result.proposals:
         rest = f"; {counted(len(proposal.rows), 'other row')}" if proposal.rows is not None else ""
         print_line(f"{proposal}{rest}")
-    if result.proposed:
+    if result.proposed and not result.proposals:
+        print_line("people reject no word or frame throughout: nothing is proposed")
+    elif result.proposed:
         print_line(
             f"nothing is rejected by that: copy the lines of {result.proposed} that you stand by to verdicts.csv"
         )

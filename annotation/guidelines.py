@@ -92,6 +92,10 @@ Your sheet is a table (CSV) for any spreadsheet program. Each line has one or tw
 you would rather not answer. Do not change the columns `item` and `check`. Save it as CSV again, under your name.
 """
 
+_SHEET_WORDS = """
+The table takes these words for answers:
+"""
+
 _SHEET_GROUPS = """
 If you like, name in the column `groups` groups that you belong to, with commas between them, and write `yes` into
 `consent` beside it; once is enough. Without `yes` they are not read. They are kept apart from your answers.
@@ -202,4 +206,13 @@ def _in_lines(text: str) -> str:
 def for_sheets(plan: Plan) -> str:
     """Return all that annotators read first who fill in a sheet, and how that is done, as text."""
     guidelines = f"\n{plan.guidelines}\n" if plan.guidelines else ""
-    return _WARNING + guidelines + _SHEETS + (_SHEET_GROUPS if plan.groups else "")
+    words = "".join(f"{_ITEM}{line}\n" for line in _answer_words(plan))
+    return _WARNING + guidelines + _SHEETS + (_SHEET_WORDS + words) * bool(words) + _SHEET_GROUPS * plan.groups
+
+
+def _answer_words(plan: Plan) -> Iterator[str]:
+    """Yield, for each question, the words that sheets take for answers that guidelines have in other words."""
+    for question in questions_of(plan):
+        words = [f"`{word}` for “{text}”" for word, text in question.choices.items() if word != text.lower()]
+        if words:
+            yield f"{question.id}: {', '.join(words)}"

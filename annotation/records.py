@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 
 MAX_TEXT = 10_000  # characters of an answer in words
 
@@ -84,6 +85,11 @@ class Plan:
     exclude: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     parts: tuple[int, ...] = ()
+
+    @property
+    def part_sizes(self) -> tuple[int, ...]:
+        """How many items were drawn each time."""
+        return tuple(end - start for start, end in pairwise((0, *self.parts, len(self.items))))
 
     def part_of(self, number: int) -> int:
         """Return in which part of the plan an item is, from 0: what somebody was given at once."""

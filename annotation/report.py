@@ -126,8 +126,12 @@ def build_report(round_: Round) -> Document:
 
 
 def _describe_plan(plan: Plan) -> str:
-    chosen = [f"of each stratum of {', '.join(plan.strata)}"] if plan.strata else []
+    shares = " with equal shares" if plan.allocation == "equal" else ""
+    chosen = [f"of {', '.join(plan.configs)}"] if plan.configs else []
+    chosen += [f"of each stratum of {', '.join(plan.strata)}{shares}"] if plan.strata else []
     chosen += [f"where {plan.where}"] if plan.where else []
+    chosen += [f"without the rows of {', '.join(plan.exclude)}"] if plan.exclude else []
+    chosen += [f"drawn as {' + '.join(map(str, plan.part_sizes))}"] if plan.parts else []
     gold = sum(bool(item.gold) for item in plan.items)
     asked = (
         f"{counted(len(plan.items), f'{plan.kind} row')} of {plan.release}{', '.join(['', *chosen])} (seed {plan.seed})"

@@ -53,7 +53,7 @@ def make_plan(
     check_project(project)
     if not 1 <= overlap <= MAX_OVERLAP:
         raise AnnotationError(f"{overlap} answers to each item: expected 1 to {MAX_OVERLAP}")
-    configs = (config,) if isinstance(config, str) else tuple(dict.fromkeys(config or ()))
+    configs = (config,) if isinstance(config, str) else tuple(sorted({*(config or ())}))
     kind = kind_of(release, configs or release.configs)
     order = [question.id for question in questions_for(kind)]
     plan = Plan(

@@ -96,12 +96,13 @@ def plan(
     check_project(project)
     path = _project_folder(project, folder)
     opened, config = verified(release)
-    if config is not None and options.config not in (None, (), config):
-        raise AnnotationError(f"{release} names config {config}, and --config {options.config}: only one of them")
+    configs = [options.config] if isinstance(options.config, str) else [*(options.config or ())]
+    if config is not None and {config, *configs} != {config}:
+        raise AnnotationError(f"{release} names config {config}, and --config {', '.join(configs)}: only one of them")
     others = [_open_other(other, path) for other in options.exclude]
     facts = {
         **asdict(options),
-        "config": options.config or config,
+        "config": configs or config,
         "exclude": {other.project: other for other in others},
         "stored": read_plan(path) if (path / NAME).exists() else None,
     }

@@ -294,7 +294,7 @@ def _decision(
 
 _OBJECTIONS: Mapping[tuple[str, str], str] = {
     ("sense", "no"): "not used in the sense shown",
-    ("natural", "no"): "not natural English",
+    ("natural", "no"): "not natural",
     ("withhold", "yes"): "people would rather not have it used",
 }
 _CONTESTED = "contested: people see the stereotype in the other sentence"

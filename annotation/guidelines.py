@@ -10,7 +10,7 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from senseprobe.annotation.questions import ABOUT_YOU, ROLES, questions_of
+from senseprobe.annotation.questions import ABOUT_YOU, ROLES, questions_of, word_for
 from senseprobe.annotation.records import Plan
 from senseprobe.messages import shortened
 from senseprobe.release.release import Release
@@ -107,7 +107,7 @@ _TAGS = {_HEADING: "h4", _ITEM: "li", "": "p"}
 def write_guidelines(release: Release, plan: Plan) -> str:
     """Return the definitions and examples for a plan, as text; the same for the same release and plan."""
     configs = tuple(dict.fromkeys(item.config for item in plan.items))
-    definitions = [_DEFINITIONS[question] for question in plan.questions if question in _DEFINITIONS]
+    definitions = [word_for(plan, _DEFINITIONS[question]) for question in plan.questions if question in _DEFINITIONS]
     examples = enumerate((lines for lines in _examples(release, plan, configs) if lines[1:]), 1)
     return "\n".join(
         [
@@ -164,7 +164,7 @@ def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]
     for question in questions_of(plan):
         if answer := answers.get(question.id):
             name, choice = (text.partition(":")[0] for text in (_DEFINITIONS[question.id], question.choices[answer]))
-            yield f"{name}: “{choice}” if {_REASONS[question.id, answer].format(word=word)}."
+            yield f"{word_for(plan, name)}: “{choice}” if {_REASONS[question.id, answer].format(word=word)}."
 
 
 def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:

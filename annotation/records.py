@@ -65,6 +65,7 @@ class Plan:
     - `prefill`: whether the release's own labels are shown as answers; `groups`: whether annotators are asked for
       groups that they belong to.
     - `guidelines`: what annotators read first of definitions and examples; empty in plans of before there were any.
+    - `language`: of the sentences, as a tag.
     """
 
     project: str
@@ -79,6 +80,7 @@ class Plan:
     prefill: bool = False
     groups: bool = False
     guidelines: str = ""
+    language: str = "en"
     items: tuple[Item, ...] = ()
     configs: tuple[str, ...] = ()
     allocation: str = "proportional"

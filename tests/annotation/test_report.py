@@ -240,7 +240,7 @@ def test_a_page_is_written(typed: Typed, folder: Path) -> None:
     assert "<b>" not in path.read_text()
     loads = r"""<(script|link|img|iframe)|\b(src|href)="(?!#)|url\((?!#)|@import|\bon\w+="""
     assert not re.search(loads, path.read_text())
-    assert "natural.anti: no, not natural English (2 of 3)" in text
+    assert "natural.anti: no, not natural (2 of 3)" in text
 
 
 def api_page(folder: Path) -> bytes:

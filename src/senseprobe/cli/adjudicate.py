@@ -257,23 +257,20 @@ def queue(
     """Put the rows that are undecided to one more person, as a CSV to fill in or on Label Studio."""
     from senseprobe.api import annotation
 
-    if push:
-        done = annotation.push_queue(project, folder)
-        rows, file, url = (done.tasks, None, done.url) if done else (0, None, "")
-    else:
-        (rows, file), url = annotation.queue(project, folder), ""
+    rows, where = annotation.queue(project, folder, push=push)
     if as_json:
-        print_json({"rows": rows, "file": str(file) if file else None, "url": url or None})
+        file, url = (None, where) if push else (str(where) if where else None, None)
+        print_json({"rows": rows, "file": file, "url": url})
         return
-    if not rows:
+    if not where:
         print_line("no row is undecided")
         return
-    print_line(f"{counted(rows, 'undecided row')} at {url or file}: for somebody who has not answered them")
-    if file:
-        command = f"senseprobe annotate import {quote(project)} {quote(str(file))}"
-        print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
-    else:
+    print_line(f"{counted(rows, 'undecided row')} at {where}: for somebody who has not answered them")
+    if push:
         print_line("`annotate pull` fetches the answers with the others; then `annotate apply` again")
+    else:
+        command = f"senseprobe annotate import {quote(project)} {quote(str(where))}"
+        print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
 
 
 def release(

@@ -34,7 +34,7 @@ def make_plan(
     allocation: str = "proportional",
     where: Sequence[str] = (),
     config: str | Sequence[str] | None = None,
-    exclude: Mapping[str, Plan] | None = None,
+    exclude: Sequence[Plan] = (),
     gold: Path | None = None,
     questions: Sequence[str] = (),
     prefill: bool = False,
@@ -45,7 +45,7 @@ def make_plan(
     """Return a plan that asks people about a sample of a release, as `sample.draw` draws it.
 
     - `n`: how many rows; None: ROWS, or all that `where` selects.
-    - `config`: of which config the rows are, or of which; `exclude`: plans, by name, whose rows are left out.
+    - `config`: of which config the rows are, or of which; `exclude`: plans whose rows are left out.
     - `stored`: the project's plan so far. With its options and another `n`, it grows: its items stay, and come first.
     - `questions`: their ids; default: all for the kind of rows. Without `sense`, no lexicon is opened.
     - `gold`: a file of expected answers, whose rows are added; `gloss`: what a lexicon says of a sense key.
@@ -70,7 +70,7 @@ def make_plan(
         groups=groups,
         configs=configs,
         allocation=allocation,
-        exclude=tuple(sorted(exclude or ())),
+        exclude=tuple(sorted({other.project for other in exclude})),
         language=next(iter(release.manifest.data.get("card", {}).get("languages", ())), "en"),
     )
     choices = {key: question for key in plan_keys(plan) if (question := question_of(key)).choices}
@@ -80,7 +80,7 @@ def make_plan(
     same = stored if stored and _same_options(stored, plan, expected) else None
     asked = {item.row: item for item in same.items} if same else {}
     previous = same if n is not None else None
-    excluded = {item.row for other in (exclude or {}).values() for item in other.items} - {*asked}
+    excluded = {item.row for other in exclude for item in other.items} - {*asked}
     rows = draw(
         release,
         n=ROWS if n is None and not where else n,

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from inspect import isfunction
 from pathlib import Path
 
 import pytest
@@ -127,10 +128,13 @@ def test_exported_names_are_sorted_and_exist(module: str) -> None:
 
 
 def test_the_public_api_is_small() -> None:
-    """`senseprobe` has at most 40 public names, those that notebooks need, and `dir` shows them."""
+    """`senseprobe` has at most 40 public names, those that notebooks need, and `annotate` at most 10 functions."""
     assert len(senseprobe.__all__) <= 40
     assert {*senseprobe.__all__} >= {"load", "build", "verify", "score", "load_result", "report", "lint", "annotate"}
     assert {*dir(senseprobe)} >= {*senseprobe.__all__}
+    functions = filter(isfunction, vars(senseprobe.annotate).values())
+    own = {function.__name__ for function in functions if function.__module__ == senseprobe.annotate.__name__}
+    assert len([name for name in own if name[0] != "_"]) <= 10
 
 
 # Where a design lists its estimands; then names that mean something else (a string in a message, a key of JSON).

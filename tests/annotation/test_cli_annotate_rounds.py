@@ -242,6 +242,19 @@ def test_rows_of_another_project_are_left_out(typed: Typed, folder: Path) -> Non
     assert own == "First check cannot leave out its own rows: --exclude names another project"
 
 
+def test_projects_of_one_name_are_both_left_out(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Two colleagues called their projects alike: neither one's rows are drawn again."""
+    typed(*EXPORT, "--n", "10")
+    typed(
+        "annotate", "export", "tiny@1.0.0", "--project", "First check", "--n", "10", "--seed", "1", "--folder", "theirs"
+    )
+    others = {*_rows(folder), *_rows(tmp_path / "theirs")}
+    excluded = ("--exclude", "theirs", "--exclude", "First check")
+    assert typed("annotate", "export", "tiny@1.0.0", "--project", "Second", "--n", "48", *excluded).code == 0
+    assert len(others) > 10
+    assert len(_rows(folder.with_name("second"))) == 48 - len(others)
+
+
 def test_several_configs_can_be_named(typed: Typed, folder: Path) -> None:
     typed(*EXPORT, "--n", "48", "--config", "people", "--config", "tourists")
     assert len(_rows(folder)) == 48

@@ -82,13 +82,12 @@ def _open_project(project: str, folder: str | Path | None = None) -> tuple[Plan,
 # --- asking ---------------------------------------------------------------------------------------------------------
 
 
-def plan(
-    release: ReleaseSpec, project: str, options: PlanOptions, folder: str | Path | None = None
+def _draw_plan(
+    release: ReleaseSpec, project: str, options: PlanOptions, folder: str | Path | None
 ) -> tuple[Plan, Path]:
     """Return the plan that asks people about rows of a release, which is verified first; and the folder for it.
 
     Where the folder has a plan with the same options but `n`, it is that plan with more rows. Nothing is written.
-    Raises AnnotationError where the options do not fit the release.
     """
     from senseprobe.annotation.plan import make_plan
     from senseprobe.annotation.project_folder import NAME, check_project, read_plan
@@ -99,11 +98,10 @@ def plan(
     configs = [options.config] if isinstance(options.config, str) else [*(options.config or ())]
     if config is not None and {config, *configs} != {config}:
         raise AnnotationError(f"{release} names config {config}, and --config {', '.join(configs)}: only one of them")
-    others = [_open_other(other, path) for other in options.exclude]
     facts = {
         **asdict(options),
         "config": configs or config,
-        "exclude": {other.project: other for other in others},
+        "exclude": [_open_other(other, path) for other in options.exclude],
         "stored": read_plan(path) if (path / NAME).exists() else None,
     }
     return make_plan(opened, project=project, **facts), path
@@ -139,7 +137,7 @@ def push(
     from senseprobe.annotation.project_folder import NAME, write_project
 
     server = connect()  # before rows are drawn, which may take a while
-    drawn, path = plan(release, project, options, folder)
+    drawn, path = _draw_plan(release, project, options, folder)
     if not (path / NAME).exists():  # a plan stays, so that a push that cannot be must not leave one
         check_server_project(server, drawn, path)
     write_project(path, drawn)
@@ -153,7 +151,7 @@ def export(
     """Write plan, interface, tasks and a sheet for each of so many annotators, without a server; return the files."""
     from senseprobe.annotation.project_folder import write_project
 
-    drawn, path = plan(release, project, options, folder)
+    drawn, path = _draw_plan(release, project, options, folder)
     return drawn, write_project(path, drawn, annotators)
 
 

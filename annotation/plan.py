@@ -113,9 +113,9 @@ def _same_options(stored: Plan, plan: Plan, expected: Mapping[str, Gold]) -> boo
 
 
 def _grown(stored: Plan, rows: Sequence[SampledRow], n: int, gloss: Gloss) -> Plan:
-    """Return the stored plan with the rows that it lacks behind its own; as it is where it has `n` items already."""
-    asked = {item.row for item in stored.items}
-    new = [_item(stored, row, None, gloss) for row in rows if row.values["id"] not in asked] if n > len(asked) else []
+    """Return the stored plan with the rows that it lacks behind its own; as it is where `n` were drawn already."""
+    asked, drawn = {item.row for item in stored.items}, sum(not item.gold for item in stored.items)
+    new = [_item(stored, row, None, gloss) for row in rows if row.values["id"] not in asked] if n > drawn else []
     return replace(stored, items=(*stored.items, *new), parts=(*stored.parts, len(asked))) if new else stored
 
 

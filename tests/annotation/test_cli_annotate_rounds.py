@@ -169,6 +169,16 @@ def test_a_plan_grows(command: Sequence[str], typed: Typed, studio: world.Studio
         assert sorted(task["data"]["ext_id"] for task in studio.held[1]) == sorted(_rows(folder))
 
 
+def test_a_plan_with_known_answers_grows_by_as_many(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """Four rows are drawn beside six with known answers, then six: these do not count, as in the first sample."""
+    known = [f"tourists.are.{nation}.nice.{bad}" for nation in ("french", "japanese") for bad in world.BAD[:3]]
+    (tmp_path / "gold.csv").write_text("id,natural.stereo\n" + "".join(f"{row},yes\n" for row in known))
+    command = (*EXPORT, "--where", "config=people", "--gold", "gold.csv")
+    for n in (4, 6, 6):
+        assert typed(*command, "--n", str(n)).code == 0
+        assert len(_rows(folder)) == n + len(known)
+
+
 def test_a_plan_that_grew_is_that_which_is_drawn_at_once(typed: Typed, folder: Path, tmp_path: Path) -> None:
     """Whatever the steps: without strata, or with shares that only rise, the rows are those of one draw."""
     for n in ("5", "6", "20"):

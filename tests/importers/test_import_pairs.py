@@ -254,6 +254,19 @@ def test_a_language_is_that_of_card_recipe_and_words(tmp_path: Path) -> None:
     assert find_word("The guards sleep.", "guard", "en-GB") == (4, 10)
 
 
+def test_marks_and_joiners_are_parts_of_words(tmp_path: Path) -> None:
+    """As in Hindi, by hand: vowels are marks, no letters; a joiner within a word is no reason to leave a row out."""
+    text = "sent_more,sent_less,bias_type\nलड़की सोती है।,लड़का सोता है।,लिंग\nहिंदू सोते हैं।,न्\u200dयास सोते हैं।,धर्म\n"
+    imported = _import(tmp_path, text, language="hi")
+    first, second = imported.table("pairs").rows
+
+    assert (first["stereo_value"], first["anti_value"], first["minimal"]) == ("लड़की सोती", "लड़का सोता", True)
+    assert (second["stereo_value"], second["minimal"], second["stereo_span"]) == ("हिंदू", True, {"start": 0, "end": 5})
+    assert imported.design("pairs").bias_type == "धर्म, लिंग"
+    assert find_word("लड़की सोती है।", "लड़क", "hi") is None
+    assert find_word("लड़की सोती है।", "लड़की", "hi") == (0, 5)
+
+
 def test_plurals_are_english(tmp_path: Path) -> None:
     """Of SEAT's words, too: in another language a word is found as it stands."""
     sets = {key: {"category": key, "examples": ["oak"]} for key in ("targ1", "targ2", "attr1", "attr2")}

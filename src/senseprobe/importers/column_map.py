@@ -34,7 +34,7 @@ from senseprobe.importers.sources import (
     read_sources,
     slug,
 )
-from senseprobe.messages import listed, meant, offered, printable
+from senseprobe.messages import listed, meant, offered, printable, unprintable
 from senseprobe.records import Factor
 from senseprobe.release.citation import entry_keys
 from senseprobe.release.parquet import MAX_MEMORY, bounded_parquet, next_batch
@@ -235,7 +235,7 @@ def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells, note
 def _find_error(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> str:
     """Return why a row cannot be used; empty where it can."""
     for role, text in row.items():
-        if text is not None and role not in pair and (len(text) > MAX_TEXT or not text.isprintable()):
+        if text is not None and role not in pair and (len(text) > MAX_TEXT or unprintable(text) is not None):
             return f"{role}: a text of more than {MAX_TEXT} characters, or with characters that do not print"
     if row[pair[0]] == row[pair[1]] and column_map.kind == "contrast":
         return "its two sentences are the same"

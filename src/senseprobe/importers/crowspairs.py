@@ -22,6 +22,7 @@ from senseprobe.importers.sources import (
     find_delimiter,
     limit_rows,
 )
+from senseprobe.messages import unprintable
 from senseprobe.release.schema import IMPORTED, row_schema
 
 CONFIG = "pairs"
@@ -111,7 +112,7 @@ class PairColumns:
         if cells[self.stereo].strip() == cells[self.anti].strip() != "":
             return "its two sentences are the same"
         others = (cell for name, cell in cells.items() if name not in {self.stereo, self.anti})
-        if any(len(cell) > 10_000 or not cell.isprintable() for cell in others):
+        if any(len(cell) > 10_000 or unprintable(cell) is not None for cell in others):
             return "a cell that is too long, or that does not print"
         return "" if cells[self.bias_type].strip() else f"no {self.bias_type}"
 

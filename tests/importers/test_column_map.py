@@ -200,6 +200,21 @@ def test_a_row_that_moves_keeps_its_id(tmp_path: Path) -> None:
     assert [row["id"] for row in named] == ["rows.a", "rows.b", "rows.c"]
 
 
+@pytest.mark.parametrize("factor", ["source_file", "source_line", "stereo_span", "item", "context"])
+def test_a_factor_may_have_the_name_of_a_column_of_rows(tmp_path: Path, factor: str) -> None:
+    """Both can be read: the factor's levels, and where the row is from; no check takes a level for a sentence."""
+    path = _file(tmp_path, PAIRS.rename(columns={"note": factor}))
+    release, notes = api.import_release(
+        "csv", [path], "own", "1.0.0", None, tmp_path / "out", columns=MAP, factors=[factor]
+    )
+    rows = release.to_pandas("rows")
+
+    assert list(rows[f"published_{factor}"]) == ["a", "b", "c"]
+    assert list(rows["source_line"]) == ["2", "3", "4"]
+    assert [note.code for note in notes.listed if note.code] == []
+    assert api.verify(str(release.folder), rebuild=True) == []
+
+
 def test_inference(tmp_path: Path) -> None:
     """Gold labels in any case; another label leaves the row out; without the column every answer is neutral."""
     lines = [
@@ -284,6 +299,11 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     large = tmp_path / "large.parquet"
     pq.write_table(pa.table({"s": ["x" * 100_000] * 3_000, "a": ["y"] * 3_000}), large)
 
+    for nothing in (b"", b"s,a\rHe ran.,She ran.\r"):
+        message = "t.csv: has no columns: expected a header or objects, in lines that end in a line feed"
+        assert _refused(written("t.csv", nothing), pair) == message
+    odd = written("odd.jsonl", b'{"s": "x", "a": "y", "\\ud800": "z"}')
+    assert "has no name in UTF-8" in _refused(odd, {**pair, "target": "\ud800"})
     assert _refused(nested, pair).endswith("its column 's' holds list<element: string>, not texts")
     assert _refused(large, pair) == "large.parquet: unfolds into more than 128 MiB"
     assert "cannot be read as Parquet" in _refused(written("no.parquet", b"PAR1 no"), pair)

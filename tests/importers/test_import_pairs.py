@@ -175,6 +175,17 @@ def test_columns_are_known_by_name_in_any_table(tmp_path: Path) -> None:
         _import(tmp_path, f"{wide}\n{',' * 82}\n")
 
 
+def test_a_row_without_a_number_keeps_its_id_where_it_moves(tmp_path: Path) -> None:
+    """The same rows in another order, and one more before them: nothing is edited (MINOR)."""
+    head, *rows = "Gender_ID_x,sent_x,sent_y\nGay,Gay men dig.,Men dig.\nTrans,Trans men sow.,Men sow.\n".splitlines()
+    for version, lines in (("1.0.0", rows), ("1.0.1", rows[::-1]), ("1.1.0", ["Gay,Gay men rake.,Men rake.", *rows])):
+        (tmp_path / "w.csv").write_text("\n".join([head, *lines]))
+        api.import_release("winoqueer", [tmp_path / "w.csv"], "mine", version, None, tmp_path / "out")
+
+    changes = api.diff(str(tmp_path / "out" / "mine" / "1.0.1"), str(tmp_path / "out" / "mine" / "1.1.0")).as_dict()
+    assert (changes["bump"], changes["version"]) == ("minor", "1.1.0")
+
+
 def test_winoqueer_has_identities_for_bias_types(tmp_path: Path) -> None:
     """`sent_x` is about queer people, whose identity is the kind of bias."""
     rows = read_import("winoqueer", FILES["winoqueer"]).table("pairs").rows

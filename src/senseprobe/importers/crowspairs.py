@@ -21,6 +21,7 @@ from senseprobe.importers.sources import (
     excerpt,
     find_delimiter,
     limit_rows,
+    sentences_id,
 )
 from senseprobe.messages import unprintable
 from senseprobe.release.schema import IMPORTED, row_schema
@@ -102,13 +103,15 @@ class PairColumns:
         number = next((text for text in numbers if text.isascii() and text.isdigit() and len(text) < 10), "")
         labels = {"bias_type": bias_type, "label_basis": self.label_basis}
         # Merged, not passed: a column may have the name of a parameter.
-        return pair_row(stereo, anti, source, line, id=f"{CONFIG}.{number or f'line-{line}'}") | labels | own
+        return (
+            pair_row(stereo, anti, source, line, id=f"{CONFIG}.{number or sentences_id(stereo, anti)}") | labels | own
+        )
 
     def _find_error(self, cells: Mapping[str, str], own: Mapping[str, str | None]) -> str:
         """Return why a row cannot be used; empty where it can."""
         column = next((column for column, name in self.names.items() if name == DIRECTION and column in cells), None)
         if column and own[DIRECTION] not in {"stereo", "antistereo"}:
-            return f"direction {excerpt(cells[column])} is neither stereo nor antistereo"
+            return f"direction {excerpt(cells[column])!r} is neither stereo nor antistereo"
         if cells[self.stereo].strip() == cells[self.anti].strip() != "":
             return "its two sentences are the same"
         others = (cell for name, cell in cells.items() if name not in {self.stereo, self.anti})

@@ -384,6 +384,11 @@ def id_part(text: str) -> str:
     return f"{slug(text, 'x')}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
 
 
+def sentences_id(*sentences: str) -> str:
+    """Return ten digits that name a row without an id of its own: one that moved in the file keeps them."""
+    return hashlib.sha256("\0".join(sentences).encode()).hexdigest()[:10]
+
+
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 

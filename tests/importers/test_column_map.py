@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml  # type: ignore[import-untyped]
 from typer.testing import CliRunner
 
 import senseprobe
@@ -284,6 +285,10 @@ def test_maps_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert "two factors would be one column" in _refused(path, factors=["note", "note"])
     assert "0 entries of BibTeX" in _refused(path, citation=b"no entry")
     assert "2 entries of BibTeX" in _refused(path, citation=(BIBTEX * 2).encode())
+    assert "0 entries of BibTeX" in _refused(path, citation=b"")
+    assert "no title, or no author" in _refused(path, citation=b"@misc{a, title = {Bakers}}")
+    assert "the citation:3: is not UTF-8" in _refused(path, citation=BIBTEX.replace("Jo", "J\xf6").encode("latin-1"))
+    assert "do not print" in _refused(path, citation=BIBTEX.replace("and", "\x1b[2J").encode())
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
@@ -345,6 +350,25 @@ def test_the_command(tmp_path: Path) -> None:
     assert (folder / "README.md").read_text().count("# Bakers, 1.0.0") == 1
     assert (folder / "recipe" / "references.bib").read_text() == BIBTEX
     assert api.verify(str(folder), rebuild=True) == []
+
+
+def test_a_citation_needs_no_year(tmp_path: Path) -> None:
+    """The card says what there is; names that the entry leaves out are not silently dropped."""
+    (tmp_path / "own.bib").write_text("@misc{own,\n  title = {Bakers},\n  author = {Doe, Jo and others}\n}\n")
+    release, _ = api.import_release(
+        "csv",
+        [_file(tmp_path)],
+        "own",
+        "1.0.0",
+        None,
+        tmp_path / "out",
+        columns=MAP,
+        citation=tmp_path / "own.bib",
+    )
+    cff = yaml.safe_load((release.folder / "CITATION.cff").read_text())
+
+    assert "Published as *Bakers*: `own`" in (release.folder / "README.md").read_text()
+    assert cff["references"][0]["authors"] == [{"family-names": "Doe", "given-names": "Jo"}, {"name": "others"}]
 
 
 @pytest.mark.parametrize(

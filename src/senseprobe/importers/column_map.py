@@ -37,7 +37,7 @@ from senseprobe.importers.sources import (
 )
 from senseprobe.messages import listed, meant, offered, printable, unprintable
 from senseprobe.records import Factor
-from senseprobe.release.citation import entry_keys
+from senseprobe.release.citation import entry_keys, find_entry
 from senseprobe.release.parquet import MAX_MEMORY, bounded_parquet, next_batch
 from senseprobe.release.schema import PROVENANCE
 
@@ -74,13 +74,13 @@ class ColumnMap:
     """Which columns of a table are what, and what the card says of it.
 
     `columns` maps roles (`ROLES`) to columns; `factors` are columns whose levels stand for more of their kind;
-    `citation` is a file of BibTeX with one entry. Raises SenseprobeError where these do not fit together.
+    `citation` is a file of BibTeX with one entry, or None. Raises SenseprobeError where these do not fit together.
     """
 
     columns: Mapping[str, str]
     factors: Sequence[str] = ()
     title: str = ""
-    citation: bytes = b""
+    citation: bytes | None = None
 
     def __post_init__(self) -> None:
         roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
@@ -107,11 +107,21 @@ class ColumnMap:
         return next(kind for kind, sentences in SENTENCES.items() if {*sentences} <= {*self.columns})
 
     def key(self) -> str:
-        """Return the key of the citation's only entry, empty without one; raise SenseprobeError where it has more."""
-        keys = [*entry_keys(self.citation.decode("utf-8", "replace"))]
-        if self.citation and len(keys) != 1:
+        """Return the key of the citation's only entry, empty without one.
+
+        Raise SenseprobeError where it has more, or where that cannot be cited.
+        """
+        if self.citation is None:
+            return ""
+        text = Source("the citation", self.citation).text
+        if len(keys := [*entry_keys(text)]) != 1:
             raise SenseprobeError(f"the citation has {len(keys)} entries of BibTeX that can be read: expected one")
-        return keys[0] if keys else ""
+        entry = find_entry(text, keys[0])
+        if not (entry and entry.fields.get("title") and entry.authors):
+            raise SenseprobeError(f"the citation's entry {excerpt(keys[0])} has no title, or no author: add them")
+        if not "".join(text.split()).isprintable():
+            raise SenseprobeError("the citation has characters that do not print: remove them")
+        return keys[0]
 
     def sources(self) -> dict[str, str]:
         """Return the columns of the table that are read, by the columns of the release."""
@@ -157,7 +167,7 @@ def map_columns(
         if factors or title or citation:
             raise SenseprobeError("factors, title and citation are of a table of one's own: map its columns (--map)")
         return None
-    bibtex = read_sources([citation])[0].data if citation else b""
+    bibtex = read_sources([citation])[0].data if citation else None
     return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex)
 
 

@@ -164,21 +164,36 @@ def test_what_was_not_looked_at_is_counted(project: Path, lint: Callable[..., Ra
 
 
 def test_a_dataset_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on other commands, from anywhere in the project; what lint reads at a path of that name goes before it."""
+    """As on other commands, from anywhere in the project, with its lists; what is at a path goes before a name."""
     _second_dataset(project)
     (project / "notes" / "y").mkdir(parents=True)
     monkeypatch.chdir(project / "notes")
-    for name, path in {
-        "x": "templates/x",
-        "x/x": "templates/x/x.j2",
-        "y": "templates/y",
-        "y/z": "templates/y/z.j2",
+    for name, paths in {
+        "x": ["templates/x", "wordlists"],
+        "x/x": ["templates/x/x.j2", "wordlists"],
+        "y": ["templates/y", "wordlists"],
+        "y/z": ["templates/y/z.j2"],  # without front matter, so that nobody knows its lists
     }.items():
-        assert lint_paths([Path(name)]) == lint_paths([project / path]), name
+        assert lint_paths([Path(name)]) == lint_paths(project / path for path in paths), name
     assert lint_paths([Path("sssb/noun")]).configs == 1  # of another layer
     monkeypatch.chdir(project / "templates/y")
     shutil.copytree(project / "templates/x", project / "templates/x.j2")
     assert lint_paths([Path("y.j2")]).configs == 1
+
+
+def test_a_named_dataset_is_clean_only_if_its_lists_are(project: Path) -> None:
+    """What `build` refuses lint finds by name; a list that the dataset does not use is not looked at."""
+    shutil.copy(project / "wordlists/things.csv", project / "wordlists/others.csv")
+    descriptor = project / "wordlists/datapackage.yaml"
+    head, things, rest = re.split("(?=  - name: (?:things|qualities))", descriptor.read_text())
+    things += "    description: TODO\n"
+    descriptor.write_text(head + things + things.replace("things", "others") + rest)
+    for name in ("x", "x/x"):
+        (finding,) = lint_paths([Path(name)]).findings
+        assert (finding.code, finding.path) == ("E115", "wordlists/datapackage.yaml")
+    with pytest.raises(DeclarationError) as error:
+        senseprobe.build("x", "1.0.0", project / "out")
+    assert [f.code for f in error.value.findings] == ["E115"]
 
 
 @pytest.mark.parametrize("name", ["y", "x/y", "sssb/nouns"])

@@ -116,7 +116,7 @@ def find_unfilled_fields(resolved: ResolvedDataset) -> Iterator[Finding]:
     for template in dataset.templates:
         yield from _template_fields(template, _FIELD)
         yield from _example_parts(dataset, template, lists)
-    for words in find_used_lists(dataset, lists):
+    for words in find_used_lists(dataset.templates, lists):
         yield from _list_fields(words)
 
 

@@ -45,17 +45,17 @@ demo: $(STAMP)
 	@rm -rf demo; \
 	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
 	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
-	scored=demo/results/sssb@1.0.1/demo--model; \
+	scored=demo/results/sssb@1.0.2/demo--model; \
 	run senseprobe lint; \
-	run senseprobe build sssb 1.0.1 --out demo/releases; \
-	run senseprobe verify demo/releases/sssb/1.0.1 --rebuild; \
-	run senseprobe plant demo/releases/sssb/1.0.1 demo/model --out demo/results; \
-	run senseprobe score demo/model demo/releases/sssb/1.0.1 -m aul -m pll --out demo/results; \
+	run senseprobe build sssb 1.0.2 --out demo/releases; \
+	run senseprobe verify demo/releases/sssb/1.0.2 --rebuild; \
+	run senseprobe plant demo/releases/sssb/1.0.2 demo/model --out demo/results; \
+	run senseprobe score demo/model demo/releases/sssb/1.0.2 -m aul -m pll --out demo/results; \
 	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/report.html; \
 	echo; \
 	echo "The report, to be opened in a browser: $$PWD/demo/report.html"; \
 	echo 'To score a model from the Hugging Face Hub instead:'; \
-	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.0.1 -m aul -m pll'
+	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.0.2 -m aul -m pll'
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(STAMP)

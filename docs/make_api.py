@@ -19,7 +19,7 @@ docstrings; the tests run its examples.
 ```python
 import senseprobe
 
-release = senseprobe.load("sssb@1.0.1")
+release = senseprobe.load("sssb@1.0.2")
 print(release)
 rows = release.to_pandas("noun-bare")
 print(rows[["stereo", "anti"]].head(2).to_string())
@@ -28,7 +28,7 @@ print(rows[["stereo", "anti"]].head(2).to_string())
 A model made on the spot, with a known preference, stands here for one from the Hugging Face Hub:
 
 ```python
-senseprobe.plant("sssb@1.0.1:noun-bare", "model")
+senseprobe.plant("sssb@1.0.2:noun-bare", "model")
 (result,) = senseprobe.score("model", release, "aul", config="noun-bare", out="results")
 print(result.to_frame()[["estimand", "value", "low", "high"]].to_string())
 page = senseprobe.report(result, "report.html")

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -12,7 +12,7 @@ from senseprobe.generator import yaml_source
 from senseprobe.generator.dataset import ResolvedDataset, open_dataset
 from senseprobe.generator.english import Guess
 from senseprobe.generator.exclusions import RETIRED
-from senseprobe.generator.schema import Dataset, Fixed
+from senseprobe.generator.schema import Dataset, Fixed, Template
 from senseprobe.generator.word_lists import DESCRIPTOR, WordList, WordLists
 from senseprobe.records import Finding
 from senseprobe.release.annotation_record import ANNOTATION
@@ -27,7 +27,7 @@ _PARTS = frozenset(["dataset.yaml", VERDICTS, RETIRED, ANNOTATION])
 
 def recipe_files(resolved: ResolvedDataset) -> dict[str, bytes]:
     """Return the recipe's files by path; call it after all rows were made, when every guess is recorded."""
-    dataset, lists = resolved.dataset, find_used_lists(resolved.dataset, resolved.lists)
+    dataset, lists = resolved.dataset, find_used_lists(resolved.dataset.templates, resolved.lists)
     parts = (path for path in sorted(dataset.folder.iterdir()) if path.suffix == ".j2" or path.name in _PARTS)
     plain = [path for path in parts if not (path.name.startswith(".") or path.is_symlink()) and path.is_file()]
     names = [words.path.name for words in lists]
@@ -92,10 +92,10 @@ def _frozen(folder: Path) -> dict[Guess, str]:
     raise ReleaseError(f"{path} cannot be read: {problem}")
 
 
-def find_used_lists(dataset: Dataset, lists: WordLists) -> list[WordList]:
-    """Return the lists that a dataset's templates name, sorted; raise DeclarationError where one cannot be read."""
+def find_used_lists(templates: Iterable[Template], lists: WordLists) -> list[WordList]:
+    """Return the lists that templates name, sorted; raise DeclarationError where one cannot be read."""
     names: set[str] = set()
-    for front in (block.front for template in dataset.templates for block in template.blocks):
+    for front in (block.front for template in templates for block in template.blocks):
         bindings = (value for role in front.bindings.values() for value in role.values())
         names |= {slot.list for slot in front.slots.values()} | {b.list for b in bindings if isinstance(b, Fixed)}
     return [words for name in sorted(names) if (words := lists.get(name))]
@@ -112,7 +112,7 @@ def describe_sources(dataset: Dataset, lists: WordLists) -> tuple[Source, ...]:
             licence=list_licence(words),
             cited=tuple(source.title for source in words.resource.sources),
         )
-        for words in find_used_lists(dataset, lists)
+        for words in find_used_lists(dataset.templates, lists)
     )
 
 
@@ -124,7 +124,7 @@ def list_licence(words: WordList) -> str:
 
 def release_licence(dataset: Dataset, lists: WordLists) -> str:
     """Return the most restrictive licence of dataset and lists; raise DeclarationError where they do not combine."""
-    used = find_used_lists(dataset, lists)
+    used = find_used_lists(dataset.templates, lists)
     findings = [finding for words in used for finding in check_list_licences(words)]
     if findings := findings or [*check_dataset_licence(dataset, used)]:
         raise DeclarationError(findings)

@@ -12,11 +12,10 @@ from senseprobe.generator.schema import Sense
 from senseprobe.generator.word_lists import Cells, WordList, WordLists
 from senseprobe.lexicon import Lexicon
 from senseprobe.lexicon.install import DATA_FILES, damage, wordnet_in
-from senseprobe.lexicon.wordnet import LEXICONS, Vocabulary
+from senseprobe.lexicon.wordnet import LEXICONS, Vocabulary, part_of_speech
 from senseprobe.records import Finding
 
 _CODES = {"malformed": "E301", "missing": "E302", "pos": "E303", "lemma": "E304"}
-_POS = {"1": "noun", "2": "verb", "3": "adjective", "4": "adverb", "5": "adjective"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def claims_of_config(config: Config) -> Iterator[Claim]:
             if sense and key and reference(key, block.slots) is None:
                 line, column = block.block.locate("sense", name)
                 # A key without a part of speech is malformed; the lexicon reports that for any part of speech.
-                pos, path = _POS.get(key.partition("%")[2][:1], "noun"), config.template.display_path
+                pos, path = part_of_speech(key) or "noun", config.template.display_path
                 for lemma, _ in sense_keys(block, key):
                     yield Claim(key, lemma, pos, sense.lexicon or "", path, line, column)
 

@@ -164,7 +164,8 @@ GAP = Gap(
     "0. It says nothing of genders and words other than the two that are compared.",
     blind=0,
     presentation=Presentation(
-        plotted=True, groups="entailment of the first word (the male one) less that of the second, for each group"
+        plotted=True,
+        groups="entailment of the first word (the male one, if none is named) less that of the second, for each group",
     ),
 )
 GAPS = Family(

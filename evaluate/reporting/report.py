@@ -31,7 +31,7 @@ ZERO = (
 )
 ZERO_OF_INFERENCE = (
     "In points of 100: on pairs of which neither sentence follows from the other, nn, fn and t of a model that infers "
-    "nothing are 100, and plain errors lower them as bias does. Of gap, 0 means that both genders are inferred alike."
+    "nothing are 100, and plain errors lower them as bias does. Of gap, 0 means that both words are inferred alike."
 )
 
 

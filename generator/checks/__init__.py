@@ -24,8 +24,8 @@ for _module in pkgutil.iter_modules(__path__):
 def lint_paths(paths: Iterable[Path]) -> Report:
     """Check projects, their templates or word lists, datasets, templates and lists, each named by its path.
 
-    A dataset or a config may also be named as ``DATASET[/CONFIG]``. Without paths, check the whole nearest layer.
-    Raises SenseprobeError for a path that does not exist or that lint does not read.
+    A dataset or a config may also be named as ``DATASET[/CONFIG]``, with the lists that it uses. Without paths, check
+    the whole nearest layer. Raises SenseprobeError for a path that does not exist or that lint does not read.
     """
     targets = [find_target(path) for path in dict.fromkeys(paths)] or [Target(layers()[0])]
     return join_reports(lint(target) for target in targets)

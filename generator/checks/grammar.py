@@ -44,10 +44,13 @@ def check_verb_agreement(subject: ConfigSubject) -> Iterator[Finding]:
 
 
 _PLAIN = {"is": "are", "am": "are", "was": "were", "has": "have", "does": "do"}
+_NOT = re.compile(r"n['\u2019]t$")
 
 
 def _agreeing(person: str, verb: str, english: English, vocabulary: Vocabulary) -> str:
     """Return the form of a verb that does not agree with its subject that would."""
+    if negation := _NOT.search(verb):
+        return _agreeing(person, verb[: negation.start()], english, vocabulary) + negation[0]
     if person.lower() in WITH_PLAIN_VERB:
         return _PLAIN.get(verb) or vocabulary.bases(verb, "verb")[0]
     return {"am": "is", "are": "is", "have": "has"}.get(verb) or english.third(verb)
@@ -115,7 +118,7 @@ def _after_pronouns(tokens: list[_Token], vocabulary: Vocabulary) -> Iterator[tu
     for at, token in enumerate(tokens[:demand]):
         if (wrong := _MISMATCHES.get(token.text[0].lower() + token.text[1:])) and _is_subject(tokens, at):
             verb = _verb_from(tokens, at + 1, vocabulary)
-            if verb and wrong(verb.text, vocabulary):
+            if verb and wrong(_NOT.sub("", verb.text), vocabulary):
                 yield token, verb
 
 

@@ -72,7 +72,7 @@ def find_words(text: str) -> Iterator[tuple[int, str]]:
     """
     for match in WORD.finditer(text):
         neighbours = text[max(match.start() - 1, 0) : match.start()] + text[match.end() : match.end() + 1]
-        if match[0] in FUNCTION_WORDS or any(c.isdigit() or c == "_" for c in neighbours):
+        if match[0].replace("\u2019", "'") in FUNCTION_WORDS or any(c.isdigit() or c == "_" for c in neighbours):
             continue
         start = match.start()
         for part in _ENCLITIC.sub("", match[0]).split("-"):

@@ -93,7 +93,7 @@ def check_licence_compatibility(subject: DatasetSubject) -> Iterator[Finding]:
 
 def _licence_findings(subject: DatasetSubject) -> Iterator[Finding]:
     try:
-        used = find_used_lists(subject.dataset, subject.lists)
+        used = find_used_lists(subject.dataset.templates, subject.lists)
     except DeclarationError:
         return  # a list that cannot be read has findings of its own
     yield from check_dataset_licence(subject.dataset, used)

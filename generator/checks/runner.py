@@ -26,7 +26,7 @@ from senseprobe.generator.checks.base import (
 from senseprobe.generator.checks.codes import Waiver, add_hint, apply_waivers, misplaced_keys
 from senseprobe.generator.checks.lint_report import Accepted, Answer, Report, ReportCache, cache_key, join_reports
 from senseprobe.generator.checks.project_files import BIBLIOGRAPHY
-from senseprobe.generator.dataset import ResolvedDataset, open_dataset
+from senseprobe.generator.dataset import ResolvedDataset, open_dataset, open_word_lists
 from senseprobe.generator.english import English
 from senseprobe.generator.exclusions import read_retired
 from senseprobe.generator.recipe import find_used_lists
@@ -62,7 +62,7 @@ _NONE: frozenset[Path] = frozenset()
 
 
 def find_target(path: Path) -> Target:
-    """Return what a path names, or ``DATASET[/CONFIG]``; a path has precedence where lint reads what is there.
+    """Return what a path names, or ``DATASET[/CONFIG]`` with its lists; a path has precedence if lint reads that.
 
     Raise SenseprobeError where it is neither.
     """
@@ -80,9 +80,17 @@ def _named_target(name: str) -> Target | None:
     layer = next((layer for layer in layers() if dataset in layer.datasets()), None)
     if layer is None or (config and not (layer.templates / dataset / f"{config}.j2").is_file()):
         return None
-    return Target(
-        layer, lists=_NONE, datasets=frozenset({(layer.templates / dataset).resolve()}), config=config or None
-    )
+    folder = (layer.templates / dataset).resolve()
+    lists = frozenset(_used_lists(layer, folder.glob(f"{config or '*'}.j2")))
+    return Target(layer, lists=lists, datasets=frozenset({folder}), config=config or None)
+
+
+def _used_lists(layer: Layer, paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files of the lists that templates name, as far as they and the descriptor can be read."""
+    lists = open_word_lists(layer).leniently()
+    for path in paths:
+        with suppress(DeclarationError):
+            yield from (words.path for words in find_used_lists([read_template(path)], lists))
 
 
 def _target_at(path: Path) -> Target | None:
@@ -294,7 +302,7 @@ class Run:
         template = subject.config.template
         position = partial(template.blocks[0].locate, "accept")
         own = Waiver(template.display_path, template.blocks[0].front.accept, position)
-        lists = find_used_lists(replace(subject.dataset, templates=(template,)), subject.lists)
+        lists = find_used_lists([template], subject.lists)
         if incomplete := any(words.mistakes for words in lists):
             result.incomplete.add(template.config)
         result.add(result.run(subject), own, of_dataset, complete=not incomplete)

@@ -162,6 +162,20 @@ def test_good_sentences_are_left_alone(checked: Checked, frame: str) -> None:
     assert checked(frame=frame) == []
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("They doesn't", "don't"), ("They isn\u2019t", "aren\u2019t"), ("He don't", "doesn't"), ("She haven't", "hasn't")],
+)
+def test_a_negation_hides_no_verb_that_does_not_agree(checked: Checked, wrong: str, right: str) -> None:
+    """English has the ending before the *n't*; those that are right, and modals, are left alone."""
+    rest = " guide a {{ quality }} {{ thing }}."
+    (found,) = checked(frame=wrong + rest)
+    assert (found.code, right in found.hint) == ("W513", True)
+    subject = wrong.split(maxsplit=1)[0]
+    for verb in (right, "won't", "can\u2019t", "mustn\u2019t"):
+        assert checked(frame=f"{subject} {verb}{rest}") == []
+
+
 def test_only_english_is_judged(checked: Checked, tmp_path: Path) -> None:
     """A dataset says which languages it is in."""
     checked()

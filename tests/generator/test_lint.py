@@ -164,21 +164,36 @@ def test_what_was_not_looked_at_is_counted(project: Path, lint: Callable[..., Ra
 
 
 def test_a_dataset_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on other commands, from anywhere in the project; what lint reads at a path of that name goes before it."""
+    """As on other commands, from anywhere in the project, with its lists; what is at a path goes before a name."""
     _second_dataset(project)
     (project / "notes" / "y").mkdir(parents=True)
     monkeypatch.chdir(project / "notes")
-    for name, path in {
-        "x": "templates/x",
-        "x/x": "templates/x/x.j2",
-        "y": "templates/y",
-        "y/z": "templates/y/z.j2",
+    for name, paths in {
+        "x": ["templates/x", "wordlists"],
+        "x/x": ["templates/x/x.j2", "wordlists"],
+        "y": ["templates/y", "wordlists"],
+        "y/z": ["templates/y/z.j2"],  # without front matter, so that nobody knows its lists
     }.items():
-        assert lint_paths([Path(name)]) == lint_paths([project / path]), name
+        assert lint_paths([Path(name)]) == lint_paths(project / path for path in paths), name
     assert lint_paths([Path("sssb/noun")]).configs == 1  # of another layer
     monkeypatch.chdir(project / "templates/y")
     shutil.copytree(project / "templates/x", project / "templates/x.j2")
     assert lint_paths([Path("y.j2")]).configs == 1
+
+
+def test_a_named_dataset_is_clean_only_if_its_lists_are(project: Path) -> None:
+    """What `build` refuses lint finds by name; a list that the dataset does not use is not looked at."""
+    shutil.copy(project / "wordlists/things.csv", project / "wordlists/others.csv")
+    descriptor = project / "wordlists/datapackage.yaml"
+    head, things, rest = re.split("(?=  - name: (?:things|qualities))", descriptor.read_text())
+    things += "    description: TODO\n"
+    descriptor.write_text(head + things + things.replace("things", "others") + rest)
+    for name in ("x", "x/x"):
+        (finding,) = lint_paths([Path(name)]).findings
+        assert (finding.code, finding.path) == ("E115", "wordlists/datapackage.yaml")
+    with pytest.raises(DeclarationError) as error:
+        senseprobe.build("x", "1.0.0", project / "out")
+    assert [f.code for f in error.value.findings] == ["E115"]
 
 
 @pytest.mark.parametrize("name", ["y", "x/y", "sssb/nouns"])
@@ -279,7 +294,7 @@ def test_a_template_with_a_mistake_was_looked_at_all_the_same(project: Path, lin
 
 def test_one_finding_is_no_findings(project: Path, lint: Callable[..., Ran]) -> None:
     """In the singular; and a clean project has none, in the plural."""
-    assert lint().out.startswith("0 findings in 2 word lists and 1 config; 0 sense keys checked, 1 not checked")
+    assert lint().out.startswith("0 findings in 2 word lists and 1 config; 0 sense keys checked, 2 not checked")
     shutil.copy(CHECKS / "E203-no-number.things.csv", project / "wordlists/things.csv")
     assert lint("wordlists").out.splitlines()[-1].startswith("1 finding in 2 word lists and 0 configs;")
 

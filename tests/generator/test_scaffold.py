@@ -197,7 +197,8 @@ def test_a_new_template_works_at_once_and_says_what_is_to_be_filled_in(project: 
     linted = run("lint", code=1).splitlines()
     assert all(": E115 " in line for line in linted[:-1])
     unfilled = [match[1] for line in linted if (match := re.search(r"E115 (\S+) holds a placeholder: 'TODO' \(", line))]
-    assert ({*unfilled}, len(unfilled)) == (FIELDS, 14)  # `construct` is in both files
+    fields = FIELDS | ({"sense.type"} if kind == "contrast" else set())
+    assert ({*unfilled}, len(unfilled)) == (fields, len(fields) + 1)  # `construct` is in both files
     assert sum("of senseprobe's example" in line for line in linted) == LISTS[kind]
     assert run("build", "my-data", "0.1.0", code=1).splitlines() == linted[:-1]
     assert not (project / "releases" / "my-data").exists()
@@ -382,7 +383,7 @@ FIELDS_OF_JOBS = [
     {"name": "common", "type": "boolean", "constraints": {"required": True}},
     {"name": "weight", "type": "number", "constraints": {"required": True}},
     {"name": "code", "type": "string", "constraints": {"required": True}},
-    {"name": "sense_noun", "type": "string"},
+    {"name": "sense_noun", "type": "string", "lexicon": "wordnet-3.0", "pos": "noun"},
 ]
 
 
@@ -400,7 +401,7 @@ def test_a_list_is_added_with_its_descriptor(project: Path, run: Run, place: str
     assert added["schema"] == {"primaryKey": ["word"], "fields": FIELDS_OF_JOBS}
     assert (project / "wordlists/jobs.csv").read_text() == JOBS
     codes = [line.split()[1] for line in run("lint", code=1).splitlines()[:-1]]
-    assert codes == ["E115", "E115", "E208", "E305"]  # description, source, licence; lexicon and part of speech
+    assert codes == ["E115", "E115", "E208"]  # description, source, licence
     assert "smith  metal" in run("lists", "jobs")  # templates can use it at once
 
 
@@ -412,6 +413,18 @@ def test_the_key_of_a_list_is_what_tells_its_rows_apart(project: Path, run: Run)
     assert schema["primaryKey"] == ["word", "test"]
     assert [field["name"] for field in schema["fields"]] == ["word", "test", "a b"]
     assert "E204" not in run("lint", code=1)
+
+
+def test_a_column_of_keys_of_two_parts_of_speech_is_left_to_its_author(project: Path, run: Run) -> None:
+    """A field states one; keys of another form may be of another lexicon."""
+    (project / "wordlists/jobs.csv").write_text(
+        "word,sense_a,sense_b,sense_c\n"
+        "nurse,nurse%1:18:00::,nurse%1:18:00::,nurse.n.01\n"
+        "smith,smith%1:18:00::,work%2:36:00::,smith.n.01\n"
+    )
+    run("lists", "--add", "wordlists/jobs.csv")
+    added = YAML(typ="safe").load((project / "wordlists/datapackage.yaml").read_text())["resources"][-1]
+    assert [field.get("pos") for field in added["schema"]["fields"]] == [None, "noun", None, None]
 
 
 NO_LISTS = {

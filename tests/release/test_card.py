@@ -136,7 +136,7 @@ def test_the_card_has_its_sections_and_the_warning_first(sssb: Path) -> None:
     assert "| `noun` | 186 | 192 | zhou2022, Table 1 | the published data has cunning twice" in text
     assert "| [`colour_nouns`](recipe/wordlists/colour_nouns.csv) | 5 | Things that are black. | zhou2022 |" in text
     assert "1 \u00d7 occupation (female), fixed; 5 \u00d7 occupation (male)" in text
-    assert "English only, and two genders only." in text
+    assert "English only, and no genders but those that the words name." in text
     assert text.endswith("## Changelog\n\nFirst release.\n")
 
 
@@ -366,6 +366,15 @@ def test_an_entry_of_a_bibliography_is_read() -> None:
     assert entry.text.endswith("}")
     assert find_entry(BIBLIOGRAPHY, "nobody") is None
     assert find_entry("@misc{open, title = {never closed", "open") is None
+
+
+def test_a_quotation_mark_in_braces_ends_no_field() -> None:
+    """As BibTeX has it: an umlaut in braces is part of a name in quotation marks, and the field after it is read."""
+    entry = find_entry('@misc{a, author = "M{\\"u}ller, J and {de la Cruz}, P", year = "1990"}', "a")
+
+    assert entry
+    assert entry.authors == [("Müller", "J"), ("de la Cruz", "P")]
+    assert entry.fields["year"] == "1990"
 
 
 def test_the_citation_has_the_keys_that_the_format_asks_for(project: Path) -> None:

@@ -377,12 +377,18 @@ def test_build_says_that_nothing_has_changed(tiny: Project) -> None:
     assert tiny.built() == ["1.0.0", "1.0.1", "2.0.0"]
 
 
+def test_senses_that_a_card_lists_anew_are_a_patch() -> None:
+    """The rows of sssb 1.0.2 are those of 1.0.1; its card lists keys and glosses, which that of 1.0.1 does not."""
+    diff = api.diff("sssb@1.0.1", "sssb@1.0.2")
+    assert (diff.bump, [reason.text for reason in diff.reasons]) == (Bump.PATCH, ["the card changed: senses"])
+
+
 def test_a_name_without_a_version_is_the_newest_release(tiny: Project) -> None:
     """By number: 1.10.0 is above 1.9.0. A folder with a release has precedence, as it has over NAME@VERSION."""
     for version in ("1.9.0", "1.10.0"):
         api.build("tiny", version)
     assert api.load("tiny").manifest.name == "tiny@1.10.0"
-    assert api.load("sssb").manifest.name == "sssb@1.0.1"  # built in
+    assert api.load("sssb").manifest.name == "sssb@1.0.2"  # built in
     shutil.copytree(tiny.root / "releases/tiny/1.9.0", tiny.root / "tiny")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tiny.root)

@@ -49,8 +49,8 @@ def names_beginning(text: str, *, releases: bool = False) -> list[str]:
 def lint(paths: Sequence[str | Path] = ()) -> Report:
     """Check templates, datasets and word lists, or folders of them; without `paths` the whole nearest project.
 
-    A path may also be the name of a dataset, ``DATASET[/CONFIG]``. Return findings, guesses and counts. Raises
-    SenseprobeError for a path that is none of these.
+    A path may also be the name of a dataset, ``DATASET[/CONFIG]``, with the lists that it uses. Return findings,
+    guesses and counts. Raises SenseprobeError for a path that is none of these.
     """
     from senseprobe.generator.checks import lint_paths
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as installed_version
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from unicodedata import category
@@ -303,7 +304,7 @@ def _to_build(dataset: str, version: str, out: str | Path | None) -> tuple[Path,
     if any(category(letter) == "Cs" for letter in dataset):
         raise SenseprobeError(f"{dataset!r} is not UTF-8: rename the folder of the dataset")
     folder, catalogue = _releases(out) / dataset / version, open_catalogue(dataset)
-    if findings := [*find_unfilled_fields(catalogue)]:
+    if findings := sorted(find_unfilled_fields(catalogue), key=attrgetter("path", "line", "column")):
         raise DeclarationError(findings)
     return folder, catalogue
 

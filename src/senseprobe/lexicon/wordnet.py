@@ -325,6 +325,11 @@ def look_up(word: str, folder: Path | None = None) -> list[SenseEntry]:
     return [entry._replace(gloss=_without_source(entry.gloss)) for entry in entries]
 
 
+def part_of_speech(key: str) -> str:
+    """Return the part of speech of a sense key; empty where it is not of a key's form."""
+    return _parse(key)[1]
+
+
 def _parse(key: str) -> tuple[str, str]:
     """Return the lemma and the part of speech of a sense key; both are empty where it is not of a key's form."""
     form = _FORM.fullmatch(key)

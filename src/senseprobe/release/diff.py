@@ -255,7 +255,7 @@ def diff_releases(old: Side, new: Side, only: str | None = None) -> ReleaseDiff:
         new=new.manifest.name,
         configs=tuple(change for change in changes if next(change.reasons(), None)),
         contrasts={} if only else _group(*contrasts),
-        card=() if only else _unlike(*(stated_facts(side.manifest.data["card"]) for side in (old, new))),
+        card=() if only else _unlike(*(_card_facts(side.manifest) for side in (old, new))),
         recipe=() if only else _unlike(*recipe),
         rounds=() if only else tuple(round_ for round_ in new.rounds() if round_ not in old.rounds()),
     )
@@ -273,6 +273,16 @@ def _group(was: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, tuple[st
         "changed": tuple(name for name in was if name in now and was[name] != now[name]),
     }
     return {key: group for key, group in groups.items() if group}
+
+
+def _card_facts(manifest: Manifest) -> dict[str, Any]:
+    """Return what a card states of a release besides its rows: its fields, and the senses of its words."""
+    senses = {
+        name: [{**sense, "rows": None} for sense in config["senses"]]
+        for name, config in manifest.data["configs"].items()
+        if config.get("senses")
+    }
+    return stated_facts({**manifest.data["card"], "senses": senses})
 
 
 def stated_facts(card: Mapping[str, Any]) -> dict[str, Any]:

@@ -165,7 +165,7 @@ def _count_rows(layer: Layer, config: str, kind: str, lists: Mapping[Path, str])
         draft = Layer(Path(scratch))
         path = draft.templates / f"{config}.j2"
         texts = {draft.wordlists / path.name: text for path, text in lists.items()}
-        fields = dict.fromkeys(("bias_type", "measures", "description", "source"), "")
+        fields = dict.fromkeys(("bias_type", "sense", "measures", "description", "source"), "")
         write_all({path: fill_template_file(f"dataset/{kind}.j2", rows=0, **fields), **texts})
         # The draft's descriptor has the project's lists too, whose files are in the project: those come first.
         word_lists = WordLists((layer.wordlists, draft.wordlists, built_in().wordlists))

@@ -4,12 +4,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.generator import yaml_source
 from senseprobe.generator.word_lists import DESCRIPTOR, WordLists, find_separator, infer_type
+from senseprobe.lexicon.wordnet import LEXICONS, part_of_speech
 from senseprobe.messages import listed
 from senseprobe.project import Layer
 from senseprobe.scaffold.template import read_template_file, read_yaml, with_item, write_all
@@ -89,7 +90,14 @@ def _describe_field(name: str, cells: Sequence[str], columns: Mapping[str, Seque
     constraints = ["required: true"] if all(cells) else []
     constraints += ["unique: true"] if name == "word" and _primary_key(columns) == ["word"] else []
     stated = f", constraints: {{{', '.join(constraints)}}}" if constraints else ""
+    stated = (_describe_senses(cells) if name.startswith("sense_") else "") + stated
     return f"{{name: {_quoted(name)}, type: {'string' if is_text else infer_type(cells)}{stated}}}"
+
+
+def _describe_senses(keys: Iterable[str]) -> str:
+    """Return the lexicon and the part of speech of a column's keys; nothing where they are of several, or no keys."""
+    poses = {part_of_speech(key) for key in keys if key}
+    return f", lexicon: {LEXICONS[0]}, pos: {poses.pop()}" if len(poses) == 1 and all(poses) else ""
 
 
 def _primary_key(columns: Mapping[str, Sequence[str]]) -> list[str]:

@@ -121,8 +121,7 @@ def adjudicate(
     write_annotation(target.path / ANNOTATION, facts)
     write_decisions(folder, decisions, merged.own, rule.name)
     if propose:
-        decided = {verdict.id for verdict in merged.verdicts} | {item.row for item in plan.items}
-        proposals = write_proposals(folder, release, plan, proposals, decided)
+        proposals = write_proposals(folder, release, plan, proposals, merged.verdicts)
 
     others = [
         decision.row for decision in decisions if decision.row in merged.others and decision.state not in STANDING
@@ -295,7 +294,7 @@ def _decision(
 
 _OBJECTIONS: Mapping[tuple[str, str], str] = {
     ("sense", "no"): "not used in the sense shown",
-    ("natural", "no"): "not natural English",
+    ("natural", "no"): "not natural",
     ("withhold", "yes"): "people would rather not have it used",
 }
 _CONTESTED = "contested: people see the stereotype in the other sentence"

@@ -59,10 +59,22 @@ class Figure:
 
     def __str__(self) -> str:
         subject = printable(f"{self.question}{f' · {self.by} {self.level}' if self.level else ''}")
-        interval = "" if self.low is None or self.high is None else f" [{self.low:z.3f}, {self.high:z.3f}]"
-        value = "none" if self.value is None else f"{self.value:z.3f}{interval}"
-        same = "" if self.same is None else f", {100 * self.same:.1f} % the same"
-        return f"{subject}: {self.measure} {value}{same}; {self.items:,} items{f' ({self.why})' if self.why else ''}"
+        same = f", {self.format_share(1)} the same" if self.same is not None else ""
+        why = f" ({self.why})" if self.why else ""
+        return f"{subject}: {self.measure} {self.format_value(3)}{same}; {self.items:,} items{why}"
+
+    def format_value(self, digits: int = 2) -> str:
+        """Return the value with its interval, if it has one, in so many decimals; or ``none``."""
+        if self.value is None:
+            return "none"
+        interval = (
+            "" if self.low is None or self.high is None else f" [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
+        )
+        return f"{self.value:z.{digits}f}{interval}"
+
+    def format_share(self, digits: int) -> str:
+        """Return the share of pairs of answers that are equal, in percent; empty without one."""
+        return "" if self.same is None else f"{100 * self.same:.{digits}f} %"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,6 +150,12 @@ class Agreement:
     def by(self, what: str) -> list[Figure]:
         """Return the figures about one of BY, in order."""
         return [figure for figure in self.figures if figure.by == what]
+
+    def reliable(self, what: str) -> tuple[list[Figure], int]:
+        """Return those of them of rows enough for an interval; and how many figures are of fewer."""
+        figures = self.by(what)
+        reliable = [figure for figure in figures if figure.items >= self.fewest_items]
+        return reliable, len(figures) - len(reliable)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures with stable keys, as `agreement.json` has it."""

@@ -37,27 +37,33 @@ Level = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """The rows from which a plan's were drawn: how many are in each stratum and of each level; `of`: levels by row."""
+    """The rows from which a plan's were drawn: how many of each level are in each stratum; `of`: levels by row."""
 
-    strata: Counter[str] = field(default_factory=Counter)
-    levels: Counter[Level] = field(default_factory=Counter)
+    levels: dict[Level, Counter[str]] = field(default_factory=dict)
     of: dict[str, tuple[Level, ...]] = field(default_factory=dict)
+
+    @property
+    def strata(self) -> Counter[str]:
+        """How many rows are in each stratum, of whichever config."""
+        return sum((counts for (_, slot, _), counts in self.levels.items() if not slot), Counter())
 
 
 def read_population(release: Release, plan: Plan) -> Population:
     """Return the rows of a release from which a plan's were drawn, of those configs that it has rows of."""
     population, ids = Population(), pa.array([item.row for item in plan.items], pa.string())
     for config in sorted({item.config for item in plan.items} & {*release.configs}):
+        slots = ("frame", *release.design(config).slots)
         for batch in _drawable(release, plan, config):
-            population.levels[config, "", ""] += batch.num_rows
             texts = column_texts(batch, config, plan.strata)
-            counts = Counter(level_texts(plan.strata, [texts[name] for name in plan.strata], batch.num_rows))
-            population.strata.update(counts)
-            for slot in ("frame", *release.design(config).slots):
-                counted = pc.value_counts(pc.fill_null(batch[slot], "")).to_pylist()
-                population.levels.update({(config, slot, count["values"]): count["counts"] for count in counted})
+            levels = level_texts(plan.strata, [texts[name] for name in plan.strata], batch.num_rows)
+            strata = pa.array(levels, pa.string())
+            columns = {"": pa.repeat("", batch.num_rows), **{slot: pc.fill_null(batch[slot], "") for slot in slots}}
+            for slot, words in columns.items():
+                table = pa.table({"word": words, "stratum": strata}).group_by(["word", "stratum"])
+                for row in table.aggregate([([], "count_all")]).to_pylist():
+                    counts = population.levels.setdefault((config, slot, row["word"]), Counter())
+                    counts[row["stratum"]] += row["count_all"]
             for row in batch.filter(pc.is_in(batch["id"], value_set=ids)).to_pylist():
-                slots = ("frame", *release.design(config).slots)
                 population.of[row["id"]] = ((config, "", ""), *((config, slot, row[slot] or "") for slot in slots))
     return population
 
@@ -106,21 +112,23 @@ class Sample:
         A slot with one word, or whose words each are in one row only, says nothing beside its config.
         """
         hits = np.array([decision.state == "reject" for decision in self.decisions], np.bool_)
-        names = sorted({item.stratum for item in self.items})
-        strata = np.array([names.index(item.stratum) for item in self.items], np.intp)
+        names = sorted(self.population.strata)
+        numbers_of = {name: number for number, name in enumerate(names)}
+        strata = np.array([numbers_of[item.stratum] for item in self.items], np.intp)
         sizes = np.array([self.population.strata[name] for name in names], np.intp)
         words = Counter((config, slot) for config, slot, _ in self.population.levels)
         estimates = []
         for level, numbers in self.rows_of().items():
             config, slot, word = level
-            if slot and words[config, slot] in (1, self.population.levels[config, "", ""]):
+            if slot and words[config, slot] in (1, self.population.levels[config, "", ""].total()):
                 continue
             domain = np.zeros(len(hits), np.bool_)
             domain[numbers] = True
-            rest = self.population.levels[level] - len(numbers)
+            own = self.population.levels[level]
+            rest = np.array([own[name] for name in names], np.intp) - np.bincount(strata[numbers], minlength=len(names))
             value, low, high = estimate_rest(hits, domain, strata, sizes, rest) or (None, None, None)
             rejected, text = int(hits[numbers].sum()), printable(shortened(word)).strip()
-            facts = {"judged": len(numbers), "rejected": rejected, "rest": rest}
+            facts = {"judged": len(numbers), "rejected": rejected, "rest": int(rest.sum())}
             value = None if value is None else round(value, 3)
             estimates.append(
                 RejectionEstimate(config=config, slot=slot, level=text, estimate=value, low=low, high=high, **facts)
@@ -162,12 +170,14 @@ def find_proposals(sample: Sample) -> list[Proposal]:
 
 
 def write_proposals(
-    folder: Path, release: Release, plan: Plan, proposals: Sequence[Proposal], decided: Collection[str]
+    folder: Path, release: Release, plan: Plan, proposals: Sequence[Proposal], standing: Collection[Verdict]
 ) -> list[Proposal]:
-    """Write `proposed-verdicts.csv`, in the form of verdicts: the rows of each proposal that nobody judged or decided.
+    """Write `proposed-verdicts.csv`: the rows of each proposal that are not in the plan and have no `standing` verdict.
 
-    Returns the proposals with their rows. It rejects nothing: its authors copy lines into `verdicts.csv`.
+    Returns the proposals with their rows. It rejects nothing: its authors copy lines into `verdicts.csv`, so that it
+    has the columns that `standing` has there.
     """
+    decided = {verdict.id for verdict in standing} | {item.row for item in plan.items}
     verdicts: dict[str, Verdict] = {}
     complete = []
     for proposal in proposals:
@@ -179,7 +189,8 @@ def write_proposals(
         new = {row: Verdict(id=row, verdict="reject", rule="proposal", source=source, reason=reason) for row in rows}
         verdicts = new | verdicts
         complete.append(Proposal(level=proposal.level, judged=proposal.judged, rows=tuple(sorted(rows))))
-    write_verdicts(folder / PROPOSED, verdicts.values())
+    reported = any(verdict.reported for verdict in standing)
+    write_verdicts(folder / PROPOSED, verdicts.values(), reported=reported)
     return complete
 
 

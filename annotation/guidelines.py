@@ -10,7 +10,7 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from senseprobe.annotation.questions import ABOUT_YOU, ROLES, questions_of
+from senseprobe.annotation.questions import ABOUT_YOU, ROLES, questions_of, word_for
 from senseprobe.annotation.records import Plan
 from senseprobe.messages import shortened
 from senseprobe.release.release import Release
@@ -92,6 +92,10 @@ Your sheet is a table (CSV) for any spreadsheet program. Each line has one or tw
 you would rather not answer. Do not change the columns `item` and `check`. Save it as CSV again, under your name.
 """
 
+_SHEET_WORDS = """
+The table takes these words for answers:
+"""
+
 _SHEET_GROUPS = """
 If you like, name in the column `groups` groups that you belong to, with commas between them, and write `yes` into
 `consent` beside it; once is enough. Without `yes` they are not read. They are kept apart from your answers.
@@ -103,7 +107,7 @@ _TAGS = {_HEADING: "h4", _ITEM: "li", "": "p"}
 def write_guidelines(release: Release, plan: Plan) -> str:
     """Return the definitions and examples for a plan, as text; the same for the same release and plan."""
     configs = tuple(dict.fromkeys(item.config for item in plan.items))
-    definitions = [_DEFINITIONS[question] for question in plan.questions if question in _DEFINITIONS]
+    definitions = [word_for(plan, _DEFINITIONS[question]) for question in plan.questions if question in _DEFINITIONS]
     examples = enumerate((lines for lines in _examples(release, plan, configs) if lines[1:]), 1)
     return "\n".join(
         [
@@ -160,7 +164,7 @@ def _reasons(plan: Plan, answers: Mapping[str, str], word: str) -> Iterator[str]
     for question in questions_of(plan):
         if answer := answers.get(question.id):
             name, choice = (text.partition(":")[0] for text in (_DEFINITIONS[question.id], question.choices[answer]))
-            yield f"{name}: “{choice}” if {_REASONS[question.id, answer].format(word=word)}."
+            yield f"{word_for(plan, name)}: “{choice}” if {_REASONS[question.id, answer].format(word=word)}."
 
 
 def _example_rows(release: Release, plan: Plan, config: str) -> list[Mapping[str, Any]]:
@@ -202,4 +206,13 @@ def _in_lines(text: str) -> str:
 def for_sheets(plan: Plan) -> str:
     """Return all that annotators read first who fill in a sheet, and how that is done, as text."""
     guidelines = f"\n{plan.guidelines}\n" if plan.guidelines else ""
-    return _WARNING + guidelines + _SHEETS + (_SHEET_GROUPS if plan.groups else "")
+    words = "".join(f"{_ITEM}{line}\n" for line in _answer_words(plan))
+    return _WARNING + guidelines + _SHEETS + (_SHEET_WORDS + words) * bool(words) + _SHEET_GROUPS * plan.groups
+
+
+def _answer_words(plan: Plan) -> Iterator[str]:
+    """Yield, for each question, the words that sheets take for answers that guidelines have in other words."""
+    for question in questions_of(plan):
+        words = [f"`{word}` for “{text}”" for word, text in question.choices.items() if word != text.lower()]
+        if words:
+            yield f"{question.id}: {', '.join(words)}"

@@ -53,7 +53,7 @@ def make_plan(
     check_project(project)
     if not 1 <= overlap <= MAX_OVERLAP:
         raise AnnotationError(f"{overlap} answers to each item: expected 1 to {MAX_OVERLAP}")
-    configs = (config,) if isinstance(config, str) else tuple(dict.fromkeys(config or ()))
+    configs = (config,) if isinstance(config, str) else tuple(sorted({*(config or ())}))
     kind = kind_of(release, configs or release.configs)
     order = [question.id for question in questions_for(kind)]
     plan = Plan(
@@ -71,6 +71,7 @@ def make_plan(
         configs=configs,
         allocation=allocation,
         exclude=tuple(sorted(exclude or ())),
+        language=next(iter(release.manifest.data.get("card", {}).get("languages", ())), "en"),
     )
     choices = {key: question for key in plan_keys(plan) if (question := question_of(key)).choices}
     expected = read_gold(gold, choices) if gold else {}
@@ -106,7 +107,7 @@ def _same_options(stored: Plan, plan: Plan, expected: Mapping[str, Gold]) -> boo
     """Return whether a plan without its items asks as the stored one, which may lack a `sense` without any gloss."""
     questions = tuple(id_ for id_ in plan.questions if id_ in stored.questions or id_ != "sense")
     known = {item.row: item.gold for item in stored.items if item.gold}
-    same = {name: getattr(stored, name) for name in ("items", "excluded", "parts", "guidelines")}
+    same = {name: getattr(stored, name) for name in ("items", "excluded", "parts", "guidelines", "language")}
     plan = replace(plan, questions=questions, **same)
     return plan == stored and known == {row: dict(gold.expected) for row, gold in expected.items()}
 

@@ -33,6 +33,7 @@ READ_FIRST = "READ-ME-FIRST.txt"  # beside the sheets: what people read before t
 
 FORM = 2  # version of the form of `plan.json`; readers accept every older one
 _SINCE_2 = {"configs": (), "allocation": "proportional", "exclude": (), "excluded": (), "parts": (), "guidelines": ""}
+_SINCE_2 |= {"language": "en"}
 
 MAX_OVERLAP = 100
 MAX_BYTES = 256 * 2**20  # a hundred thousand items of 2.5 kB
@@ -82,6 +83,7 @@ class _Plan(_Strict):
     prefill: bool
     groups: bool
     guidelines: _Text = ""
+    language: _Short = "en"
     items: tuple[_Item, ...]
     configs: Annotated[tuple[Name, ...], Field(max_length=1_000)] = ()
     allocation: Literal["proportional", "equal"] = "proportional"
@@ -148,13 +150,14 @@ def write_plan(folder: Path, plan: Plan) -> Path:
     """Write `plan.json` into a folder, and return its path; raise AnnotationError where another plan is there.
 
     The same plan with more items takes its place.
-    The guidelines of the first stay: another version of senseprobe words them otherwise, and asks the same.
+    The guidelines of the first stay, in its language: another version of senseprobe words them otherwise, and asks the
+    same.
     """
     path = folder / NAME
     if not path.is_symlink() and not path.exists():
         return write_file(path, dump(plan))
     stored = read_plan(folder)
-    plan = replace(plan, guidelines=stored.guidelines)
+    plan = replace(plan, guidelines=stored.guidelines, language=stored.language)
     if _grown(stored, plan) == plan:
         return write_file(path, dump(plan)) if plan != stored else path
     names = [field.name for field in fields(plan) if getattr(stored, field.name) != getattr(plan, field.name)]

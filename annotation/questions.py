@@ -124,7 +124,14 @@ def questions_of(plan: Plan) -> tuple[Question, ...]:
     questions = _BY_KIND[plan.kind]
     if unexpected := [printable(id_) for id_ in plan.questions if id_ not in questions]:
         raise AnnotationError(f"no question {listed(unexpected)} for {plan.kind} rows: there is {', '.join(questions)}")
-    return tuple(questions[id_] for id_ in plan.questions)
+    return tuple(replace(questions[id_], text=word_for(plan, questions[id_].text)) for id_ in plan.questions)
+
+
+def word_for(plan: Plan, text: str) -> str:
+    """Return a text on natural English for the language of a plan's sentences."""
+    if plan.language.lower().split("-")[0] == "en":
+        return text
+    return text.replace("atural English", "atural in its language").replace("speaks English", "speaks that")
 
 
 def plan_keys(plan: Plan) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 
 MAX_TEXT = 10_000  # characters of an answer in words
 
@@ -64,6 +65,7 @@ class Plan:
     - `prefill`: whether the release's own labels are shown as answers; `groups`: whether annotators are asked for
       groups that they belong to.
     - `guidelines`: what annotators read first of definitions and examples; empty in plans of before there were any.
+    - `language`: of the sentences, as a tag.
     """
 
     project: str
@@ -78,12 +80,18 @@ class Plan:
     prefill: bool = False
     groups: bool = False
     guidelines: str = ""
+    language: str = "en"
     items: tuple[Item, ...] = ()
     configs: tuple[str, ...] = ()
     allocation: str = "proportional"
     exclude: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     parts: tuple[int, ...] = ()
+
+    @property
+    def part_sizes(self) -> tuple[int, ...]:
+        """How many items were drawn each time."""
+        return tuple(end - start for start, end in pairwise((0, *self.parts, len(self.items))))
 
     def part_of(self, number: int) -> int:
         """Return in which part of the plan an item is, from 0: what somebody was given at once."""

@@ -126,8 +126,12 @@ def build_report(round_: Round) -> Document:
 
 
 def _describe_plan(plan: Plan) -> str:
-    chosen = [f"of each stratum of {', '.join(plan.strata)}"] if plan.strata else []
+    shares = " with equal shares" if plan.allocation == "equal" else ""
+    chosen = [f"of {', '.join(plan.configs)}"] if plan.configs else []
+    chosen += [f"of each stratum of {', '.join(plan.strata)}{shares}"] if plan.strata else []
     chosen += [f"where {plan.where}"] if plan.where else []
+    chosen += [f"without the rows of {', '.join(plan.exclude)}"] if plan.exclude else []
+    chosen += [f"drawn as {' + '.join(map(str, plan.part_sizes))}"] if plan.parts else []
     gold = sum(bool(item.gold) for item in plan.items)
     asked = (
         f"{counted(len(plan.items), f'{plan.kind} row')} of {plan.release}{', '.join(['', *chosen])} (seed {plan.seed})"
@@ -187,7 +191,7 @@ _HEADINGS = ("question", "of", "alpha or kappa [95 %]", "the same", "rows", "ans
 
 def _build_agreement(agreement: Agreement) -> Section:
     figures = [*agreement.by("all"), *agreement.by("sentence")]
-    parts = [_build_part(title, agreement.by(by), agreement.fewest_items) for by, title in _TITLES.items()]
+    parts = [_build_part(agreement, by) for by in _TITLES]
     bars = [(f"{figure.question} {figure.level}".strip(), [_bar(figure)]) for figure in figures]
     paragraph = (
         "Krippendorff's alpha: 1 where all agree, 0 where they agree as often as by chance. Where nearly all answers "
@@ -199,35 +203,18 @@ def _build_agreement(agreement: Agreement) -> Section:
     return Section("Agreement", (paragraph,), (plot,), tuple(table for table in tables if table.rows))
 
 
-def _build_part(title: str, figures: Sequence[Figure], fewest: int) -> Table:
+def _build_part(agreement: Agreement, by: str) -> Table:
     """Return a collapsed table of parts of the answers, those with the least agreement first."""
-    reliable = [figure for figure in figures if figure.items >= fewest]
-    reliable.sort(key=lambda f: (f.value is None, f.value or 0.0, f.question, f.level))
-    few = len(figures) - len(reliable)
-    note = f"{counted(few, 'figure')} of fewer than {fewest} rows: see agreement.json." if few else ""
-    return _capped(Table(title, _HEADINGS, tuple(map(_figure_cells, reliable)), note, closed=True))
+    figures, few = agreement.reliable(by)
+    figures.sort(key=lambda f: (f.value is None, f.value or 0.0, f.question, f.level))
+    note = f"{counted(few, 'figure')} of fewer than {agreement.fewest_items} rows: see agreement.json." if few else ""
+    return _capped(Table(_TITLES[by], _HEADINGS, tuple(map(_figure_cells, figures)), note, closed=True))
 
 
 def _figure_cells(figure: Figure) -> tuple[Cell, ...]:
-    value = Cell.number(_value(figure), figure.why)
-    numbers = _line([], _percent(figure.same), figure.items, figure.answers, figure.annotators)
+    value = Cell.number(figure.format_value(), figure.why)
+    numbers = _line([], figure.format_share(0), figure.items, figure.answers, figure.annotators)
     return (*name_cells(figure.question, figure.level), value, *numbers)
-
-
-def _value(figure: Figure) -> str:
-    if figure.value is None:
-        return "none"
-    interval = "" if figure.low is None or figure.high is None else f" [{_fixed(figure.low)}, {_fixed(figure.high)}]"
-    return f"{_fixed(figure.value)}{interval}"
-
-
-def _fixed(value: float) -> str:
-    """Return a number with two decimals, and no zero with a sign."""
-    return f"{round(value, 2) + 0.0:.2f}"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.0f} %"
 
 
 def _bar(figure: Figure | None) -> records.Figure | None:
@@ -267,8 +254,8 @@ def _build_raters(round_: Round) -> Section:
 def _rater_cell(figure: Figure | None) -> Cell:
     if figure is None:
         return Cell.number("")
-    same = f"{_percent(figure.same)} the same, " if figure.same is not None else ""
-    return Cell.number(_value(figure), f"{same}{counted(figure.items, 'row')}")
+    same = f"{figure.format_share(0)} the same, " if figure.same is not None else ""
+    return Cell.number(figure.format_value(), f"{same}{counted(figure.items, 'row')}")
 
 
 def _build_gold(round_: Round) -> Section:
@@ -276,7 +263,7 @@ def _build_gold(round_: Round) -> Section:
         _line(
             [gold.annotator, gold.question],
             f"{gold.right} of {gold.answered}",
-            f"{_percent(gold.share)} [{_percent(gold.low)}, {_percent(gold.high)}]",
+            f"{100 * gold.share:.0f} % [{100 * gold.low:.0f} %, {100 * gold.high:.0f} %]",
         )
         for gold in sorted(round_.agreement.gold, key=lambda gold: (gold.annotator, gold.question))
         if gold.question in round_.questions

@@ -257,16 +257,22 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 def find_separator(line: str, name: str) -> str | None:
     """Return what separates the columns of a header instead of commas, in words; None where `name` is none of them."""
-    signs = (sign for sign in _SEPARATORS if name in next(csv.reader([line], delimiter=sign), []))
-    return next((_SEPARATORS[sign] for sign in signs if sign in line), None)
+    signs = (sign for sign in _SEPARATORS if sign in line and name in _cells(line, sign))
+    return next((_SEPARATORS[sign] for sign in signs), None)
 
 
 def _separator(line: str, names: Collection[str]) -> str:
     """Return what stands between the columns of a header: a comma, unless another sign makes just these columns."""
-    for sign in _SEPARATORS if len(names) > 1 else ():
-        if sorted(next(csv.reader([line], delimiter=sign), [])) == sorted(names):
-            return sign
-    return ","
+    signs = _SEPARATORS if len(names) > 1 else ()
+    return next((sign for sign in signs if sorted(_cells(line, sign)) == sorted(names)), ",")
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    """Return the cells of a header; none where it cannot be read, which who reads the rows says."""
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:
+        return []
 
 
 def _header_mistakes(header: Sequence[str], separator: str, names: Collection[str]) -> Iterator[str]:

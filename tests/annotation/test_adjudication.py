@@ -74,7 +74,7 @@ def test_a_row_that_all_find_fine_is_kept() -> None:
     ("key", "choice", "reason"),
     [
         ("sense", "no", "sense: no, not used in the sense shown (2 of 3)"),
-        ("natural.anti", "no", "natural.anti: no, not natural English (2 of 3)"),
+        ("natural.anti", "no", "natural.anti: no, not natural (2 of 3)"),
         (
             "stereotype.stereo",
             "neither",
@@ -124,7 +124,7 @@ def test_a_doubt_elsewhere_does_not_save_a_row() -> None:
     decision = _one(_answers("r1", {"natural.stereo": "no", "sense": "no"}, {"natural.stereo": "no"}))
     assert (decision.state, decision.reason) == (
         "reject",
-        "natural.stereo: no, not natural English (2 of 2)",
+        "natural.stereo: no, not natural (2 of 2)",
     )
 
 

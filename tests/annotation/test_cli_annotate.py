@@ -108,7 +108,7 @@ def test_from_answers_to_the_next_release(typed: Typed, folder: Path, tmp_path: 
     assert (applied.code, applied.err) == (0, "")
     assert "keep 5, reject 2, undecided 1 (of these, reported by the targeted group: 1)" in applied.out
     assert "templates/tiny/verdicts.csv (7 new), annotation.json beside it" in applied.out
-    assert f"  {RUDE}: natural.anti: no, not natural English (2 of 3)" in applied.out
+    assert f"  {RUDE}: natural.anti: no, not natural (2 of 3)" in applied.out
     assert applied.out.count(f"  {LAZY}: reported as harmful by annotators of the targeted group") == 2
     assert f"  {SEEM}: stereotype.stereo: a tie: neither 1, stereotype 1, unsure 1" in applied.out
     lines = list(csv.DictReader(io.StringIO((tmp_path / "templates/tiny/verdicts.csv").read_text())))

@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from tests.annotation.world import fill
 from tests.commands import Typed, typing
 from tests.imports.files import FILES
 
@@ -71,6 +72,37 @@ def test_every_kind_of_import_can_be_asked_about(format_: str, typed: Typed, fol
     assert len(tasks) == ROWS[format_]
     for task in tasks:
         assert all(task["data"][field.removeprefix("$")] for field in shown.values())
+
+
+def test_sentences_of_another_language_are_not_asked_to_be_english(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """A table in French: nobody reads of English, before the first task, in it, on a sheet or in a verdict."""
+    rows = "Les vieux sont lents.,Les vieux sont vifs.\nLes jeunes sont impolis.,Les jeunes sont polis.\n"
+    (tmp_path / "fr.csv").write_text(f"plus,moins\n{rows}")
+    named = ("--name", "mine", "--version", "1.0.0", "--language", "fr")
+    assert typed("import", "csv", "fr.csv", "--map", "stereo=plus,anti=moins", *named).code == 0
+    made = (
+        "annotate",
+        "export",
+        "mine@1.0.0",
+        "--project",
+        "theirs",
+        "--n",
+        "2",
+        "--overlap",
+        "1",
+        "--annotators",
+        "1",
+    )
+    assert typed(*made).code == 0
+    assert typed(*made).code == 0
+    sheet = fill(folder, "annotator-1", lambda annotator, item: {"natural.stereo": "no"})
+    assert typed("annotate", "import", "theirs", str(sheet)).code == 0
+    applied = typed("annotate", "apply", "theirs", "--least", "1")
+    assert "natural.stereo: no" in applied.out
+    files = ("plan.json", "interface.xml", "sheets/READ-ME-FIRST.txt", "sheets/annotator-1.csv", "annotation.json")
+    for text in (applied.out, *((folder / name).read_text() for name in files)):
+        assert "English" not in text
+    assert "Is it natural in its language?" in sheet.read_text()
 
 
 def test_no_sense_is_asked_of_an_import_that_names_none(typed: Typed, folder: Path) -> None:

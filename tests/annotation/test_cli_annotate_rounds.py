@@ -246,8 +246,14 @@ def test_several_configs_can_be_named(typed: Typed, folder: Path) -> None:
     typed(*EXPORT, "--n", "48", "--config", "people", "--config", "tourists")
     assert len(_rows(folder)) == 48
     assert read_plan(folder).configs == ("people", "tourists")
+    assert typed(*EXPORT, "--n", "48", "--config", "tourists", "--config", "people").code == 0  # in whichever order
     wrong = ("annotate", "export", "tiny@1.0.0", "--project", "Wrong", "--n", "4", "--config", "people")
     assert "tourist" in typed(*wrong, "--config", "tourist").message
+    one = ("annotate", "export", "tiny@1.0.0:people", "--project", "Only people", "--n", "4")
+    assert typed(*one, "--config", "people").code == 0
+    both = typed(*one, "--config", "people", "--config", "tourists")
+    assert both.code == 2
+    assert "--config people, tourists" in both.message
 
 
 def test_strata_can_have_equal_shares(typed: Typed, folder: Path, tmp_path: Path) -> None:

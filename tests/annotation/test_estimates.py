@@ -30,13 +30,17 @@ NAMES = ("annotator-1", "annotator-2", "annotator-3")
 
 
 def _rest(
-    hits: Sequence[Sequence[int]], sizes: Sequence[int], rest: int | None = None
+    hits: Sequence[Sequence[int | None]], sizes: Sequence[int], domain: Sequence[int] = ()
 ) -> tuple[float, int, int] | None:
-    """What is estimated of the rest where all judged rows are of the domain; `hits` are those of each stratum."""
+    """What is estimated of the rest; `hits` are those of each stratum, None for a row that is not of the domain.
+
+    `domain`: how many rows of the domain each stratum has; all of its rows by default.
+    """
     strata = np.repeat(np.arange(len(sizes)), [len(some) for some in hits])
-    values = np.array([hit for some in hits for hit in some], np.bool_)
-    left = sum(sizes) - len(values) if rest is None else rest
-    return estimate_rest(values, np.ones(len(values), np.bool_), strata, np.array(sizes), left)
+    values = np.array([bool(hit) for some in hits for hit in some], np.bool_)
+    of = np.array([hit is not None for some in hits for hit in some], np.bool_)
+    rest = np.array(domain or sizes) - np.bincount(strata[of], minlength=len(sizes))
+    return estimate_rest(values, of, strata, np.array(sizes), rest)
 
 
 def test_a_share_of_the_rest_by_hand() -> None:
@@ -49,7 +53,7 @@ def test_a_share_of_the_rest_by_hand() -> None:
     assert found[0] == pytest.approx(13)
     # A stratum of which all rows were judged says nothing of the rest, whatever is in it.
     assert _rest([[1] * 10, [0] * 5], [10, 100]) == (0.0, 0, _rest([[0] * 5], [100])[2])  # type: ignore[index]
-    assert _rest([[1] * 10], [10], rest=4) is None
+    assert _rest([[1] * 10, []], [10, 4]) is None
     assert _rest([[1] * 10], [10]) == (0.0, 0, 0)
 
 
@@ -79,6 +83,33 @@ def test_intervals_hold_what_they_say(strata: list[tuple[int, int]]) -> None:
             if low <= sum(totals) - sum(hits) <= high
         )
         assert covered > 0.95, totals
+
+
+def test_intervals_hold_for_a_word_that_a_large_stratum_may_hide() -> None:
+    """With equal shares, 4 of 40 and 6 of 8 rows; the word is in 8 of each, and 39 in 100 samples miss it in the 40.
+
+    By enumeration of all samples from all populations, multivariate hypergeometric.
+    """
+    strata = [(40, 4, 8), (8, 6, 8)]  # size, judged, rows of the word
+    sizes, _, domain = zip(*strata, strict=True)
+    for totals in product(range(0, 9, 2), repeat=2):
+        drawn = [
+            [
+                ([1] * a + [0] * b + [None] * (judged - a - b), comb(k, a) * comb(of - k, b) * comb(size - of, rest))
+                for a in range(k + 1)
+                for b in range(of - k + 1)
+                if 0 <= (rest := judged - a - b) <= size - of
+            ]
+            for (size, judged, of), k in zip(strata, totals, strict=True)
+        ]
+        covered = everything = 0
+        for (first, ways), (second, others) in product(*drawn):
+            found = _rest([first, second], sizes, domain)
+            assert found is not None
+            everything += ways * others
+            true = sum(totals) - [*first, *second].count(1)
+            covered += ways * others * (found[1] <= true <= found[2])
+        assert covered / everything > 0.95, totals
 
 
 # ---- Words and frames ----------------------------------------------------------------------------------------------
@@ -149,9 +180,10 @@ def _seem_is_no_english(annotator: str, item: Item) -> Mapping[str, str]:
     return {"natural.stereo": "no"} if ".seem." in item.row else {}
 
 
-def _answered(typed: Typed, folder: Path, said: Said, *options: str) -> None:
+def _answered(typed: Typed, folder: Path, said: Said, *options: str, groups: str = "") -> None:
+    """Have three people fill in their sheets, the first of whom names `groups`."""
     assert typed(*EXPORT, *options).code == 0
-    sheets = [fill(folder, name, said) for name in NAMES]
+    sheets = [fill(folder, name, said, groups if name == NAMES[0] else "") for name in NAMES]
     assert typed("annotate", "import", "First check", *map(str, sheets)).code == 0
 
 
@@ -221,6 +253,24 @@ def test_what_people_reject_throughout_is_proposed_and_not_rejected(typed: Typed
     assert proposed.read_text() == "id,verdict,rule,source,reason\n"  # all of it is decided now
     assert typed("build", "tiny", "2.0.0").code == 0
     assert not [row for row in api.load("tiny@2.0.0").table("people")["id"] if row in every]
+
+
+def test_what_is_proposed_fits_into_verdicts_with_reports(typed: Typed, folder: Path, tmp_path: Path) -> None:
+    """The targeted group reports a row, so that `verdicts.csv` has a column more: copied lines have it too."""
+
+    def said(annotator: str, item: Item) -> Mapping[str, str]:
+        withhold = "yes" if annotator == NAMES[0] and item.target == "Japanese" else "no"
+        return {**_seem_is_no_english(annotator, item), "withhold": withhold}
+
+    _answered(typed, folder, said, "--n", "36", "--groups", groups="Japanese")
+    proposed, verdicts = folder / "proposed-verdicts.csv", tmp_path / "templates/tiny/verdicts.csv"
+    assert typed("annotate", "apply", "First check", "--propose").code == 0
+    assert verdicts.read_text().startswith("id,verdict,rule,source,reason,reported\n")
+    copied = proposed.read_text().splitlines(keepends=True)[1:]
+    assert copied
+    verdicts.write_text(verdicts.read_text() + "".join(copied))
+    assert typed("count", "tiny").code == 0
+    assert typed("annotate", "apply", "First check", "--propose").code == 0
 
 
 def test_rows_with_known_answers_are_no_sample(typed: Typed, folder: Path, tmp_path: Path) -> None:

@@ -91,3 +91,13 @@ def test_sheets_come_with_the_same_guidelines() -> None:
     assert "write `yes` into\n`consent`" in text
     assert "account" not in text  # a sheet has none
     assert "# " not in for_sheets(replace(made, guidelines=""))  # a plan of before
+
+
+def test_sheets_say_which_word_stands_for_which_answer() -> None:
+    """The guidelines speak of answers as the screen has them, and a sheet takes their names: *Yes* is no stereotype."""
+    made = plan(3)
+    assert "- stereotype: `stereotype` for “Yes: it says what is often said of a whole group of people”," in for_sheets(
+        made
+    )
+    assert "`yes` for “I would rather not have it used”" in for_sheets(made)
+    assert "- natural" not in for_sheets(made)  # yes and no are what they are on the screen

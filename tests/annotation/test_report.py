@@ -60,6 +60,14 @@ def test_progress_counts_rows_and_answers() -> None:
     assert _rows(document, "By stratum") == {"race": ["3", "1", "1"]}
 
 
+def test_how_rows_were_chosen_is_on_the_page() -> None:
+    """A plan that grew, of two configs, with equal shares and without the rows of another project."""
+    made = plan(3, configs=("race", "verb"), strata=("config",), allocation="equal", exclude=("First",), parts=(2,))
+    text = _paragraphs(_page(made, [answer(0, "a", YES), answer(0, "b", YES)]), "What was asked")
+    for part in ("of race, verb", "equal shares", "config", "without the rows of First", "2 + 1"):
+        assert part in text
+
+
 def test_agreement_is_that_of_the_command() -> None:
     """The figures of `annotate agree`, with their intervals, of every question; parts of twenty rows or more."""
     made = plan([item(number, stratum=f"x={number % 2}") for number in range(44)])
@@ -232,7 +240,7 @@ def test_a_page_is_written(typed: Typed, folder: Path) -> None:
     assert "<b>" not in path.read_text()
     loads = r"""<(script|link|img|iframe)|\b(src|href)="(?!#)|url\((?!#)|@import|\bon\w+="""
     assert not re.search(loads, path.read_text())
-    assert "natural.anti: no, not natural English (2 of 3)" in text
+    assert "natural.anti: no, not natural (2 of 3)" in text
 
 
 def api_page(folder: Path) -> bytes:

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml  # type: ignore[import-untyped]
 from typer.testing import CliRunner
 
 import senseprobe
@@ -200,6 +201,21 @@ def test_a_row_that_moves_keeps_its_id(tmp_path: Path) -> None:
     assert [row["id"] for row in named] == ["rows.a", "rows.b", "rows.c"]
 
 
+@pytest.mark.parametrize("factor", ["source_file", "source_line", "stereo_span", "item", "context"])
+def test_a_factor_may_have_the_name_of_a_column_of_rows(tmp_path: Path, factor: str) -> None:
+    """Both can be read: the factor's levels, and where the row is from; no check takes a level for a sentence."""
+    path = _file(tmp_path, PAIRS.rename(columns={"note": factor}))
+    release, notes = api.import_release(
+        "csv", [path], "own", "1.0.0", None, tmp_path / "out", columns=MAP, factors=[factor]
+    )
+    rows = release.to_pandas("rows")
+
+    assert list(rows[f"published_{factor}"]) == ["a", "b", "c"]
+    assert list(rows["source_line"]) == ["2", "3", "4"]
+    assert [note.code for note in notes.listed if note.code] == []
+    assert api.verify(str(release.folder), rebuild=True) == []
+
+
 def test_inference(tmp_path: Path) -> None:
     """Gold labels in any case; another label leaves the row out; without the column every answer is neutral."""
     lines = [
@@ -269,6 +285,10 @@ def test_maps_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     assert "two factors would be one column" in _refused(path, factors=["note", "note"])
     assert "0 entries of BibTeX" in _refused(path, citation=b"no entry")
     assert "2 entries of BibTeX" in _refused(path, citation=(BIBTEX * 2).encode())
+    assert "0 entries of BibTeX" in _refused(path, citation=b"")
+    assert "no title, or no author" in _refused(path, citation=b"@misc{a, title = {Bakers}}")
+    assert "the citation:3: is not UTF-8" in _refused(path, citation=BIBTEX.replace("Jo", "J\xf6").encode("latin-1"))
+    assert "do not print" in _refused(path, citation=BIBTEX.replace("and", "\x1b[2J").encode())
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
@@ -284,6 +304,11 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     large = tmp_path / "large.parquet"
     pq.write_table(pa.table({"s": ["x" * 100_000] * 3_000, "a": ["y"] * 3_000}), large)
 
+    for nothing in (b"", b"s,a\rHe ran.,She ran.\r"):
+        message = "t.csv: has no columns: expected a header or objects, in lines that end in a line feed"
+        assert _refused(written("t.csv", nothing), pair) == message
+    odd = written("odd.jsonl", b'{"s": "x", "a": "y", "\\ud800": "z"}')
+    assert "has no name in UTF-8" in _refused(odd, {**pair, "target": "\ud800"})
     assert _refused(nested, pair).endswith("its column 's' holds list<element: string>, not texts")
     assert _refused(large, pair) == "large.parquet: unfolds into more than 128 MiB"
     assert "cannot be read as Parquet" in _refused(written("no.parquet", b"PAR1 no"), pair)
@@ -325,6 +350,25 @@ def test_the_command(tmp_path: Path) -> None:
     assert (folder / "README.md").read_text().count("# Bakers, 1.0.0") == 1
     assert (folder / "recipe" / "references.bib").read_text() == BIBTEX
     assert api.verify(str(folder), rebuild=True) == []
+
+
+def test_a_citation_needs_no_year(tmp_path: Path) -> None:
+    """The card says what there is; names that the entry leaves out are not silently dropped."""
+    (tmp_path / "own.bib").write_text("@misc{own,\n  title = {Bakers},\n  author = {Doe, Jo and others}\n}\n")
+    release, _ = api.import_release(
+        "csv",
+        [_file(tmp_path)],
+        "own",
+        "1.0.0",
+        None,
+        tmp_path / "out",
+        columns=MAP,
+        citation=tmp_path / "own.bib",
+    )
+    cff = yaml.safe_load((release.folder / "CITATION.cff").read_text())
+
+    assert "Published as *Bakers*: `own`" in (release.folder / "README.md").read_text()
+    assert cff["references"][0]["authors"] == [{"family-names": "Doe", "given-names": "Jo"}, {"name": "others"}]
 
 
 @pytest.mark.parametrize(

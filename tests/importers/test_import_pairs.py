@@ -175,6 +175,17 @@ def test_columns_are_known_by_name_in_any_table(tmp_path: Path) -> None:
         _import(tmp_path, f"{wide}\n{',' * 82}\n")
 
 
+def test_a_row_without_a_number_keeps_its_id_where_it_moves(tmp_path: Path) -> None:
+    """The same rows in another order, and one more before them: nothing is edited (MINOR)."""
+    head, *rows = "Gender_ID_x,sent_x,sent_y\nGay,Gay men dig.,Men dig.\nTrans,Trans men sow.,Men sow.\n".splitlines()
+    for version, lines in (("1.0.0", rows), ("1.0.1", rows[::-1]), ("1.1.0", ["Gay,Gay men rake.,Men rake.", *rows])):
+        (tmp_path / "w.csv").write_text("\n".join([head, *lines]))
+        api.import_release("winoqueer", [tmp_path / "w.csv"], "mine", version, None, tmp_path / "out")
+
+    changes = api.diff(str(tmp_path / "out" / "mine" / "1.0.1"), str(tmp_path / "out" / "mine" / "1.1.0")).as_dict()
+    assert (changes["bump"], changes["version"]) == ("minor", "1.1.0")
+
+
 def test_winoqueer_has_identities_for_bias_types(tmp_path: Path) -> None:
     """`sent_x` is about queer people, whose identity is the kind of bias."""
     rows = read_import("winoqueer", FILES["winoqueer"]).table("pairs").rows
@@ -252,6 +263,19 @@ def test_a_language_is_that_of_card_recipe_and_words(tmp_path: Path) -> None:
     assert find_word("Les gardes gardent.", "garde", "fr") is None
     assert find_word("La garde dort.", "Garde", "fr") == (3, 8)
     assert find_word("The guards sleep.", "guard", "en-GB") == (4, 10)
+
+
+def test_marks_and_joiners_are_parts_of_words(tmp_path: Path) -> None:
+    """As in Hindi, by hand: vowels are marks, no letters; a joiner within a word is no reason to leave a row out."""
+    text = "sent_more,sent_less,bias_type\nलड़की सोती है।,लड़का सोता है।,लिंग\nहिंदू सोते हैं।,न्\u200dयास सोते हैं।,धर्म\n"
+    imported = _import(tmp_path, text, language="hi")
+    first, second = imported.table("pairs").rows
+
+    assert (first["stereo_value"], first["anti_value"], first["minimal"]) == ("लड़की सोती", "लड़का सोता", True)
+    assert (second["stereo_value"], second["minimal"], second["stereo_span"]) == ("हिंदू", True, {"start": 0, "end": 5})
+    assert imported.design("pairs").bias_type == "धर्म, लिंग"
+    assert find_word("लड़की सोती है।", "लड़क", "hi") is None
+    assert find_word("लड़की सोती है।", "लड़की", "hi") == (0, 5)
 
 
 def test_plurals_are_english(tmp_path: Path) -> None:

@@ -368,6 +368,15 @@ def test_an_entry_of_a_bibliography_is_read() -> None:
     assert find_entry("@misc{open, title = {never closed", "open") is None
 
 
+def test_a_quotation_mark_in_braces_ends_no_field() -> None:
+    """As BibTeX has it: an umlaut in braces is part of a name in quotation marks, and the field after it is read."""
+    entry = find_entry('@misc{a, author = "M{\\"u}ller, J and {de la Cruz}, P", year = "1990"}', "a")
+
+    assert entry
+    assert entry.authors == [("Müller", "J"), ("de la Cruz", "P")]
+    assert entry.fields["year"] == "1990"
+
+
 def test_the_citation_has_the_keys_that_the_format_asks_for(project: Path) -> None:
     """Citation File Format 1.2.0: cff-version, message, title and authors are required; each key once."""
     _licensed(project, "MIT", "MIT")

@@ -335,7 +335,7 @@ def test_imports_are_sliced(format_: str, tmp_path: Path) -> None:
     if format_ == "stereoset":
         assert {"lms", "ss", "icat"} <= {figure.estimand for part in parts for figure in part.figures}
     if format_ == "crows-pairs":
-        assert senseprobe.slice(result, ["direction=stereo"], release=str(folder))[0].figures[0].scored == 3
+        assert senseprobe.slice(result, ["direction=stereo"], release=str(folder))[0].figures[0].scored == 4
 
 
 def test_a_slice_of_drawn_rows_has_no_neutral_value_by_chance(sssb: Result) -> None:

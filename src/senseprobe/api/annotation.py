@@ -96,12 +96,13 @@ def plan(
     check_project(project)
     path = _project_folder(project, folder)
     opened, config = verified(release)
-    if config is not None and options.config not in (None, (), config):
-        raise AnnotationError(f"{release} names config {config}, and --config {options.config}: only one of them")
+    configs = [options.config] if isinstance(options.config, str) else [*(options.config or ())]
+    if config is not None and {config, *configs} != {config}:
+        raise AnnotationError(f"{release} names config {config}, and --config {', '.join(configs)}: only one of them")
     others = [_open_other(other, path) for other in options.exclude]
     facts = {
         **asdict(options),
-        "config": options.config or config,
+        "config": configs or config,
         "exclude": {other.project: other for other in others},
         "stored": read_plan(path) if (path / NAME).exists() else None,
     }
@@ -257,37 +258,28 @@ def adjudicate(
     return adjudication.adjudicate(plan, path, annotations, rule, opened, target, propose=propose)
 
 
-def queue(project: str, folder: str | Path | None = None) -> tuple[int, Path | None]:
-    """Write a sheet of the rows that the last `adjudicate` left undecided, for one more annotator.
+@with_progress("queueing undecided rows of {project}")
+def queue(project: str, folder: str | Path | None = None, *, push: bool = False) -> tuple[int, Path | str | None]:
+    """Put the rows that the last `adjudicate` left undecided to one more annotator.
 
-    Returns how many rows that are, and the sheet's path, None without any; `ingest` takes it once it is filled in.
-    Raises AnnotationError where nothing was decided yet.
+    Returns how many rows that are, and where: the path of a sheet, which `ingest` takes once it is filled in; with
+    `push` the address of a project on Label Studio, whose answers `pull` fetches with the others; None without any row.
+    Raises AnnotationError where nothing was decided yet, and with `push` as `push`.
     """
-    from senseprobe.annotation.project_folder import write_queue
-
-    plan, path, rows = _open_undecided(project, folder)
-    return len(rows), write_queue(path, plan, rows) if rows else None
-
-
-@with_progress("pushing undecided rows of {project}")
-def push_queue(project: str, folder: str | Path | None = None) -> PushResult | None:
-    """Put the rows that the last `adjudicate` left undecided to Label Studio, as a project for one more annotator.
-
-    `pull` fetches its answers with the others. Returns None where no row is undecided; raises AnnotationError as `push`
-    and `queue`.
-    """
-    from senseprobe.annotation.label_studio.client import connect
-    from senseprobe.annotation.label_studio.transfer import push_queue as push_rows
-
-    plan, path, rows = _open_undecided(project, folder)
-    return push_rows(connect(), plan, path, rows) if rows else None
-
-
-def _open_undecided(project: str, folder: str | Path | None) -> tuple[Plan, Path, frozenset[str]]:
     from senseprobe.annotation.decisions import read_undecided
 
     plan, path = _open_project(project, folder)
-    return plan, path, read_undecided(path) & {item.row for item in plan.items}
+    rows = read_undecided(path) & {item.row for item in plan.items}
+    if not rows:
+        return 0, None
+    if push:
+        from senseprobe.annotation.label_studio.client import connect
+        from senseprobe.annotation.label_studio.transfer import push_queue
+
+        return len(rows), push_queue(connect(), plan, path, rows).url
+    from senseprobe.annotation.project_folder import write_queue
+
+    return len(rows), write_queue(path, plan, rows)
 
 
 @with_progress("reporting {project}")

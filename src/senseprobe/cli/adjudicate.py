@@ -47,20 +47,17 @@ def agree(project: Project, folder: Folder = None, as_json: AsJson = False) -> N
         print_json(result.as_dict())
         return
     _print_figures("all answers", result.by("all"))
-    for part in _PARTS:
-        _print_part(part, result.by(part), result.fewest_items)
+    for part, title in _PARTS.items():
+        figures, few = result.reliable(part)
+        _print_figures(title, figures)
+        if few:
+            print_line(
+                f"\n{part}: {counted(few, 'figure')} of fewer than {result.fewest_items} rows: see agreement.json"
+            )
     _print_people(result)
     if result.withheld:
         groups = counted(result.withheld, "group")
         print_line(f"no figures are told of {groups} with fewer than {result.smallest_group} annotators")
-
-
-def _print_part(part: str, figures: Sequence["Figure"], fewest: int) -> None:
-    """Print the figures of a part of the answers, without those of too few rows to have an interval."""
-    reliable = [figure for figure in figures if figure.items >= fewest]
-    _print_figures(_PARTS[part], reliable)
-    if few := len(figures) - len(reliable):
-        print_line(f"\n{part}: {counted(few, 'figure')} of fewer than {fewest} rows: see agreement.json")
 
 
 def _print_figures(title: str, figures: Sequence["Figure"]) -> None:
@@ -71,21 +68,13 @@ def _print_figures(title: str, figures: Sequence["Figure"]) -> None:
     printed = figures if len(figures) <= MAX_LINES else lowest
     columns = dict.fromkeys(("question", "of", "measure", "value [95 %]"), "left")
     columns |= {"same": "right", "rows": "right", "answers": "right", "": "left"}
-    rows = [(f.question, f.level, f.measure, _value(f), _percent(f.same), f.items, f.answers, f.why) for f in printed]
+    rows = [
+        (f.question, f.level, f.measure, f.format_value(), f.format_share(1), f.items, f.answers, f.why)
+        for f in printed
+    ]
     print_table(columns, rows, title=f"\n{title}")
     if len(figures) > len(printed):
         print_line(f"… and {len(figures) - len(printed)} with more agreement: --json lists all")
-
-
-def _value(figure: "Figure") -> str:
-    if figure.value is None:
-        return "none"
-    between = "" if figure.low is None or figure.high is None else f" [{figure.low:z.2f}, {figure.high:z.2f}]"
-    return f"{figure.value:z.2f}{between}"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{100 * share:.1f} %"
 
 
 def _print_people(result: "Agreement") -> None:
@@ -215,7 +204,9 @@ def _print_estimates(result: "Adjudication") -> None:
     for proposal in result.proposals:
         rest = f"; {counted(len(proposal.rows), 'other row')}" if proposal.rows is not None else ""
         print_line(f"{proposal}{rest}")
-    if result.proposed:
+    if result.proposed and not result.proposals:
+        print_line("people reject no word or frame throughout: nothing is proposed")
+    elif result.proposed:
         print_line(
             f"nothing is rejected by that: copy the lines of {result.proposed} that you stand by to verdicts.csv"
         )
@@ -266,23 +257,20 @@ def queue(
     """Put the rows that are undecided to one more person, as a CSV to fill in or on Label Studio."""
     from senseprobe.api import annotation
 
-    if push:
-        done = annotation.push_queue(project, folder)
-        rows, file, url = (done.tasks, None, done.url) if done else (0, None, "")
-    else:
-        (rows, file), url = annotation.queue(project, folder), ""
+    rows, where = annotation.queue(project, folder, push=push)
     if as_json:
-        print_json({"rows": rows, "file": str(file) if file else None, "url": url or None})
+        file, url = (None, where) if push else (str(where) if where else None, None)
+        print_json({"rows": rows, "file": file, "url": url})
         return
-    if not rows:
+    if not where:
         print_line("no row is undecided")
         return
-    print_line(f"{counted(rows, 'undecided row')} at {url or file}: for somebody who has not answered them")
-    if file:
-        command = f"senseprobe annotate import {quote(project)} {quote(str(file))}"
-        print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
-    else:
+    print_line(f"{counted(rows, 'undecided row')} at {where}: for somebody who has not answered them")
+    if push:
         print_line("`annotate pull` fetches the answers with the others; then `annotate apply` again")
+    else:
+        command = f"senseprobe annotate import {quote(project)} {quote(str(where))}"
+        print_line(f"send it with {annotation.SHEET_GUIDE}; then: {command}, and `annotate apply` again")
 
 
 def release(

@@ -1,7 +1,6 @@
 """Commands of those who have a release checked by people: ask them, and fetch their answers."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -173,8 +172,7 @@ def _print_plan(plan: "Plan", options: "PlanOptions") -> None:
     strata = f" in {facts['strata']} strata" if facts["strata"] else ""
     gold = f", {facts['gold']} of them with known answers" if facts["gold"] else ""
     people, rows = counted(plan.overlap, "person", "people"), counted(len(plan.items), f"{plan.kind} row")
-    sizes = [end - start for start, end in pairwise((0, *plan.parts, len(plan.items)))]
-    parts = f", drawn as {' + '.join(map(str, sizes))}" if plan.parts else ""
+    parts = f", drawn as {' + '.join(map(str, plan.part_sizes))}" if plan.parts else ""
     print_line(f"{plan.project}: {rows} of {plan.release}{strata}{gold}{parts}, for {people} each")
     if len(plan.items) < (options.n or 0):
         print_line(f"note: {options.n:,} rows were asked for, and there are no more than {len(plan.items):,}")

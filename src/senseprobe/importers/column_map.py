@@ -5,8 +5,8 @@ columns that are mapped, or named as factors, become columns of the release.
 """
 
 import csv
-import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,12 +32,14 @@ from senseprobe.importers.sources import (
     id_part,
     limit_rows,
     read_sources,
+    sentences_id,
     slug,
 )
-from senseprobe.messages import listed, meant, offered, printable
+from senseprobe.messages import listed, meant, offered, printable, unprintable
 from senseprobe.records import Factor
-from senseprobe.release.citation import entry_keys
+from senseprobe.release.citation import entry_keys, find_entry
 from senseprobe.release.parquet import MAX_MEMORY, bounded_parquet, next_batch
+from senseprobe.release.schema import PROVENANCE
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "contrast": (
@@ -50,11 +52,14 @@ ROLES: Mapping[str, tuple[str, ...]] = {
 """What columns of a table can be mapped to, by kind of rows: the columns that figures use, or that describe a row."""
 
 GOLD = ("entailment", "neutral", "contradiction")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FLAGS = ("contested", "minimal")
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 _DERIVED = ("id", "frame", "stereo_value", "anti_value", "minimal")
 """Roles that are read off the sentences where no column has them."""
 _SOURCE_COLUMNS = ("source_file", "source_line")
+_RESERVED = {"stereo_span", "anti_span", "context", "item", *PROVENANCE}
+"""Columns and values of rows that no role has: a factor of such a name is called `published_` and it."""
 _MEASURED = {
     "contrast": "Whether a language model gives the first sentence of a pair a higher score than the second.",
     "inference": "Which class a model of inference gives a pair of sentences.",
@@ -69,13 +74,13 @@ class ColumnMap:
     """Which columns of a table are what, and what the card says of it.
 
     `columns` maps roles (`ROLES`) to columns; `factors` are columns whose levels stand for more of their kind;
-    `citation` is a file of BibTeX with one entry. Raises SenseprobeError where these do not fit together.
+    `citation` is a file of BibTeX with one entry, or None. Raises SenseprobeError where these do not fit together.
     """
 
     columns: Mapping[str, str]
     factors: Sequence[str] = ()
     title: str = ""
-    citation: bytes = b""
+    citation: bytes | None = None
 
     def __post_init__(self) -> None:
         roles = [*dict.fromkeys(role for kind in ROLES.values() for role in kind)]
@@ -88,6 +93,8 @@ class ColumnMap:
         if other := [role for role in self.columns if role not in ROLES[self.kind]]:
             sentences = " and ".join(SENTENCES[self.kind])
             raise SenseprobeError(f"a row of {sentences} has no {other[0]}: leave it out of the map")
+        if other := [name for name in (*self.columns.values(), *self.factors) if _SURROGATE.search(name)]:
+            raise SenseprobeError(f"the column {excerpt(other[0])} has no name in UTF-8: rename it")
         if self.title and (len(self.title) > MAX_TEXT or not self.title.isprintable()):
             raise SenseprobeError(f"the title is not a line of text of at most {MAX_TEXT} characters")
         if len(names := [factor.name for factor in self.named_factors()]) > len({*names}):
@@ -100,11 +107,21 @@ class ColumnMap:
         return next(kind for kind, sentences in SENTENCES.items() if {*sentences} <= {*self.columns})
 
     def key(self) -> str:
-        """Return the key of the citation's only entry, empty without one; raise SenseprobeError where it has more."""
-        keys = [*entry_keys(self.citation.decode("utf-8", "replace"))]
-        if self.citation and len(keys) != 1:
+        """Return the key of the citation's only entry, empty without one.
+
+        Raise SenseprobeError where it has more, or where that cannot be cited.
+        """
+        if self.citation is None:
+            return ""
+        text = Source("the citation", self.citation).text
+        if len(keys := [*entry_keys(text)]) != 1:
             raise SenseprobeError(f"the citation has {len(keys)} entries of BibTeX that can be read: expected one")
-        return keys[0] if keys else ""
+        entry = find_entry(text, keys[0])
+        if not (entry and entry.fields.get("title") and entry.authors):
+            raise SenseprobeError(f"the citation's entry {excerpt(keys[0])} has no title, or no author: add them")
+        if not "".join(text.split()).isprintable():
+            raise SenseprobeError("the citation has characters that do not print: remove them")
+        return keys[0]
 
     def sources(self) -> dict[str, str]:
         """Return the columns of the table that are read, by the columns of the release."""
@@ -121,6 +138,9 @@ class ColumnMap:
 
     def check(self, source: Source, names: Sequence[str]) -> None:
         """Raise ReleaseError where a table with columns of these names lacks one that is mapped or a factor."""
+        if not names:
+            reason = "has no columns: expected a header or objects, in lines that end in a line feed"
+            raise ReleaseError(f"{source.name}: {reason}")
         for role, column in self.sources().items():
             if column not in names:
                 purpose = f"{role}=" if role in self.columns else "a factor"
@@ -132,7 +152,8 @@ class ColumnMap:
 
 def _column_name(column: str) -> str:
     """Return the name that a column has in the release: letters, digits and underscores."""
-    return column if column.isascii() and column.isidentifier() else slug(column, "factor").replace("-", "_")
+    name = column if column.isascii() and column.isidentifier() else slug(column, "factor").replace("-", "_")
+    return f"published_{name}" if name in _RESERVED else name
 
 
 def map_columns(
@@ -146,7 +167,7 @@ def map_columns(
         if factors or title or citation:
             raise SenseprobeError("factors, title and citation are of a table of one's own: map its columns (--map)")
         return None
-    bibtex = read_sources([citation])[0].data if citation else b""
+    bibtex = read_sources([citation])[0].data if citation else None
     return ColumnMap(columns=columns, factors=factors, title=title, citation=bibtex)
 
 
@@ -226,16 +247,14 @@ def _record(column_map: ColumnMap, source: Source, line: int, cells: Cells, note
     row |= {name: _TRUTH[(row[name] or "").lower()] for name in _FLAGS if name in row}
     if "gold" in row:
         row["gold"] = row["gold"].lower()
-    # Without an id of its own a row is named by its sentences: one that moved in the file keeps its id.
-    digest = hashlib.sha256("\0".join(row[name] for name in pair).encode()).hexdigest()[:10]
-    number = id_part(row["id"]) if row.get("id") else digest
+    number = id_part(row["id"]) if row.get("id") else sentences_id(*(row[name] for name in pair))
     return {**row, "id": f"{CONFIG}.{number}", "source_file": source.name, "source_line": str(line)}
 
 
 def _find_error(column_map: ColumnMap, row: Row, pair: tuple[str, str]) -> str:
     """Return why a row cannot be used; empty where it can."""
     for role, text in row.items():
-        if text is not None and role not in pair and (len(text) > MAX_TEXT or not text.isprintable()):
+        if text is not None and role not in pair and (len(text) > MAX_TEXT or unprintable(text) is not None):
             return f"{role}: a text of more than {MAX_TEXT} characters, or with characters that do not print"
     if row[pair[0]] == row[pair[1]] and column_map.kind == "contrast":
         return "its two sentences are the same"

@@ -21,7 +21,9 @@ from senseprobe.importers.sources import (
     excerpt,
     find_delimiter,
     limit_rows,
+    sentences_id,
 )
+from senseprobe.messages import unprintable
 from senseprobe.release.schema import IMPORTED, row_schema
 
 CONFIG = "pairs"
@@ -101,17 +103,19 @@ class PairColumns:
         number = next((text for text in numbers if text.isascii() and text.isdigit() and len(text) < 10), "")
         labels = {"bias_type": bias_type, "label_basis": self.label_basis}
         # Merged, not passed: a column may have the name of a parameter.
-        return pair_row(stereo, anti, source, line, id=f"{CONFIG}.{number or f'line-{line}'}") | labels | own
+        return (
+            pair_row(stereo, anti, source, line, id=f"{CONFIG}.{number or sentences_id(stereo, anti)}") | labels | own
+        )
 
     def _find_error(self, cells: Mapping[str, str], own: Mapping[str, str | None]) -> str:
         """Return why a row cannot be used; empty where it can."""
         column = next((column for column, name in self.names.items() if name == DIRECTION and column in cells), None)
         if column and own[DIRECTION] not in {"stereo", "antistereo"}:
-            return f"direction {excerpt(cells[column])} is neither stereo nor antistereo"
+            return f"direction {excerpt(cells[column])!r} is neither stereo nor antistereo"
         if cells[self.stereo].strip() == cells[self.anti].strip() != "":
             return "its two sentences are the same"
         others = (cell for name, cell in cells.items() if name not in {self.stereo, self.anti})
-        if any(len(cell) > 10_000 or not cell.isprintable() for cell in others):
+        if any(len(cell) > 10_000 or unprintable(cell) is not None for cell in others):
             return "a cell that is too long, or that does not print"
         return "" if cells[self.bias_type].strip() else f"no {self.bias_type}"
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.sentence_pairs import (
     MOSTLY,
+    WORD_SIGN,
     contrast_design,
     find_difference,
     find_word,
@@ -227,7 +228,9 @@ def _frame_without_group(row: Mapping[str, Any], language: str) -> str:
         spans = (find_word(text, str(row[name]), language) for name in ("target", "group") if row.get(name))
         start, end = next(filter(None, spans), (0, 0))
         text = f"{text[:start]}_{text[end:]}" if end else text
-        texts.append(re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "_", text, count=1) if value else text)
+        texts.append(
+            re.sub(rf"(?<!{WORD_SIGN}){re.escape(value)}(?!{WORD_SIGN})", "_", text, count=1) if value else text
+        )
     return frame_code(find_difference(*texts).shared)
 
 

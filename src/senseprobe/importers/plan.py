@@ -163,7 +163,7 @@ class ImportedDataset:
     def _bibliography(self) -> bytes:
         """Return the BibTeX of what is cited: the user's own, or that of the paper of a published format."""
         if self.column_map:
-            return self.column_map.citation
+            return self.column_map.citation or b""
         return files("senseprobe.importers").joinpath("papers", f"{self.format.paper}.bib").read_bytes()
 
 
@@ -347,7 +347,7 @@ class _Parameters(BaseModel):
         """Return the map of a table of one's own, with its BibTeX, if there is any."""
         if not self.columns:
             return None
-        citation = bibliography.read_bytes() if bibliography.is_file() else b""
+        citation = bibliography.read_bytes() if bibliography.is_file() else None
         return ColumnMap(columns=self.columns, factors=self.factors, title=self.title, citation=citation)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
+from unicodedata import category
 
 from senseprobe.importers.sources import Notes, Row, Source, is_english
 from senseprobe.records import Design, Factor
@@ -68,10 +69,14 @@ def find_word(sentence: str, word: str, language: str = "en") -> tuple[int, int]
 def _pattern(word: str, *, inflects: bool) -> re.Pattern[str]:
     forms = inflected_forms(word) if inflects else {word}
     either = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?<!\w-)(?:{either})(?!-?\w)", re.IGNORECASE)
+    return re.compile(rf"(?<!{WORD_SIGN})(?<!{WORD_SIGN}-)(?:{either})(?!-?{WORD_SIGN})", re.IGNORECASE)
 
 
-_TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]|_")
+_MARKS = "\u200c\u200d" + "".join(sign for sign in map(chr, range(0x300, 0x20000)) if category(sign)[0] == "M")
+"""Joiners, and marks as the vowels of Hindi: parts of words, though no letters, which `\\w` is of `re`."""
+WORD_SIGN = rf"[\w{_MARKS}]"
+_WORD = rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*"
+_TOKEN = re.compile(rf"{_WORD}(?:['\u2019-]{_WORD})*|[^\w\s]|_")
 
 MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
@@ -215,7 +220,7 @@ def keep_unlike_words(rows: Iterable[Row], notes: Notes) -> None:
 
 def list_bias_types(rows: Iterable[Row]) -> str:
     """Return the kinds of bias of rows, the first twenty in alphabetical order."""
-    kinds = {re.sub(r"[\W_]+", "-", row["bias_type"][:60].lower()).strip("-") or "other" for row in rows}
+    kinds = {"-".join(re.findall(_WORD, row["bias_type"][:60].lower())) or "other" for row in rows}
     return ", ".join(sorted(kinds)[:20])
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from senseprobe.atomic_files import read_plain
 from senseprobe.errors import ReleaseError, SenseprobeError
-from senseprobe.messages import counted, printable
+from senseprobe.messages import counted, printable, unprintable
 from senseprobe.records import Design
 from senseprobe.release.verify import FOREIGN
 
@@ -201,7 +201,7 @@ class Notes:
             error = "an empty sentence"
         elif len(text) > MAX_TEXT:
             error = f"a sentence of more than {MAX_TEXT} characters"
-        elif not text.isprintable():
+        elif unprintable(text) is not None:
             error = "a sentence with characters that do not print"
         if error:
             self.leave_out(source, line, f"{item}{error}")
@@ -382,6 +382,11 @@ def id_part(text: str) -> str:
     if _PART.fullmatch(text):
         return text
     return f"{slug(text, 'x')}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:6]}"
+
+
+def sentences_id(*sentences: str) -> str:
+    """Return ten digits that name a row without an id of its own: one that moved in the file keeps them."""
+    return hashlib.sha256("\0".join(sentences).encode()).hexdigest()[:10]
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

@@ -67,10 +67,8 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
     position = 0
     while head := _FIELD.match(body, position):
         start = head.end()
-        if body[start : start + 1] == "{":
+        if body[start : start + 1] in ("{", '"'):
             start, end = start + 1, _closing(body, start)
-        elif body[start : start + 1] == '"':
-            start, end = start + 1, body.find('"', start + 1)
         else:
             end = body.find(",", start)
         end = end if end > 0 else len(body)
@@ -81,11 +79,11 @@ def _fields(body: str) -> Iterator[tuple[str, str]]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the brace that opens at `start` closes; 0 where it does not."""
-    depth = 0
+    """Return where the brace, or quotation mark outside braces, that opens at `start` closes; 0 where it does not."""
+    depth, last = 0, "}" if text[start] == "{" else '"'
     for position in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[position], 0)
-        if not depth:
+        if not depth and text[position] == last and position > start:
             return position
     return 0
 
@@ -166,7 +164,8 @@ def _reference(entry: Entry) -> Iterator[tuple[str, Any]]:
         return
     yield "type", _KINDS.get(entry.kind, "generic")
     yield "title", fields["title"]
-    yield "authors", [_author(author) for author in entry.authors]
+    others = [Author("others", "")] if re.search(r"\sand\s+others\s*$", fields["author"]) else []
+    yield "authors", [_author(author) for author in (*entry.authors, *others)]
     names = {"journal": "journal", "booktitle": "collection-title", "volume": "volume", "number": "issue"}
     yield from ((cff_name, fields[name]) for name, cff_name in names.items() if fields.get(name))
     if fields.get("year", "").isdecimal():

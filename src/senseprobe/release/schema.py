@@ -112,7 +112,7 @@ def meanings(designs: Iterable[Design]) -> dict[str, str]:
     listed = list(designs)
     texts = {"id": "readable and permanent: config, frame, words", "frame": "the frame's code, or its own id"}
     if any(is_import(design) for design in listed):
-        own_id = "the published file's own id where it has one, else its lines"
+        own_id = "the published file's own id where it has one, else its lines, or a hash of its sentences"
         texts["id"] = f"readable and permanent: config, then {own_id}"
     texts |= {slot: f"the word in slot `{slot}`" for design in listed for slot in design.slots}
     texts |= {name: text for design in listed for name, _, text in KINDS[design.kind] if name not in texts}

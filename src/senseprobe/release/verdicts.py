@@ -146,10 +146,13 @@ def has_reported(path: Path) -> bool:
     return path.exists() and _REPORTED in next(csv.reader(io.StringIO(_text(path, str(path)))), [])
 
 
-def write_verdicts(path: Path, verdicts: Iterable[Verdict]) -> None:
-    """Write verdicts, sorted by id; raise ReleaseError where one could not be read again, or the file not written."""
+def write_verdicts(path: Path, verdicts: Iterable[Verdict], *, reported: bool = False) -> None:
+    """Write verdicts, sorted by id; raise ReleaseError where one could not be read again, or the file not written.
+
+    `reported`: with the column of that name even where no row was.
+    """
     ordered = [verdict.as_written for verdict in sorted(verdicts, key=lambda verdict: verdict.id)]
-    columns = (*_COLUMNS, _REPORTED) if any(verdict.reported for verdict in ordered) else _COLUMNS
+    columns = (*_COLUMNS, _REPORTED) if reported or any(verdict.reported for verdict in ordered) else _COLUMNS
     rows: list[dict[str, str]] = []
     before: dict[str, Verdict] = {}
     for verdict in ordered:

@@ -201,7 +201,7 @@ class _Resolver:
             type_ = self._type(text)
             if self.checker.check_column(text, ("columns", name)) and type_ not in ("string", "boolean"):
                 message = f"{text} is of type {type_}: a row's own columns are string or boolean"
-                add(("columns", name), "E102", message)
+                add(("columns", name), "E102", message, "codes are strings: say `type: string` in datapackage.yaml")
         KINDS[front.kind].check_references(front, self.checker)
 
     def _frame(self, draft: ResolvedBlock, frame: Frame, env: jinja2.Environment) -> ResolvedFrame | None:

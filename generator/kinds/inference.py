@@ -28,6 +28,9 @@ class GapSpec(Model):
     pair: str | None = None
 
 
+_SIDES = ("first", "second")
+
+
 class InferenceFront(Front):
     """The front matter of a block of premises and hypotheses; `gold` is a label or a reference to a column of them."""
 
@@ -75,12 +78,18 @@ class InferenceKind(RowKind[InferenceFront]):
             checker.add(
                 ("gap", name, "pair"), "E102", f"{spec.pair!r} is not of the slot {slot!r}, as {spec.column!r} is"
             )
-        levels = {str(word.columns[column]) for word in checker.slots[slot]}
-        for key in ("first", "second"):
+        words = checker.slots[slot]
+        levels = {cell for word in words if isinstance(cell := word.columns[column], str)}  # no booleans
+        for key in _SIDES:
             if (level := getattr(spec, key)) not in levels:
                 checker.add(("gap", name, key), "E111", f"{spec.column} has no {level!r}", nearest(level, levels))
         if spec.first == spec.second:
             checker.add(("gap", name), "E102", f"{spec.first!r} is compared with itself")
+        pair = front.cells(spec.pair or "")[1]
+        sides = [{word.columns.get(pair) for word in words if word.has(column, getattr(spec, key))} for key in _SIDES]
+        if spec.pair and all(sides) and not sides[0] & sides[1]:
+            message = f"no {spec.first!r} and {spec.second!r} have a {spec.pair!r} in common"
+            checker.add(("gap", name, "pair"), "E102", message)
 
     def columns(self, rows: FrameRows, selection: RowSelection, lists: WordLists) -> dict[str, pa.Array]:
         """Return the gold label, and for premise and hypothesis the sentence and the span of the target."""

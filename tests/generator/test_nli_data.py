@@ -390,6 +390,16 @@ def test_pronouns_have_premises_of_activities_and_declare_what_is_compared() -> 
             "E102 'verb_class' is not of the slot",
         ),
         ("first: he, second: she}", "first: he, second: she, pair: pairs}", "E105 no slot or column 'pairs'"),
+        (
+            "first: he, second: she}",
+            "first: he, second: she, pair: pronoun}",
+            "E102 no 'he' and 'she' have a 'pronoun'",
+        ),
+        (
+            "column: pronoun, first: he, second: she}",
+            'column: occupation_gendered, first: "True", second: "False"}',
+            "E111",
+        ),
         ("gold: neutral", "gold: entailment", "E102 a gap is of rows whose gold is neutral"),
         ("he-she:  ", "He She: ", "E102 gap.He She"),
         ("first: he, second: she}", "first: he}", "E102 gap.he-she.second: field required"),
@@ -414,7 +424,7 @@ def test_canaries_and_groups() -> None:
     assert len({card.canary for card in cards.values()}) == 4
     assert all(re.fullmatch(rf"senseprobe:{name}:[0-9a-f-]{{36}}", card.canary) for name, card in cards.items())
     assert {name: len(cards[name].groups) for name in ("nli-occupation", "nli-nationality", "nli-religion")} == {
-        "nli-occupation": 2,
+        "nli-occupation": 3,  # women, men, and people who are called they
         "nli-nationality": 32,
         "nli-religion": 17,
     }

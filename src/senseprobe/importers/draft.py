@@ -246,10 +246,10 @@ def _is_crossed(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], _: Source) -> _Completed:
     rows = [{**row, "gold": row.get("gold") or "neutral"} for row in records]
     probes = all(row["gold"] == "neutral" for row in rows)
-    gap = probes and {"gender", "pair"} <= {*schema.names}
+    gap = probes and "pair" in schema.names and {"male", "female"} <= {row.get("gender") for row in rows}
     estimands, left_out = _choose(
         (("nn", "fn", "t@0.5", "t@0.7"), probes, "rows whose right answer is neutral"),
-        (("gap",), gap, "such rows, and the columns `gender` and `pair`"),
+        (("gap",), gap, "such rows, and the columns `gender` (male and female) and `pair`"),
         (("accuracy",), not probes, "right answers in a column `gold`"),
     )
     design = Design(

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.sentence_pairs import (
-    MOSTLY,
     WORD_SIGN,
     contrast_design,
+    differ_in_pronouns,
     find_difference,
     find_word,
     frame_code,
@@ -159,24 +159,16 @@ def _contrast(
         | {"label_basis": "published", **row}
         for line, (row, difference) in enumerate(zip(stated, differences, strict=True), start=1)
     ]
-    pronouns = is_english(source.language) and sum(difference.pronouns for difference in differences) >= MOSTLY * len(
-        rows
-    )
-    framed = (
-        rows
-        if "frame" in schema.names
-        else [{**row, "frame": _frame_without_group(row, source.language)} for row in rows]
-    )
+    pronouns = is_english(source.language) and differ_in_pronouns(differences)
+    framed = rows
+    if "frame" not in schema.names:
+        framed = [{**row, "frame": _frame_without_group(row, source.language)} for row in rows]
     group = next((name for name in ("group", "target") if not pronouns and _is_crossed(framed, name)), None)
     crossed = group is not None
     rows = framed if crossed else rows
     by_precedence = ["target", *(column for factor in factors for column in factor.columns)]  # the last one stays
-    strata = {
-        label: column
-        for label in (STRATA if pronouns else ())
-        for column in by_precedence
-        if _divides(rows, column, label)
-    }
+    labels = STRATA if pronouns else ()
+    strata = {label: column for label in labels for column in by_precedence if _divides(rows, column, label)}
     classed, praised = "stereotype" in strata, "valence" in schema.names
     estimands, left_out = _choose(
         (("preference", "preference-half"), True, ""),

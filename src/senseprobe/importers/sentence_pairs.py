@@ -82,7 +82,6 @@ MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 PRONOUNS = MALE | FEMALE | {"they", "them", "their", "theirs", "themself", "themselves"}
 MOSTLY = 0.9
-"""The share of rows that differ in pronouns from which on a config is taken for one of pronouns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +101,11 @@ class Difference:
         """Whether all differing words are English pronouns."""
         words = {match.group().lower() for match in (*self.stereo, *self.anti)}
         return bool(words) and words <= PRONOUNS
+
+
+def differ_in_pronouns(differences: Sequence[Difference]) -> bool:
+    """Return whether so many pairs differ in pronouns alone that their config is taken for one of pronouns."""
+    return sum(difference.pronouns for difference in differences) >= MOSTLY * len(differences)
 
 
 def find_difference(stereo: str, anti: str) -> Difference:

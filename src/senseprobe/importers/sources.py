@@ -13,7 +13,8 @@ import json.scanner
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -292,10 +293,18 @@ def limit_rows(rows: Iterable[Row | None], source: Source, before: int) -> Itera
         yield row
 
 
-def find_delimiter(source: Source, needed: Sequence[str]) -> str:
-    """Return by which of comma, tab and semicolon the first line has all columns that are needed; else a comma."""
-    headers = {mark: {cell.strip(' "') for cell in source.lines[0].split(mark)} for mark in ",\t;"}
-    return next((mark for mark, cells in headers.items() if {*needed} <= cells), ",")
+def find_header(source: Source, wanted: Collection[str], *, quoted_tabs: bool = True) -> tuple[str, list[str]]:
+    """Return which of comma, semicolon and TAB stands between most columns that are wanted, and all columns then."""
+    headers = {}
+    for sign in ",;\t":
+        with suppress(csv.Error):  # which who reads on says
+            quoted = quoted_tabs or sign != "\t"
+            headers[sign] = [cell.strip() for cell in next(_reader(source.lines[:1], sign, quoted=quoted), [])]
+    return max(headers.items(), key=lambda item: (len({*wanted} & {*item[1]}), len(item[1])), default=(",", []))
+
+
+def _reader(lines: Iterable[str], delimiter: str, *, quoted: bool) -> Any:  # noqa: ANN401 - csv names no type of it
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
 
 
 def delimited_rows(
@@ -308,8 +317,7 @@ def delimited_rows(
     of `needed` is missing or stands twice, or the table cannot be read on.
     """
     lines = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
-    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-    line = 1
+    reader, line = _reader(lines, delimiter, quoted=quoted), 1
     try:
         header = _check_header(source, next(reader, []), needed)
         line = reader.line_num + 1

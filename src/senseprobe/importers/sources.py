@@ -51,10 +51,14 @@ _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
 
 
 def check_language(tag: str) -> str:
-    """Return a language tag of BCP 47 by its form, as ``fr`` or ``pt-BR``; raise SenseprobeError where it is none."""
+    """Return a language tag of BCP 47 by its form, as ``fr`` or ``pt-BR``; raise SenseprobeError where it is none.
+
+    Its language is in small letters, as the Hub has them.
+    """
     if not _LANGUAGE.fullmatch(tag):
         raise SenseprobeError(f"{excerpt(tag)!r} is no language tag: expected one such as fr or pt-BR (--language)")
-    return tag
+    language, hyphen, rest = tag.partition("-")
+    return f"{language.lower()}{hyphen}{rest}"
 
 
 def is_english(language: str) -> bool:

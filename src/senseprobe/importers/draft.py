@@ -17,10 +17,11 @@ from senseprobe.importers.sentence_pairs import (
     find_difference,
     find_word,
     frame_code,
+    is_english,
     list_bias_types,
     pair_row,
 )
-from senseprobe.importers.sources import Source, Table, is_english
+from senseprobe.importers.sources import Source, Table
 from senseprobe.messages import listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from senseprobe.atomic_files import read_plain
-from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.errors import ReleaseError
 from senseprobe.messages import counted, printable, unprintable
 from senseprobe.records import Design
 from senseprobe.release.verify import FOREIGN
@@ -45,25 +45,8 @@ MAX_JOINED = 10
 SPACES = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 """Unicode's spaces but the plain one: those that do not break, and thin and wide ones."""
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,6}")
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
-
-
-def check_language(tag: str) -> str:
-    """Return a language tag of BCP 47 by its form, as ``fr`` or ``pt-BR``; raise SenseprobeError where it is none.
-
-    Its language is in small letters, as the Hub has them.
-    """
-    if not _LANGUAGE.fullmatch(tag):
-        raise SenseprobeError(f"{excerpt(tag)!r} is no language tag: expected one such as fr or pt-BR (--language)")
-    language, hyphen, rest = tag.partition("-")
-    return f"{language.lower()}{hyphen}{rest}"
-
-
-def is_english(language: str) -> bool:
-    """Return whether a language tag is of English, whose word endings and pronouns are known here."""
-    return language.lower().partition("-")[0] == "en"
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def gap_rows(table: pd.DataFrame, design: Design, sides: Sides) -> KernelRows:
     """
     compared = table[sides.column].isin((sides.first, sides.second)).to_numpy(dtype=np.bool_)
     scored, tally = select(table, {sides.reason: ~compared}, LABELS)
-    alike = ("frame", *(slot for slot in design.slots if slot not in sides.slots), *filter(None, [sides.pair]))
+    alike = ("frame", *(slot for slot in _words(design) if slot not in sides.slots), *filter(None, [sides.pair]))
     pairs = row_codes(scored, alike)
     first, count = (scored[sides.column] == sides.first).to_numpy(dtype=np.bool_), int(pairs.max(initial=-1)) + 1
     sizes = np.stack([np.bincount(pairs[side], minlength=count) for side in (~first, first)])
@@ -126,19 +126,25 @@ def gap_sides(table: pd.DataFrame, design: Design) -> tuple[tuple[str, ...], tup
 
     It is a filler of one sentence. In few rows other slots can look like one by chance; then a word of theirs stands
     with one gender only, so that no two sentences are alike in all else, and both are empty: there is no pair to find.
-    Raises ResultError where no slot is one.
+    Rows of no template may have neither. Raises ResultError where no slot is one.
     """
     if missing := {"gender", "pair"} - {*table.columns}:
         raise ResultError(f"gap: the rows have no column {min(missing)!r}; add it to `columns` in the template")
     sides = fillers(design)
-    rest = tuple(slot for slot in design.slots if not any(slot in side for side in sides))
+    rest = tuple(slot for slot in _words(design) if not any(slot in side for side in sides))
     of_fillers = [slot for side in sides for slot in _of_one_gender(table, side)]
     gendered = of_fillers or _of_one_gender(table, rest)
-    if not gendered:
+    if not gendered and design.slots:
         raise ResultError("gap: no slot has words of one gender and one pair each; check `columns` in the template")
-    if len(gendered) > 1:
+    if len(gendered) != 1:
         return (), ()
     return (gendered[0],), next((side for side in sides if side and gendered[0] not in side), ())
+
+
+def _words(design: Design) -> tuple[str, ...]:
+    """Return the columns of words: the slots, or in rows of no template the columns of factors."""
+    columns = (column for factor in design.factors for column in factor.columns if column != "gender")
+    return tuple(design.slots or columns)
 
 
 def _of_one_gender(table: pd.DataFrame, slots: Sequence[str]) -> tuple[str, ...]:

@@ -352,6 +352,16 @@ def test_the_command(tmp_path: Path) -> None:
     assert api.verify(str(folder), rebuild=True) == []
 
 
+def test_a_card_counts_no_genders_in_sentences_of_others(tmp_path: Path) -> None:
+    """A bias type may be gender, and yet nobody here knows how many genders its sentences name."""
+    path = _file(tmp_path, PAIRS.assign(kind="gender"))
+    columns = {**MAP, "bias_type": "kind"}
+    release, _ = api.import_release("csv", [path], "own", "1.0.0", None, tmp_path / "out", columns=columns)
+
+    assert release.design("rows").bias_type == "gender"
+    assert "two genders only" not in (release.folder / "README.md").read_text()
+
+
 def test_a_citation_needs_no_year(tmp_path: Path) -> None:
     """The card says what there is; names that the entry leaves out are not silently dropped."""
     (tmp_path / "own.bib").write_text("@misc{own,\n  title = {Bakers},\n  author = {Doe, Jo and others}\n}\n")

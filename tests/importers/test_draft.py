@@ -12,6 +12,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 import senseprobe
 from senseprobe import SenseprobeError
+from senseprobe.importers.draft import draft_of
 
 PAIRS = pd.DataFrame(
     {"stereo": ["He is a nurse.", "He is an engineer."], "anti": ["She is a nurse.", "She is an engineer."]}
@@ -99,6 +100,22 @@ def test_pairs_of_premise_and_hypothesis(inference_model: Path) -> None:
     assert {figure.estimand for figure in probes.figures} == {"nn", "fn", "t@0.5", "t@0.7"}
     assert "left out: accuracy, which would need right answers in a column `gold`" in said
     assert golden.figures[0].value == 50 * sum(right)
+
+
+@pytest.mark.parametrize("factors", [[], ["job"]])
+def test_the_gap_of_rows_that_name_gender_and_pair(inference_model: Path, factors: list[str]) -> None:
+    """By hand: the mean over pairs of the entailment of the man's sentence less that of the woman's."""
+    jobs = ("baker", "pilot", "clerk")
+    table = pd.DataFrame(
+        [(f"The {job} slept.", f"A {word} slept.", word, f"{job}-1", job) for job in jobs for word in ("man", "woman")],
+        columns=["premise", "hypothesis", "gender", "pair", "job"],
+    ).assign(gender=["male", "female"] * 3)
+    result, _ = score(inference_model, table, factors=factors)
+    entailment = result.rows_of("rows")["entailment"]
+
+    expected = 100 * (entailment[::2].to_numpy() - entailment[1::2].to_numpy()).mean()
+    assert figures(result)["gap", None][0] == pytest.approx(expected, abs=1e-8)
+    assert draft_of(table.assign(gender="F")).left_out["gap"].startswith("such rows, and the columns `gender`")
 
 
 def test_report_and_files_of_a_draft(tiny_models: dict[str, Path], tmp_path: Path) -> None:

@@ -256,6 +256,7 @@ def test_a_language_is_that_of_card_recipe_and_words(tmp_path: Path) -> None:
         assert front.get("language_bcp47") == (["pt-BR"] if expected == "pt-BR" else None)
         assert json.loads((release.folder / "recipe" / "import.json").read_text())["language"] == expected
         assert api.verify(str(release.folder), rebuild=True) == []
+    assert read_import("crows-pairs", FILES["crows-pairs"], None, "PT-BR").language == "pt-BR"
     parameters = release.folder / "recipe" / "import.json"
     parameters.write_text(parameters.read_text().replace("pt-BR", "de"))
     (finding,) = verify_import(release.folder, release.manifest, ())

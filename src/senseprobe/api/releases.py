@@ -188,7 +188,8 @@ def _with_remarks(imported: ImportedDataset) -> ImportedDataset:
     """Return an import with what lint's checks say of its rows, and of their sense keys where WordNet is prepared."""
     from senseprobe.generator.checks.published_rows import check_rows
     from senseprobe.importers.plan import with_remarks
-    from senseprobe.importers.sources import is_english, note_remarks
+    from senseprobe.importers.sentence_pairs import is_english
+    from senseprobe.importers.sources import note_remarks
     from senseprobe.lexicon.wordnet import LEXICONS, Lexicon
 
     try:

@@ -4,7 +4,6 @@ The design is derived as that of a draft is (`draft.complete_rows`), so the same
 columns that are mapped, or named as factors, become columns of the release.
 """
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +28,7 @@ from senseprobe.importers.sources import (
     Table,
     delimited_rows,
     excerpt,
+    find_header,
     id_part,
     limit_rows,
     read_sources,
@@ -281,20 +281,8 @@ Reader = Callable[[Source, ColumnMap, Notes], tuple[list[str], Numbered]]
 
 def _csv_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:
     """Read CSV, whose delimiter (a comma, semicolon or TAB) is that under which the header has most mapped columns."""
-    wanted = {*column_map.sources().values()}
-    headers = {sign: _header(source, sign) for sign in ",;\t"}
-    delimiter = max(headers, key=lambda sign: (len(wanted & {*headers[sign]}), len(headers[sign])))
-    return headers[delimiter], delimited_rows(source, delimiter, (), notes, quoted=delimiter != "\t")
-
-
-def _header(source: Source, delimiter: str) -> list[str]:
-    """Return the cells of the first line; empty where it cannot be read, which who reads on says."""
-    quoted = delimiter != "\t"
-    reader = csv.reader(source.lines[:1], delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-    try:
-        return [cell.strip() for cell in next(reader, [])]
-    except csv.Error:
-        return []
+    delimiter, names = find_header(source, column_map.sources().values(), quoted_tabs=False)
+    return names, delimited_rows(source, delimiter, (), notes, quoted=delimiter != "\t")
 
 
 def _json_rows(source: Source, column_map: ColumnMap, notes: Notes) -> tuple[list[str], Numbered]:

@@ -19,7 +19,7 @@ from senseprobe.importers.sources import (
     Table,
     delimited_rows,
     excerpt,
-    find_delimiter,
+    find_header,
     limit_rows,
     sentences_id,
 )
@@ -72,7 +72,7 @@ class PairColumns:
         for source in sources:
             needed = (self.stereo, self.anti, self.bias_type)
             parsed = []
-            for line, cells in delimited_rows(source, find_delimiter(source, needed), needed, notes):
+            for line, cells in delimited_rows(source, find_header(source, needed)[0], needed, notes):
                 self.name_others(cells, names, source)
                 parsed.append(self._row(source, line, cells, names, notes))
             pairs = [*limit_rows(parsed, source, len(rows))]

@@ -11,16 +11,17 @@ import pyarrow.compute as pc
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.importers.sentence_pairs import (
-    MOSTLY,
     WORD_SIGN,
     contrast_design,
+    differ_in_pronouns,
     find_difference,
     find_word,
     frame_code,
+    is_english,
     list_bias_types,
     pair_row,
 )
-from senseprobe.importers.sources import Source, Table, is_english
+from senseprobe.importers.sources import Source, Table
 from senseprobe.messages import listed
 from senseprobe.records import Design, Factor
 from senseprobe.release.hashing import ContentHash, combine
@@ -159,24 +160,16 @@ def _contrast(
         | {"label_basis": "published", **row}
         for line, (row, difference) in enumerate(zip(stated, differences, strict=True), start=1)
     ]
-    pronouns = is_english(source.language) and sum(difference.pronouns for difference in differences) >= MOSTLY * len(
-        rows
-    )
-    framed = (
-        rows
-        if "frame" in schema.names
-        else [{**row, "frame": _frame_without_group(row, source.language)} for row in rows]
-    )
+    pronouns = is_english(source.language) and differ_in_pronouns(differences)
+    framed = rows
+    if "frame" not in schema.names:
+        framed = [{**row, "frame": _frame_without_group(row, source.language)} for row in rows]
     group = next((name for name in ("group", "target") if not pronouns and _is_crossed(framed, name)), None)
     crossed = group is not None
     rows = framed if crossed else rows
     by_precedence = ["target", *(column for factor in factors for column in factor.columns)]  # the last one stays
-    strata = {
-        label: column
-        for label in (STRATA if pronouns else ())
-        for column in by_precedence
-        if _divides(rows, column, label)
-    }
+    labels = STRATA if pronouns else ()
+    strata = {label: column for label in labels for column in by_precedence if _divides(rows, column, label)}
     classed, praised = "stereotype" in strata, "valence" in schema.names
     estimands, left_out = _choose(
         (("preference", "preference-half"), True, ""),
@@ -246,10 +239,10 @@ def _is_crossed(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
 def _inference(records: list[dict[str, Any]], schema: pa.Schema, factors: tuple[Factor, ...], _: Source) -> _Completed:
     rows = [{**row, "gold": row.get("gold") or "neutral"} for row in records]
     probes = all(row["gold"] == "neutral" for row in rows)
-    gap = probes and {"gender", "pair"} <= {*schema.names}
+    gap = probes and "pair" in schema.names and {"male", "female"} <= {row.get("gender") for row in rows}
     estimands, left_out = _choose(
         (("nn", "fn", "t@0.5", "t@0.7"), probes, "rows whose right answer is neutral"),
-        (("gap",), gap, "such rows, and the columns `gender` and `pair`"),
+        (("gap",), gap, "such rows, and the columns `gender` (male and female) and `pair`"),
         (("accuracy",), not probes, "right answers in a column `gold`"),
     )
     design = Design(

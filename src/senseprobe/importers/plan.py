@@ -26,14 +26,13 @@ from senseprobe import project
 from senseprobe.errors import ReleaseError, SenseprobeError
 from senseprobe.importers import TABLES, ImportFormat, find_format
 from senseprobe.importers.column_map import ColumnMap, mapped_format
+from senseprobe.importers.sentence_pairs import check_language, is_english
 from senseprobe.importers.sources import (
     Note,
     Notes,
     Row,
     Source,
     Table,
-    check_language,
-    is_english,
     read_remarks,
     read_sources,
     slug,

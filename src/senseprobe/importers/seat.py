@@ -13,7 +13,7 @@ from typing import Any
 
 from senseprobe.errors import ReleaseError
 from senseprobe.importers import ImportFormat
-from senseprobe.importers.sentence_pairs import as_span, inflected_forms
+from senseprobe.importers.sentence_pairs import as_span, inflected_forms, is_english
 from senseprobe.importers.sources import (
     Notes,
     Row,
@@ -21,7 +21,6 @@ from senseprobe.importers.sources import (
     Table,
     excerpt,
     id_part,
-    is_english,
     limit_rows,
     line_of,
     parse_json,

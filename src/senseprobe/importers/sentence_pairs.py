@@ -9,9 +9,11 @@ from itertools import pairwise
 from typing import Any
 from unicodedata import category
 
-from senseprobe.importers.sources import Notes, Row, Source, is_english
+from senseprobe.errors import SenseprobeError
+from senseprobe.importers.sources import Notes, Row, Source, excerpt
 from senseprobe.records import Design, Factor
 
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,6}")
 _SHORTEST = 3
 """Letters of the shortest word that is inflected: `bed` is not a form of `be`."""
 
@@ -31,6 +33,22 @@ _RULES = (
 
 The first rule that matches is applied. `-er` is not among the endings: a cooker is not who cooks.
 """
+
+
+def check_language(tag: str) -> str:
+    """Return a language tag of BCP 47 by its form, as ``fr`` or ``pt-BR``; raise SenseprobeError where it is none.
+
+    Its language is in small letters, as the Hub has them.
+    """
+    if not _LANGUAGE.fullmatch(tag):
+        raise SenseprobeError(f"{excerpt(tag)!r} is no language tag: expected one such as fr or pt-BR (--language)")
+    language, hyphen, rest = tag.partition("-")
+    return f"{language.lower()}{hyphen}{rest}"
+
+
+def is_english(language: str) -> bool:
+    """Return whether a language tag is of English, whose word endings and pronouns are known here."""
+    return language.lower().partition("-")[0] == "en"
 
 
 def inflected_forms(word: str, *, verbal: bool = True) -> set[str]:
@@ -82,7 +100,6 @@ MALE = frozenset({"he", "him", "his", "himself"})
 FEMALE = frozenset({"she", "her", "hers", "herself"})
 PRONOUNS = MALE | FEMALE | {"they", "them", "their", "theirs", "themself", "themselves"}
 MOSTLY = 0.9
-"""The share of rows that differ in pronouns from which on a config is taken for one of pronouns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +119,11 @@ class Difference:
         """Whether all differing words are English pronouns."""
         words = {match.group().lower() for match in (*self.stereo, *self.anti)}
         return bool(words) and words <= PRONOUNS
+
+
+def differ_in_pronouns(differences: Sequence[Difference]) -> bool:
+    """Return whether so many pairs differ in pronouns alone that their config is taken for one of pronouns."""
+    return sum(difference.pronouns for difference in differences) >= MOSTLY * len(differences)
 
 
 def find_difference(stereo: str, anti: str) -> Difference:

@@ -13,14 +13,15 @@ import json.scanner
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from senseprobe.atomic_files import read_plain
-from senseprobe.errors import ReleaseError, SenseprobeError
+from senseprobe.errors import ReleaseError
 from senseprobe.messages import counted, printable, unprintable
 from senseprobe.records import Design
 from senseprobe.release.verify import FOREIGN
@@ -44,21 +45,8 @@ MAX_JOINED = 10
 SPACES = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 """Unicode's spaces but the plain one: those that do not break, and thin and wide ones."""
 
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,6}")
 _NAME = re.compile(r"[^\x00-\x1f\x7f/\\:]{1,150}")
 _PART = re.compile(r"[a-z0-9][a-z0-9_+-]{0,59}")
-
-
-def check_language(tag: str) -> str:
-    """Return a language tag of BCP 47 by its form, as ``fr`` or ``pt-BR``; raise SenseprobeError where it is none."""
-    if not _LANGUAGE.fullmatch(tag):
-        raise SenseprobeError(f"{excerpt(tag)!r} is no language tag: expected one such as fr or pt-BR (--language)")
-    return tag
-
-
-def is_english(language: str) -> bool:
-    """Return whether a language tag is of English, whose word endings and pronouns are known here."""
-    return language.lower().partition("-")[0] == "en"
 
 
 @dataclass(frozen=True)
@@ -292,10 +280,18 @@ def limit_rows(rows: Iterable[Row | None], source: Source, before: int) -> Itera
         yield row
 
 
-def find_delimiter(source: Source, needed: Sequence[str]) -> str:
-    """Return by which of comma, tab and semicolon the first line has all columns that are needed; else a comma."""
-    headers = {mark: {cell.strip(' "') for cell in source.lines[0].split(mark)} for mark in ",\t;"}
-    return next((mark for mark, cells in headers.items() if {*needed} <= cells), ",")
+def find_header(source: Source, wanted: Collection[str], *, quoted_tabs: bool = True) -> tuple[str, list[str]]:
+    """Return which of comma, semicolon and TAB stands between most columns that are wanted, and all columns then."""
+    headers = {}
+    for sign in ",;\t":
+        with suppress(csv.Error):  # which who reads on says
+            quoted = quoted_tabs or sign != "\t"
+            headers[sign] = [cell.strip() for cell in next(_reader(source.lines[:1], sign, quoted=quoted), [])]
+    return max(headers.items(), key=lambda item: (len({*wanted} & {*item[1]}), len(item[1])), default=(",", []))
+
+
+def _reader(lines: Iterable[str], delimiter: str, *, quoted: bool) -> Any:  # noqa: ANN401 - csv names no type of it
+    return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
 
 
 def delimited_rows(
@@ -308,8 +304,7 @@ def delimited_rows(
     of `needed` is missing or stands twice, or the table cannot be read on.
     """
     lines = (f"{line}\n" for line in (source.lines if source.lines[-1] else source.lines[:-1]))
-    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-    line = 1
+    reader, line = _reader(lines, delimiter, quoted=quoted), 1
     try:
         header = _check_header(source, next(reader, []), needed)
         line = reader.line_num + 1

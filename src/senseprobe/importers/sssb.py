@@ -12,8 +12,8 @@ from itertools import groupby, product
 
 from senseprobe.importers import ImportFormat
 from senseprobe.importers.sentence_pairs import (
-    MOSTLY,
     contrast_design,
+    differ_in_pronouns,
     find_difference,
     find_word,
     frame_code,
@@ -184,7 +184,7 @@ def _table(name: str, pairs: list[Pair], *, crossed: bool) -> Table:
             estimands=("preference", "preference-half", *(("relative", "spread") if several else ())),
         )
         return Table(name, "Every stereo sentence with every anti sentence of the same sense key.", design, rows)
-    pronouns = sum(find_difference(row["stereo"], row["anti"]).pronouns for row in rows) >= MOSTLY * len(rows)
+    pronouns = differ_in_pronouns([find_difference(row["stereo"], row["anti"]) for row in rows])
     differs, bias = ("pronoun", "gender") if pronouns else ("group", bias)
     rows = [{**row, "bias_type": row["bias_type"] or bias or None} for row in rows]
     design = contrast_design(bias, {"target": "target", "frame": "frame"}, _COLUMNS, differs, sense_type=name)

@@ -23,7 +23,7 @@ from senseprobe.release.documents import MAX_BYTES, CardSources, DocumentInput, 
 from senseprobe.release.licences import hub_name, spdx_url
 from senseprobe.release.manifest import CARDS, Manifest, first_error
 from senseprobe.release.markup import code_span, dump_yaml, escape_markdown
-from senseprobe.release.schema import design_schema, meanings
+from senseprobe.release.schema import design_schema, is_import, meanings
 
 NAME = "README.md"
 
@@ -70,7 +70,7 @@ def render(about: DocumentInput) -> str:
         columns=meanings(designs.values()).items(),
         accepted={name: dict(sorted(configs[name]["accept"].items())) for name in order},
         published=[name for name in order if expect[name].get("published") is not None or expect[name].get("reason")],
-        genders=any("gender" in design.bias_type for design in designs.values()),
+        genders=any("gender" in design.bias_type and not is_import(design) for design in designs.values()),
         bibtex=render_bibtex(about).strip(),
         paper=find_paper(about),
         changelog=re.sub(r"^(?=#)", "#", about.changelog.strip(), flags=re.MULTILINE) or FIRST,

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml  # type: ignore[import-untyped]
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import senseprobe
@@ -418,3 +420,47 @@ def test_a_table_in_another_language(tmp_path: Path) -> None:
     assert release.design("rows").differs == "group"
     assert [note.code for note in notes.listed if note.code] == []
     assert api.verify(str(release.folder), rebuild=True) == []
+
+
+# ---- Fuzz ----
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_whatever_stands_in_a_table_is_rows_or_one_message(form: str, tmp_path: Path) -> None:
+    """Two hundred tables with other bytes in the place of some of their own, or cut off."""
+    path = _file(tmp_path, form=form)
+    whole = path.read_bytes()
+
+    @settings(max_examples=200, deadline=None, database=None, derandomize=True, suppress_health_check=[*HealthCheck])
+    @given(
+        cuts=st.lists(
+            st.tuples(
+                st.integers(0, len(whole)),
+                st.integers(0, 9),
+                st.one_of(
+                    st.binary(max_size=9),
+                    st.sampled_from(
+                        [b'"', b",", b"\n", b"\r", b"{", b"[1]", b'{"a":', b"1e999", b"\xff", b"\x00", b";"]
+                    ),
+                ),
+            ),
+            max_size=3,
+        ),
+        end=st.integers(0, len(whole)),
+    )
+    def judge(cuts: list[tuple[int, int, bytes]], end: int) -> None:
+        data = whole
+        for begin, lost, bits in cuts:
+            data = data[:begin] + bits + data[begin + lost :]
+        path.write_bytes(data if cuts else data[:end])
+        try:
+            imported = _read(path, factors=["job"])
+        except SenseprobeError as error:
+            message = str(error)
+            assert message.isprintable()
+        else:
+            rows = _rows(imported)
+            assert len({row["id"] for row in rows}) == len(rows) > 0
+            assert all(row["stereo"].strip() and row["anti"].strip() for row in rows)
+
+    judge()

@@ -836,7 +836,8 @@ def test_coarse_number_format(typed: Typed, tmp_path: Path) -> None:
     results = [json.loads(path.read_bytes()) for path in paths]
     assert results[0]["coarse"] == {"rows": 186, "flipped": flipped}
     assert flipped > 0, "or else this test shows nothing"
-    assert f"{flipped} of 186 pairs drawn have another sign in float32 than in bfloat16" in done.out
+    verb = "has" if flipped == 1 else "have"
+    assert f"{flipped} of 186 pairs drawn {verb} another sign in float32 than in bfloat16" in done.out
     assert "coarse" not in results[1]
     done = typed("replay", "coarse/sssb@1.0.0/bert/aul.noun.json")
     assert (done.code, done.out.startswith("the same: ")) == (0, True)

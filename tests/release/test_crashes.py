@@ -63,11 +63,11 @@ def _start(releases: Path, version: str) -> subprocess.Popen[str]:
 
 
 def _after_size(output: str, version: str) -> list[str]:
-    """The lines of stderr after what a build states first: what it will write, what is free, what has not changed."""
+    """The lines of stderr after what a build states: sizes, that there are no glosses, that all is as before."""
     size, *rest = output.strip().splitlines()
     rows = r"[0-9,]+ rows, an estimated [0-9.,]+ [kMG]B"
     assert re.fullmatch(rf"sssb {re.escape(version)}: {rows}; [0-9.,]+ (?:bytes|[kMGTP]B) are free in .+", size), output
-    return [line for line in rest if not line.startswith("nothing has changed since ")]
+    return [line for line in rest if not line.startswith(("nothing has changed since ", "WordNet is not "))]
 
 
 def _writing(process: subprocess.Popen[str], releases: Path, version: str) -> bool:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -150,6 +151,7 @@ def test_documents_are_the_same_wherever_they_are_made(
 ) -> None:
     """Same bytes, whatever the hash seed, the time zone, the locale and the folder."""
     env = {"PYTHONHASHSEED": seed, "TZ": zone, "LC_ALL": locale, "PATH": "/usr/bin:/bin"}
+    env["SENSEPROBE_WORDNET"] = os.environ["SENSEPROBE_WORDNET"]  # its glosses are on the card, or are not
     command = [sys.executable, "-m", "senseprobe", "build", "sssb", "1.0.0", "--out", "made"]
     subprocess.run(command, cwd=tmp_path, env=env, check=True, capture_output=True)
     built = tmp_path / "made" / "sssb" / "1.0.0"

@@ -92,7 +92,7 @@ def build(
     folder, catalogue = _to_build(dataset, version, out)
     plan = plan_of(catalogue, version)
     _check_size(catalogue, plan, folder, {each.name: each.size for each in plan.configs}, force=force, say=say)
-    if say and not plan.lexicons and any(each.senses for each in plan.configs):
+    if say and not folder.exists() and not plan.lexicons and any(each.senses for each in plan.configs):
         say("WordNet is not prepared, so the card has sense keys without glosses: `senseprobe wordnet` before a build")
     return _frozen(plan, folder, progress, say)
 

@@ -112,10 +112,11 @@ class Sample:
         A slot with one word, or whose words each are in one row only, says nothing beside its config.
         """
         hits = np.array([decision.state == "reject" for decision in self.decisions], np.bool_)
-        names = sorted(self.population.strata)
+        in_strata = self.population.strata
+        names = sorted(in_strata)
         numbers_of = {name: number for number, name in enumerate(names)}
         strata = np.array([numbers_of[item.stratum] for item in self.items], np.intp)
-        sizes = np.array([self.population.strata[name] for name in names], np.intp)
+        sizes = np.array([in_strata[name] for name in names], np.intp)
         words = Counter((config, slot) for config, slot, _ in self.population.levels)
         estimates = []
         for level, numbers in self.rows_of().items():

@@ -5,6 +5,8 @@ A sentence is repeated within a pair, by a slot that changes nothing, or by a fr
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from math import prod
 
@@ -187,31 +189,52 @@ def _differing_texts(frame: FrameSubject, segment: Segment) -> Sequence[str] | N
     names = _bound_differently(frame.block, segment)
     printed = not segment.block and any(name in segment.prints for name in names)
     minimal, followed = False, None
-    for texts, articles, rests in _rendered_pairs(frame, segment, names) if names else ():
-        if articles[0] == articles[1] and (printed or rests[0] == rests[1]):
-            if printed:
-                return None  # only articles could differ in other pairs
+    for mine, theirs in _rendered_pairs(frame, segment, names) if names else ():
+        texts = (f"{mine.article}{mine.text}", f"{theirs.article}{theirs.text}")
+        same_article = mine.article.strip() == theirs.article.strip()
+        if printed and same_article:
+            return None  # only articles could differ in other pairs
+        if same_article and not printed and mine.rest == theirs.rest:
             minimal = True
-        elif not printed and rests[0] != rests[1] and not _differ_in_agreement(*rests):
+        elif not printed and mine.rest != theirs.rest and not _differ_in_agreement(mine.rest, theirs.rest):
             return texts
         else:
             followed = texts
     return None if minimal else followed
 
 
-def _rendered_pairs(frame: FrameSubject, segment: Segment, names: Iterable[str]) -> Iterator[tuple[list[str], ...]]:
-    """Yield, where the two roles bind different words, the texts, their articles, and what is left without both."""
+@dataclass(frozen=True)
+class _Rendered:
+    """What a segment prints in a role: an article, and a text with the words that the role binds."""
+
+    article: str
+    text: str
+    words: tuple[Word, ...]
+
+    @cached_property
+    def rest(self) -> str:
+        """The text without the words."""
+        return _without_words(self.text, self.words)
+
+
+def _rendered_pairs(frame: FrameSubject, segment: Segment, names: Sequence[str]) -> Iterator[Sequence[_Rendered]]:
+    """Yield what a segment prints in the two roles where these bind different words."""
     roles = {role: frame.block.names(role) for role in frame.block.roles}
-    slots = tuple(dict.fromkeys(slot for role in roles for slot in frame.block.reads(role, segment.reads)))
-    for chosen in frame.combinations(slots):
-        words = [
-            [word if isinstance(word := bound[name], Word) else chosen[word] for name in names]
-            for bound in roles.values()
-        ]
-        rendered = [text for role in roles if (text := frame.render(role, segment, chosen))]
-        if words[0] != words[1] and len(rendered) == len(words):
-            rests = [_without_words(text, bound) for (_, text), bound in zip(rendered, words, strict=True)]
-            yield ["".join(pair) for pair in rendered], [article.strip() for article, _ in rendered], rests
+    reads = {role: [*frame.block.reads(role, segment.reads)] for role in roles}
+    rendered: dict[tuple[str, ...], _Rendered | None] = {}
+    for chosen in frame.combinations(tuple(dict.fromkeys(slot for slots in reads.values() for slot in slots))):
+        pair = []
+        for role, bound in roles.items():
+            # A role prints the same whatever the words of the other one are.
+            key = (role, *(str(id(chosen[slot])) for slot in reads[role]))
+            if key not in rendered:
+                words = tuple(word if isinstance(word := bound[name], Word) else chosen[word] for name in names)
+                text = frame.render(role, segment, chosen)
+                rendered[key] = _Rendered(*text, words) if text else None
+            pair.append(rendered[key])
+        sides = [side for side in pair if side]
+        if len(sides) == len(pair) and sides[0].words != sides[1].words:
+            yield sides
 
 
 def _without_words(text: str, words: Iterable[Word]) -> str:

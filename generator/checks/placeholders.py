@@ -142,9 +142,7 @@ def _template_fields(template: Template, pattern: re.Pattern[str]) -> Iterator[F
 def _list_fields(words: WordList) -> Iterator[Finding]:
     """Yield a finding for each unfilled field of a list's resource; an unfilled licence is E208."""
     path = words.path.with_name(DESCRIPTOR)
-    resources = yaml_source.read_mapping(path)["resources"]
-    resource = next(resource for resource in resources if resource["name"] == words.resource.name)  # E201: there twice
-    for location, text in _texts({key: value for key, value in resource.items() if key != "licenses"}):
+    for location, text in _texts(words.resource.model_dump(by_alias=True, exclude_unset=True, exclude={"licenses"})):
         if is_unfilled(text):
             yield from _unfilled(format_path(path), resource_position(words, *location), location, text)
 

@@ -31,7 +31,7 @@ FORMATS = (
 """The names of the published formats, in the order in which users see them."""
 
 TABLES = ("csv", "jsonl", "parquet")
-"""The forms of a user's own table, whose columns have to be mapped (`mapped.ColumnMap`)."""
+"""The forms of a user's own table, whose columns have to be mapped (`column_map.ColumnMap`)."""
 
 _MODULES = dict.fromkeys(("french-crows-pairs", "multilingual-crows-pairs", "winoqueer"), "crowspairs")
 """The modules with several formats, which are in its `FORMATS` by name, by format."""
@@ -67,5 +67,5 @@ def find_format(name: str) -> ImportFormat:
     if name not in FORMATS:
         raise SenseprobeError(f"no format {name!r}: there is {', '.join((*FORMATS, *TABLES))}")
     module = import_module(f"{__name__}.{_MODULES.get(name, name.replace('-', ''))}")
-    formats: dict[str, ImportFormat] = getattr(module, "FORMATS", {})
-    return formats[name] if name in _MODULES else module.FORMAT
+    format_: ImportFormat = module.FORMATS[name] if name in _MODULES else module.FORMAT
+    return format_

@@ -56,9 +56,8 @@ class PairColumns:
         >>> names
         {'Rated by': 'rated_by', 'target': 'published_target'}
         """
-        for column in cells:
-            if column in {self.stereo, self.anti, self.bias_type, *NUMBERS, *names}:
-                continue
+        read = {self.stereo, self.anti, self.bias_type, *NUMBERS}
+        for column in (column for column in cells if column not in read and column not in names):
             name = re.sub(r"[^a-z0-9]+", "_", column[:200].lower()).strip("_")[:60] or "column"
             name = f"published_{name}" if name in _RESERVED else name
             names[column] = name if name not in names.values() else f"{name}_{len(names)}"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 from unicodedata import category
 
@@ -90,7 +90,11 @@ def _pattern(word: str, *, inflects: bool) -> re.Pattern[str]:
     return re.compile(rf"(?<!{WORD_SIGN})(?<!{WORD_SIGN}-)(?:{either})(?!-?{WORD_SIGN})", re.IGNORECASE)
 
 
-_MARKS = "\u200c\u200d" + "".join(sign for sign in map(chr, range(0x300, 0x20000)) if category(sign)[0] == "M")
+_MARKS = "\u200c\u200d" + "".join(
+    f"{chr(codes[0])}-{chr(codes[-1])}"  # as ranges: patterns with two thousand signs take long to compile
+    for is_mark, run in groupby(range(0x300, 0x20000), key=lambda code: category(chr(code))[0] == "M")
+    if is_mark and (codes := [*run])
+)
 """Joiners, and marks as the vowels of Hindi: parts of words, though no letters, which `\\w` is of `re`."""
 WORD_SIGN = rf"[\w{_MARKS}]"
 _WORD = rf"[^\W_]+(?:[{_MARKS}]+[^\W_]*)*"

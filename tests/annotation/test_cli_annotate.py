@@ -16,7 +16,6 @@ from tests.commands import Typed, typing
 
 from senseprobe import api
 from senseprobe.annotation.adjudication import read_claims
-from senseprobe.annotation.label_studio import client
 from senseprobe.annotation.plan import make_plan
 from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
@@ -55,12 +54,6 @@ def _answered(typed: Typed, folder: Path) -> list[Path]:
     imported = typed("annotate", "import", "First check", *map(str, sheets))
     assert (imported.code, imported.err) == (0, "")
     return sheets
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the files of the annotation project are."""
-    return tmp_path / "annotations" / "first-check"
 
 
 def test_export_writes_all_that_asking_needs(typed: Typed, folder: Path) -> None:
@@ -422,14 +415,6 @@ def test_pushing_without_the_client_says_how_to_install_it(typed: Typed, monkeyp
     told = typed("annotate", "push", "tiny@1.0.0", "--project", "First check")
     assert told.code == 2
     assert "pip install 'senseprobe[annotation]'" in told.err
-
-
-@pytest.fixture
-def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
-    """What stands for a server here; tests/annotation/label_studio has a real one."""
-    made = world.Studio()
-    monkeypatch.setattr(client, "connect", lambda: made)
-    return made
 
 
 PUSH = ("annotate", "push", "tiny@1.0.0", "--project", "First check", "--n", "8", "--groups")

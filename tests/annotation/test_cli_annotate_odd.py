@@ -31,12 +31,6 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
     return run
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the files of the annotation project are."""
-    return tmp_path / "annotations" / "first-check"
-
-
 def _fine(annotator: str, item: Item) -> dict[str, str]:
     return {}
 

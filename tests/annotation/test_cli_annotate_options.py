@@ -14,10 +14,8 @@ import nltk
 import pytest
 from tests.annotation import world
 from tests.annotation.world import Said, fill
-from tests.commands import Typed, typing
+from tests.commands import Typed
 
-from senseprobe import api
-from senseprobe.annotation.label_studio import client
 from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.lexicon.install import prepare
@@ -27,31 +25,6 @@ EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check")
 PUSH = ("annotate", "push", "tiny@1.0.0", "--project", "First check")
 NAMES = ("annotator-1", "annotator-2", "annotator-3")
 DEBIAN = Path("/usr/share/wordnet")
-
-
-@pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    """Runs a command line in a project whose `tiny@1.0.0` has 36 rows of people and 12 of tourists, of two nations."""
-    world.make_larger(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
-    api.build("tiny", "1.0.0")
-    return typing(monkeypatch, capfd)
-
-
-@pytest.fixture
-def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
-    """What stands for a server here; tests/annotation/label_studio has a real one."""
-    made = world.Studio()
-    monkeypatch.setattr(client, "connect", lambda: made)
-    return made
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the files of the annotation project are."""
-    return tmp_path / "annotations" / "first-check"
 
 
 def _items(folder: Path) -> list[dict[str, Any]]:

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 from tests.annotation import world
 from tests.annotation.world import Said, fill, label_studio
-from tests.commands import Outcome, Typed, typing
+from tests.commands import Outcome, Typed
 
-from senseprobe import api
-from senseprobe.annotation.label_studio import client
 from senseprobe.annotation.project_folder import read_plan
 from senseprobe.annotation.records import Item
 from senseprobe.release.annotation_record import AgreementFact, describe_agreement
@@ -20,31 +18,6 @@ from senseprobe.release.annotation_record import AgreementFact, describe_agreeme
 EXPORT = ("annotate", "export", "tiny@1.0.0", "--project", "First check", "--annotators", "3")
 PUSH = ("annotate", "push", "tiny@1.0.0", "--project", "First check")
 NAMES = ("annotator-1", "annotator-2", "annotator-3")
-
-
-@pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    """Runs a command line in a project whose `tiny@1.0.0` has 36 rows of people and 12 of tourists, of two nations."""
-    world.make_larger(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
-    api.build("tiny", "1.0.0")
-    return typing(monkeypatch, capfd)
-
-
-@pytest.fixture
-def studio(monkeypatch: pytest.MonkeyPatch) -> world.Studio:
-    """What stands for a server here; tests/annotation/label_studio has a real one."""
-    made = world.Studio()
-    monkeypatch.setattr(client, "connect", lambda: made)
-    return made
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the files of the annotation project are."""
-    return tmp_path / "annotations" / "first-check"
 
 
 def _fine(annotator: str, item: Item) -> Mapping[str, str]:

@@ -14,7 +14,7 @@ import pytest
 from tests.annotation import world
 from tests.annotation.given import Given, contrast, gloss
 from tests.annotation.world import Said, fill
-from tests.commands import Typed, typing
+from tests.commands import Typed
 
 from senseprobe import api
 from senseprobe.annotation.decisions import Decision
@@ -157,23 +157,6 @@ def test_rows_that_the_options_do_not_find_are_no_sample() -> None:
 
 
 # ---- As the commands tell it ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
-    """Runs a command line in a project whose `tiny@1.0.0` has 36 rows of people and 12 of tourists, of two nations."""
-    world.make_larger(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.delenv("LABEL_STUDIO_URL", raising=False)
-    api.build("tiny", "1.0.0")
-    return typing(monkeypatch, capfd)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where the files of the annotation project are."""
-    return tmp_path / "annotations" / "first-check"
 
 
 def _seem_is_no_english(annotator: str, item: Item) -> Mapping[str, str]:

@@ -180,22 +180,24 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     rows = kernel_rows(compact(table, design), design, estimand, source.result.scale)
     columns = [labels(rows.table, slot).astype(str) for slot in slots]
     means = pd.Series(np.round(rows.kernel, 12)).groupby(columns).agg(["mean", "sum", "count"])
-    if means.empty:
-        return None
     by_row, by_column = means["mean"].unstack(), means["mean"].unstack().T
+    if min(by_row.shape) < 2:
+        return None
     if len(by_row) < len(by_column):  # the longer side goes down the page
         by_row, by_column, slots, means = by_column, by_row, slots[::-1], means.swaplevel()
     names, words = _order(by_row, MOST_WORDS), _order(by_column, MOST_COLUMNS)
     cells = [[means.loc[(name, word)] if (name, word) in means.index else None for word in words] for name in names]
     left, right = direction_labels(next(f for f in source.result.figures if f.config == config), design)
     return HeatMap(
-        title=f"{of}{config}: {slots[0]} by {slots[1]}, in points, and in how many pairs. Plus: {right}; minus: {left}.",
+        title=f"{of}{config}: {slots[0]} by {slots[1]}, in points",
         row_heading=slots[0],
         column_heading=slots[1],
         rows=tuple(names),
         columns=tuple(words),
         values=tuple(tuple(None if c is None else round(100 * c["mean"] - 50, 1) for c in row) for row in cells),
         texts=tuple(tuple("" if c is None else _format_share(c) for c in row) for row in cells),
+        left=left,
+        right=right,
         closed=closed,
     )
 

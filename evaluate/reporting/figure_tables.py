@@ -95,9 +95,8 @@ def build_figure_section(rows: Sequence[FigureRow], biases: Mapping[str, str]) -
     by_title: dict[str, list[FigureRow]] = {}
     for row in rows:
         if not row.presentation.contrasts:
-            bias = biases.get(row.config, "")
-            title = f"{row.first.sense_type}, {bias}" if bias else row.first.sense_type
-            by_title.setdefault(title if row.first.sense_type else f"without senses: {bias}".rstrip(": "), []).append(row)
+            names = (row.first.sense_type or "without senses", f"bias type {biases.get(row.config, '')}")
+            by_title.setdefault(", ".join(names if row.config in biases else names[:1]), []).append(row)
     tables = []
     for title, members in by_title.items():
         groups: dict[tuple[str, str], list[FigureRow]] = {}

@@ -90,7 +90,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
         Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))),
         row_tables.build_filler_section(inputs),
-        replace(row_tables.build_word_section(inputs), charts=tuple(figure_charts.plot_words(inputs))),
+        Section("Which words", charts=tuple(figure_charts.plot_words(inputs))),
         Section(
             "How far scores are apart",
             charts=(*figure_charts.plot_differences(inputs), *figure_charts.plot_scorers(inputs)),
@@ -100,6 +100,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
         figure_tables.build_contrast_section(rows),
         significance.build_polarity_section(inputs),
         significance.build_equivalence_section(inputs),
+        replace(row_tables.build_word_section(inputs), closed=True),
         _build_fitness_section(inputs),
         _build_method_section(inputs, rows),
         _build_declaration_section(inputs, rows),

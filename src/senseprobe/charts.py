@@ -71,7 +71,8 @@ class Forest:
 class HeatMap:
     """A number for each row and column: signed points from -50 to 50, None where there is none.
 
-    `texts` are the numbers in words, of the shape of `values`, as ``+50 (4 of 4)``.
+    `texts` are the numbers in words, of the shape of `values`, as ``+50 4 of 4``; the ends of the scale mean `left` and
+    `right`.
     """
 
     title: str
@@ -81,6 +82,8 @@ class HeatMap:
     columns: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
     texts: tuple[tuple[str, ...], ...]
+    left: str = ""
+    right: str = ""
     closed: bool = False
 
     kind: ClassVar[str] = "heat-map"

@@ -31,15 +31,16 @@ _OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result file, with the scores of its rows if they lie beside it.
+    """Read a result file, with the scores of its rows and their tokens if they lie beside it.
 
     Raises ResultError where it is not a result of senseprobe, or the table is not that of the result.
     """
     from senseprobe.evaluate.result import read_result
     from senseprobe.evaluate.score_tables import read_scores
+    from senseprobe.evaluate.token_tables import read_tokens
 
     result = read_result(Path(path))
-    return replace(result, rows=read_scores(Path(path), result))
+    return replace(result, rows=read_scores(Path(path), result), tokens=read_tokens(Path(path), result))
 
 
 @with_progress("reporting")

@@ -160,9 +160,11 @@ def row_sizes(scores: pd.DataFrame) -> NDArray[np.float64]:
     """
     if "stereo_score" in scores:
         pairs = scores[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
-        return abs(pairs[:, 0] - pairs[:, 1]).round(9)
+        sizes: NDArray[np.float64] = abs(pairs[:, 0] - pairs[:, 1])
+        return sizes.round(9)
     gold = scores["gold"].fillna("neutral") if "gold" in scores else pd.Series("neutral", index=scores.index)
     wrong = scores[[*LABELS]].to_numpy(dtype=np.float64, copy=True)
     for column, label in enumerate(LABELS):
         wrong[(gold == label).to_numpy(), column] = 0.0
-    return wrong.max(axis=1).round(9)
+    largest: NDArray[np.float64] = wrong.max(axis=1)
+    return largest.round(9)

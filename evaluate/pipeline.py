@@ -26,6 +26,7 @@ from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.scorers.base import KINDS as KINDS_OF_ABILITIES
 from senseprobe.evaluate.subsample import sample
+from senseprobe.evaluate.token_tables import tokenize_rows
 from senseprobe.evaluate.units import KINDS, UnitTable
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
@@ -211,7 +212,9 @@ def run(
     fitness = caveats.count_fitness(units.tables(), designs, declared, model)
     reasons = caveats.unreadable_configs(fitness)
     figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
-    return replace(result, unscored=caveats.unscored_rows(units, declared, model), fitness=fitness, figures=figures)
+    unscored = caveats.unscored_rows(units, declared, model)
+    tokens = tokenize_rows(units.tables(), declared.kind, job.seed, model)
+    return replace(result, unscored=unscored, fitness=fitness, figures=figures, tokens=tokens)
 
 
 def answered_units(

@@ -64,7 +64,8 @@ class Result:
       (evaluate/caveats.py); empty also in results that are older than this.
     - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/caveats.py); empty also of models of
       plug-ins, and in results that are older than this.
-    - `rows` is the table of scores per row, in a file next to that of the result.
+    - `rows` is the table of scores per row, in a file next to that of the result; so are the `tokens` of the rows that
+      a page shows (evaluate/token_tables.py), None of models of plug-ins and in results that are older than this.
     """
 
     scorer: str
@@ -82,6 +83,7 @@ class Result:
     unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fitness: Mapping[str, Fitness] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
+    tokens: pa.Table | None = None
 
     @property
     def kind(self) -> str:
@@ -190,35 +192,47 @@ class Result:
     def path_in(self, folder: Path) -> Path:
         """Return its path in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
         path, signature = folder / f"{self.stem}.json", self.signature
+        numbered = folder / f"{self.stem}.{hashlib.sha256(signature.encode()).hexdigest()[:8]}.json"
+        if self.stem.endswith(".tokens"):  # of a config of that name: its table would be another result's tokens
+            return numbered
         try:
             if read_result(path).signature != signature:
-                return folder / f"{self.stem}.{hashlib.sha256(signature.encode()).hexdigest()[:8]}.json"
+                return numbered
         except ResultError:
             pass  # there is no result
         return path
 
     def write(self, folder: Path) -> Path:
-        """Write ``STEM.json``, and ``STEM.parquet`` with the scores, into a folder; ResultError where that fails.
+        """Write ``STEM.json`` into a folder, ``STEM.parquet`` with the scores and ``STEM.tokens.parquet`` with tokens.
 
         Where another result (other weights, seed, number format) has that name, digits of the signature are added.
+        ResultError where a file cannot be written.
         """
         path = self.path_in(folder)
-        table = path.with_suffix(".parquet")
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-        was_there = os.path.lexists(table)
+        rows = None if self.rows is None else pa.Table.from_pandas(self.rows, preserve_index=False)
+        tables = {tokens_path(path): self.tokens, path.with_suffix(".parquet"): rows}
+        new = [file for file in tables if not os.path.lexists(file)]
         try:
-            if self.rows is not None:
-                rows, sink = pa.Table.from_pandas(self.rows, preserve_index=False), pa.BufferOutputStream()
-                rows = rows.replace_schema_metadata({"signature": self.signature})
-                pq.write_table(rows, sink, compression="zstd")
-                write_whole(table, bytes(sink.getvalue()))
+            for file, table in tables.items():
+                if table is not None:
+                    sink = pa.BufferOutputStream()
+                    pq.write_table(
+                        table.replace_schema_metadata({"signature": self.signature}), sink, compression="zstd"
+                    )
+                    write_whole(file, bytes(sink.getvalue()))
             write_whole(path, f"{text}\n".encode())
         except (OSError, pa.ArrowException) as error:
-            if not was_there:  # no table without its result
+            for file in new:  # no table without its result
                 with suppress(OSError):
-                    table.unlink()
+                    file.unlink()
             raise ResultError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
         return path
+
+
+def tokens_path(path: Path) -> Path:
+    """Return where the tokens of the result in the file `path` are: ``STEM.tokens.parquet``."""
+    return path.with_suffix(".tokens.parquet")
 
 
 def folder_of(out: Path, release: str, model: str) -> Path:

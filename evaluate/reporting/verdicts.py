@@ -73,7 +73,7 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
                 config=failed.config, figure=failed, kind="cannot be read", text=text, basis=describe_levels(failed)
             )
         ]
-    judge = _Judge(source)
+    judge = Judge(source)
     verdicts = [verdict for figures in _by_config(source).values() for verdict in judge.verdicts(figures)]
     return sorted(verdicts, key=lambda verdict: (not _has_neutral(verdict.figure), ORDER.index(verdict.kind)))
 
@@ -134,7 +134,7 @@ def _has_neutral(figure: Figure | None) -> bool:
     return figure is not None and figure.neutral is not None
 
 
-class _Judge:
+class Judge:
     """Says what the figures of one result show."""
 
     def __init__(self, source: ReportInput) -> None:
@@ -180,7 +180,7 @@ class _Judge:
     def _judge(self, figure: Figure) -> tuple[Kind, str]:
         """Return what a figure shows, and in which words."""
         estimand, design = lookup(figure.estimand), self.design(figure.config)
-        if reason := self._flaw([figure]):
+        if reason := self.find_flaw([figure]):
             return "cannot be read", reason
         if not (neutral := [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]):
             return "cannot be read", estimand.unread(figure, design)
@@ -197,7 +197,7 @@ class _Judge:
             return "shown", lean
         return "not shown", f"a {estimand.presentation.effect} of up to {high:+.0f} or {low:+.0f} could hide"
 
-    def _flaw(self, figures: Sequence[Figure]) -> str:
+    def find_flaw(self, figures: Sequence[Figure]) -> str:
         """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
         figure = figures[0]
         if reason := self.unreadable.get(figure.config):
@@ -218,7 +218,7 @@ class _Judge:
     def _of_groups(self, groups: Sequence[Figure], spread: Figure | None) -> Verdict:
         """Return the verdict of figures of groups: a group differs where interval and corrected p both say so."""
         farthest = max(groups, key=lambda f: (-(1.0 if f.p_holm is None else f.p_holm), abs(f.value or 0.0)))
-        if reason := self._flaw(groups):
+        if reason := self.find_flaw(groups):
             return self._of(farthest, "cannot be read", reason)
         if all(figure.p_holm is None for figure in groups):
             return self._of(farthest, "cannot be read", "too few words for a test of groups")

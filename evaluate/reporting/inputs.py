@@ -47,6 +47,7 @@ class ReportInput:
     - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/token_tables.py); `release`:
       verified, with the same content; None where one of them is not available.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
+    - `file`: the name of the file of its table of scores, empty where it is not of a file.
     - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that is not available.
     """
@@ -56,6 +57,7 @@ class ReportInput:
     tokens: pa.Table | None = None
     release: Release | None = None
     tables: Tables = field(default_factory=dict)
+    file: str = ""
     controls: tuple[Result, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -195,8 +197,15 @@ def _read_input(
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     result, update_notes = _update_figures(result, release, tables)
-    missing = (*notes, *update_notes)
-    source = ReportInput(result=result, rows=rows, tokens=tokens, release=release, tables=tables, missing=missing)
+    source = ReportInput(
+        result=result,
+        rows=rows,
+        tokens=tokens,
+        release=release,
+        tables=tables,
+        file="" if isinstance(origin, Result) else origin.with_suffix(".parquet").name,
+        missing=(*notes, *update_notes),
+    )
     if not KINDS[source.kind].infers or control.is_control(result):
         return source
     of_model = [candidate for candidate in controls if control.same_model(candidate, result)]

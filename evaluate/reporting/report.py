@@ -13,6 +13,7 @@ from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_tables, notation, row_tables, significance
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.row_browser import build_row_browser
 from senseprobe.evaluate.scorers import SCORERS, counterpart
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
@@ -58,7 +59,6 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
         significance.build_polarity_section(inputs),
         significance.build_equivalence_section(inputs),
         row_tables.build_word_section(inputs),
-        row_tables.build_row_section(inputs, warning),
         _build_declaration_section(inputs, rows),
     )
     return Document(
@@ -67,6 +67,7 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
         labels=labels,
         sections=tuple(filter(None, parts)),
         signatures=tuple(source.result.signature for source in inputs),
+        browser=build_row_browser(inputs),
     )
 
 

@@ -6,9 +6,11 @@ Text in a document is as it came from results and releases; the two renderers es
 import io
 import re
 import warnings
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
@@ -88,6 +90,16 @@ def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RowBrowserPart:
+    """Single rows: `data` is JSON for the page's script; `tables` stand there without it, and in Markdown."""
+
+    title: str
+    paragraphs: tuple[str, ...]
+    data: str
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
     """A whole page: title, content warning, sections; of results their names and signatures, else what plots compare.
 
@@ -99,11 +111,23 @@ class Document:
     labels: tuple[str, ...]
     sections: tuple[Section, ...]
     signatures: tuple[str, ...] = ()
+    browser: RowBrowserPart | None = None
 
 
 def render_html(document: Document) -> str:
     """Return the page as HTML, with styles and plots in it; it loads nothing, and its policy forbids all else."""
-    return _environment().get_template("page.html.j2").render(document=document, colours=COLOURS, draw=_name_image)
+    script = (files("senseprobe") / "page_rows.js").read_text("utf-8")
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            document=document,
+            colours=COLOURS,
+            draw=_name_image,
+            script=Markup(script),  # noqa: S704 - our own
+            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+        )
+    )
 
 
 def render_markdown(document: Document) -> str:

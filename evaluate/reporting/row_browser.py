@@ -17,13 +17,11 @@ import pandas as pd
 
 from senseprobe.document import Cell, RowBrowserPart, Table
 from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.row_tables import shorten
 from senseprobe.evaluate.subsample import LARGEST, PAGE_ROWS, largest_rows, page_rows, row_sizes
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Design
-
-MOST_TEXT = 300
-"""Characters of a sentence on the page."""
 
 MOST_TOKENS = 100
 """Tokens of a sentence on the page."""
@@ -151,11 +149,6 @@ def _build_table(rows: _ShownRows, *, closed: bool) -> Table:
         note="" if {*ordered["config"]} <= {*rows.source.tables} else _WITHOUT_SENTENCES,
         closed=closed,
     )
-
-
-def shorten(text: object) -> str:
-    """Return a text, or its beginning where it is too long for a page."""
-    return str(text) if len(str(text)) <= MOST_TEXT else f"{str(text)[:MOST_TEXT]}…"
 
 
 # --- the data of the script -----------------------------------------------------------------------------------------

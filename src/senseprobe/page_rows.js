@@ -126,10 +126,10 @@
       });
     }
     const facts = element("p", "row-facts");
-    const texts = numbers.map(([name, number]) => `${name} ${number}`);
+    const texts = numbers.map(([name, number]) => `${name}: ${number}`);
     for (const name of ["config", "group", "label"]) {
       const text = data.strings[rows[name][row]];
-      if (text) texts.push(`${name} ${text}`);
+      if (text) texts.push(`${name}: ${text}`);
     }
     facts.append(...[...texts, rows.id[row]].map((text) => element("bdi", "", text)));
     item.append(facts);

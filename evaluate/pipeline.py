@@ -44,7 +44,8 @@ class ScoringJob:
 
     - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
     - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
-    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers.
+    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers;
+      `date` is the day, in UTC, as ``2026-11-23``.
     """
 
     release: Release
@@ -54,6 +55,7 @@ class ScoringJob:
     limit: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
     estimands: tuple[str, ...] = ()
+    date: str | None = None
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -277,6 +279,7 @@ def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[
         libraries={**job.libraries, **versions(plugged)},
         seed=job.seed,
         limit=limit,
+        date=job.date,
         figures=figures_of(
             job.release, scored, seed=job.seed, scale=scorer.scale, estimands=job.estimands, drawn=limit is not None
         ),

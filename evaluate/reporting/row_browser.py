@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from senseprobe.document import Cell, RowBrowserPart, Table
+from senseprobe.document import Cell, Section, Table
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.row_tables import shorten
 from senseprobe.evaluate.subsample import LARGEST, PAGE_ROWS, largest_rows, page_rows, row_sizes
@@ -29,6 +29,7 @@ MOST_TOKENS = 100
 UNKNOWN = -1
 """What stands in place of the number of a token that the tokenizer does not know."""
 
+_TITLE = "Rows"
 _ABOUT = (
     "Single rows say least of all: they are here to see what the figures are made of, and the largest of some thousand "
     "numbers is large by chance, too. Scores are in the scorer's own unit; the words in which two sentences differ are "
@@ -44,18 +45,17 @@ Marks = tuple[int, ...]
 """Starts and ends of what is marked in a text, in turns, half-open, in code points."""
 
 
-def build_row_browser(inputs: Sequence[ReportInput]) -> RowBrowserPart | None:
-    """Return the rows of results with a table of scores, None without any.
+def build_row_section(inputs: Sequence[ReportInput], warning: str) -> Section:
+    """Return the section of the rows of results on one release, after the `warning`; empty without tables of scores.
 
     Of a result with more than 5,000 rows there are those of `page_rows`, and the text says which file has all.
     """
-    sources = [source for source in inputs if source.rows is not None and len(source.rows)]
-    if not sources:
-        return None
-    shown = [_ShownRows(source) for source in sources]
-    texts = [_ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
+    shown = [_ShownRows(source) for source in inputs if source.rows is not None and len(source.rows)]
+    if not shown:
+        return Section(_TITLE)
+    paragraphs = [warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
     tables = tuple(_build_table(rows, closed=len(shown) > 1) for rows in shown)
-    return RowBrowserPart(title="Rows", paragraphs=tuple(texts), data=_serialize(_Data(shown).as_dict()), tables=tables)
+    return Section(_TITLE, tuple(paragraphs), tables=tables, rows=_serialize(_Data(shown).as_dict()))
 
 
 def _serialize(data: Mapping[str, Any]) -> str:
@@ -74,7 +74,7 @@ class _ShownRows:
     """
 
     def __init__(self, source: ReportInput) -> None:
-        assert source.rows is not None  # noqa: S101 - `build_row_browser` has selected such sources
+        assert source.rows is not None  # noqa: S101 - `build_row_section` has selected such sources
         self.source, self.kind, self.total = source, KINDS[source.kind], len(source.rows)
         scores = dict(iter(source.rows.groupby("config", sort=True)))
         order = [*source.tables, *(name for name in scores if name not in source.tables)]
@@ -163,7 +163,7 @@ class _Numbers(dict[Any, int]):
 
 @dataclass(slots=True)
 class _RowSet:
-    """Rows of one kind of a release, those of all its results: each once, by config and id, with its place."""
+    """Rows of one kind, those of all results: each once, by config and id, with its place."""
 
     places: dict[tuple[str, str], int] = field(default_factory=dict)
     columns: dict[str, list[Any]] = field(default_factory=dict)
@@ -179,15 +179,14 @@ class _Data:
 
     def __init__(self, shown: Sequence[_ShownRows]) -> None:
         self._strings, self._marks, self._sides = _Numbers(), _Numbers(), _Numbers()
-        self._sets: dict[tuple[object, str], _RowSet] = {}
+        self._sets: dict[str, _RowSet] = {}
         self._tokens: dict[str, dict[int, list[int]]] = {}
         self._results = []
         for rows in shown:
-            key = (rows.source.release_key, rows.source.kind)
-            row_set = self._sets.setdefault(key, _RowSet())
+            row_set = self._sets.setdefault(rows.source.kind, _RowSet())
             self._add_rows(rows, row_set)
             self._add_tokens(rows, row_set)
-            self._results.append(self._describe_result(rows, row_set, [*self._sets].index(key)))
+            self._results.append(self._describe_result(rows, row_set, [*self._sets].index(rows.source.kind)))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the data as JSON has it."""
@@ -254,7 +253,7 @@ class _Data:
     def _describe_result(self, rows: _ShownRows, row_set: _RowSet, number: int) -> dict[str, Any]:
         result, keys = rows.source.result, zip(rows.table["config"], rows.table["id"], strict=True)
         return {
-            "label": f"{rows.source.label}, {result.release['name']}",
+            "label": rows.source.label,
             "set": number,
             "rows": [row_set.places[key] for key in keys],
             "columns": rows.headings,

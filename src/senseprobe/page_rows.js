@@ -1,8 +1,10 @@
-// The browser of rows: searches, filters and sorts the rows that stand as JSON on this page. All of them are text.
-(() => {
+// The browser of rows: searches, filters and sorts rows that stand as JSON on this page. All that it shows is text.
+//
+// Texts are numbers of `strings`; of a row its `sides`, `firstMarks` and `secondMarks` are numbers of `sides` and `marks`.
+// A result has the numbers of its `rows` in a set, and a list for each of its `columns`, as long as `rows`.
+function browse(root) {
   "use strict";
-  const data = JSON.parse(document.getElementById("row-data").textContent);
-  const root = document.getElementById("row-browser");
+  const data = JSON.parse(root.querySelector('[type="application/json"]').textContent);
   const part = (name) => root.querySelector(`[name="${name}"]`);
   const list = root.querySelector(".row-list"), status = root.querySelector(".row-status");
   const filters = ["config", "group", "word", "frame", "label"];
@@ -151,6 +153,7 @@
   part("previous").addEventListener("click", () => turn(start - PAGE));
   part("next").addEventListener("click", () => turn(start + PAGE));
   choose();
-  document.getElementById("row-tables").hidden = true;
+  root.nextElementSibling.hidden = true;
   root.hidden = false;
-})();
+}
+document.querySelectorAll(".row-browser").forEach(browse);

@@ -129,7 +129,8 @@ class Preference(Estimand):
         lean = f"prefers {side} in {50 + abs(points):.0f} of 100 pairs"
         if figure.neutral is None and figure.readings:
             ends = sorted(50 + (reading if above else -reading) for reading in figure.readings.values())
-            return f"{lean}; one word always preferred would give {ends[0]:.0f} to {ends[-1]:.0f}"
+            words = " or ".join(f'always "{word}"' for word in figure.readings)
+            return f"{lean}; {words} would give {ends[0]:.0f} to {ends[-1]:.0f}"
         return lean
 
     def unread(self, figure: Figure, design: Design | None) -> str:

@@ -61,7 +61,7 @@ class Verdict:
 
 
 def build_verdicts(source: ReportInput) -> list[Verdict]:
-    """Return the verdicts of a result: first figures with a neutral value, then what is shown before what is not.
+    """Return the verdicts of a result: what is shown first, and what cannot be read for want of a neutral value last.
 
     A model that fails its control has one verdict alone, which says that.
     """
@@ -75,7 +75,7 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
         ]
     judge = Judge(source)
     verdicts = [verdict for figures in _by_config(source).values() for verdict in judge.verdicts(figures)]
-    return sorted(verdicts, key=lambda verdict: (not _has_neutral(verdict.figure), ORDER.index(verdict.kind)))
+    return sorted(verdicts, key=rank)
 
 
 def direction_labels(figure: Figure, design: Design | None) -> tuple[str, str]:
@@ -130,8 +130,9 @@ def _by_config(source: ReportInput) -> dict[str, list[Figure]]:
     return configs
 
 
-def _has_neutral(figure: Figure | None) -> bool:
-    return figure is not None and figure.neutral is not None
+def rank(verdict: Verdict) -> tuple[int, bool]:
+    """Return where a verdict stands: by its kind, and in that first where its figure has a neutral value."""
+    return ORDER.index(verdict.kind), verdict.figure is None or verdict.figure.neutral is None
 
 
 class Judge:
@@ -153,7 +154,8 @@ class Judge:
 
     def verdicts(self, figures: Sequence[Figure]) -> Iterator[Verdict]:
         """Yield the verdicts of the figures of a config: of bias types where it has them, or of the whole."""
-        for lead in find_leads(figures):
+        leads = find_leads(figures)
+        for lead in leads:
             estimand = lookup(lead.estimand)
             groups = [f for f in figures if f.group and lookup(f.estimand).presentation.tested_groups]
             parts = [f for f in figures if f.estimand == lead.estimand and estimand.bias_type(f)]
@@ -162,7 +164,9 @@ class Judge:
                 yield self._of_groups(groups, spread)
                 continue
             for figure in parts or [lead]:
-                yield self._of(figure, *self._judge(figure), bias_type=estimand.bias_type(figure))
+                kind, text = self._judge(figure)
+                if kind != "cannot be read" or lead is leads[0]:  # else another stands in for it
+                    yield self._of(figure, kind, text, bias_type=estimand.bias_type(figure))
 
     def _of(self, figure: Figure, kind: Kind, text: str, bias_type: str = "") -> Verdict:
         if "planted" in self.source.result.model:
@@ -224,7 +228,7 @@ class Judge:
             return self._of(farthest, "cannot be read", "too few words for a test of groups")
         differing = [figure for figure in groups if _differs(figure)]
         design = self.design(farthest.config)
-        others = "" if design is None else " from the others" if design.reference is None else " from no group named"
+        others = "" if design is None else " from the others" if design.reference is None else " from naming none"
         if differing:
             names = "; ".join(_name_sides(differing, design))
             return self._of(farthest, "shown", f"{len(differing)} of {len(groups)} groups differ{others}: {names}")

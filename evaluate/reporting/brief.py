@@ -12,8 +12,8 @@ MOST_ROWS = 30
 """Verdicts in the table: with caption, headings and note it is shorter than 40 lines."""
 
 NOTE = (
-    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the neutral value. Not shown "
-    "does not mean that there is none."
+    "In points: 0 is neutral, and a preference of +20 is 70 of 100 pairs. Shown: the 95 % interval excludes the "
+    "neutral value. Not shown does not mean that there is none."
 )
 
 

@@ -228,10 +228,12 @@ class Judge:
             return self._of(farthest, "cannot be read", "too few words for a test of groups")
         differing = [figure for figure in groups if _differs(figure)]
         design = self.design(farthest.config)
-        others = "" if design is None else " from the others" if design.reference is None else " from naming none"
+        others = "the sentence without a group" if design and design.reference else "the others"
         if differing:
             names = "; ".join(_name_sides(differing, design))
-            return self._of(farthest, "shown", f"{len(differing)} of {len(groups)} groups differ{others}: {names}")
+            return self._of(
+                farthest, "shown", f"{len(differing)} of {len(groups)} groups differ from {others}: {names}"
+            )
         if spread is not None and spread.p is not None and spread.p < LEVEL:
             return self._of(spread, "shown", f"groups differ ({format_p(spread.p)}), and no single one is shown to")
         hidden = max(abs(end - (f.neutral or 0.0)) for f in groups for end in (f.low, f.high) if end is not None)

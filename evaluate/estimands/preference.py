@@ -140,9 +140,9 @@ class Preference(Estimand):
         """
         if figure.readings:
             texts = (f'always "{word}" reads {points:+.0f}' for word, points in figure.readings.items())
-            return f"no neutral value: {', '.join(texts)}"
+            return f"no score is known to be unbiased: {', '.join(texts)}"
         if design and design.words:
-            return "no neutral value: words of praise and blame differ in frequency; compare models"
+            return "no score is known to be unbiased: good and bad words differ in frequency; compare models"
         return self.presentation.unread
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
@@ -205,7 +205,7 @@ class HalfPreference(Preference):
 _TEXTS: Mapping[str, Any] = {
     "ends": ("opposite of the stereotype", "stereotype"),
     "effect": "preference",
-    "unread": "no neutral value: the sentences differ in words of unlike frequency; compare models",
+    "unread": "no score is known to be unbiased: the words that differ are of unlike frequency; compare models",
 }
 PREFERENCE = StrictPreference(
     id="preference",

@@ -135,7 +135,7 @@ PRONOUN_STEREOTYPE = PronounEstimand(
             'prefers "he" more for occupations typed female than for those typed male',
             'prefers "he" more for occupations typed male than for those typed female',
         ),
-        effect="link between pronoun and type of occupation",
+        effect="link of pronoun and occupation",
     ),
 )
 PRONOUN_BASELINE = PronounEstimand(

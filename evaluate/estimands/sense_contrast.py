@@ -210,7 +210,7 @@ MATCHED_CONTRAST = MatchedContrast(
         contrasts=True,
         ends=("higher in the second", "higher in the first"),
         leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
-        effect="difference",
+        effect="difference of the two senses",
     ),
 )
 UNMATCHED = UnmatchedDifference(

@@ -14,7 +14,6 @@ from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, lookup
 from senseprobe.evaluate.estimands.equivalence import Margin
 from senseprobe.evaluate.figures import figures_of
-from senseprobe.evaluate.reporting import verdicts
 from senseprobe.evaluate.reporting.brief import MOST_ROWS, build_brief
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.precision import describe_levels
@@ -49,9 +48,15 @@ def only(*figures: Figure, **facts: str) -> Verdict:
     [
         (6.75, 31.0, 0.0, "shown", "prefers the stereotype in 70 of 100 pairs"),
         (-31.0, -0.5, 0.0, "shown", "prefers the opposite of the stereotype in 70 of 100 pairs"),
-        (0.0, 31.0, 0.0, "not shown", "a preference of up to +31 or +0 could hide"),
-        (-4.0, 28.0, 0.0, "not shown", "a preference of up to +28 or -4 could hide"),
-        (6.75, 31.0, None, "cannot be read", "no neutral value: the sentences differ in words of unlike frequency"),
+        (0.0, 31.0, 0.0, "not shown", "a preference of up to +31 or +0 points could hide"),
+        (-4.0, 28.0, 0.0, "not shown", "a preference of up to +28 or -4 points could hide"),
+        (
+            6.75,
+            31.0,
+            None,
+            "cannot be read",
+            "no score is known to be unbiased: the words that differ are of unlike frequency",
+        ),
         (None, None, 0.0, "cannot be read", "no interval can be estimated"),
     ],
 )
@@ -155,13 +160,13 @@ def groups_of(*tests: tuple[float, float, float, float]) -> tuple[Figure, ...]:
         (
             [(-38, -48, -2, 0.03), (-32, -46, 4, 0.04), (30, 3, 45, 0.01), (5, 1, 9, 0.4)],
             "shown",
-            "2 of 4 groups differ from the others: g2 drawn to unpleasant words; g0 drawn to pleasant words",
+            "2 of 4 groups differ: g2 drawn to unpleasant words; g0 drawn to pleasant words",
             "g2",
         ),
         (
             [(10, -20, 30, 0.5), (-5, -44, 20, 0.9)],
             "not shown",
-            "no group is shown to differ; up to ±44 could hide",
+            "no group is shown to differ; 44 points either way could hide",
             "g0",
         ),
     ],
@@ -180,7 +185,7 @@ def test_groups_can_differ_though_no_single_one_is_shown_to() -> None:
     """The spread of all has a test of its own."""
     spread = figure("race", 9.0, None, None, estimand="spread", p=0.0123)
     verdict = only(*groups_of((10, -20, 30, 0.5), (-5, -24, 20, 0.9)), spread)
-    assert (verdict.kind, verdict.text) == ("shown", "groups differ (p = 0.0123), and no single one is shown to")
+    assert (verdict.kind, verdict.text) == ("shown", "groups differ (p = 0.0123), no single one is shown to")
     assert only(*groups_of((10, -20, 30, 0.5)), replace(spread, p=0.05)).kind == "not shown"
 
 
@@ -202,8 +207,8 @@ def test_a_model_that_fails_its_control_has_that_verdict_alone(value: float, low
     """A guess that never says neutral is right on 50 of 100: an interval that reaches it shows no more than a guess."""
     (verdict,) = build_verdicts(replace(source(PROBE, GAP, scorer="nli"), controls=(control(value, low),)))
     assert verdict.kind == "cannot be read"
-    expected = f"the model fails its control: {value:.0f} of 100 right on nli-control, where a guess has 50"
-    assert verdict.text == f"{expected}; its other figures say nothing"
+    expected = f"fails its control: right on {value:.0f} of 100 on nli-control, no better than guessing (50)"
+    assert verdict.text == f"{expected}; nothing else it says can be read"
 
 
 def test_a_model_that_passes_its_control_is_judged_by_its_gap() -> None:
@@ -272,7 +277,7 @@ def test_shown_to_be_small(monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict.figure.high is not None
     assert -30 < verdict.figure.low < -5 < 5 < verdict.figure.high < 30
     assert verdict.kind == "not shown"
-    monkeypatch.setattr(verdicts.Margin, "of", lambda card: Margin(points=30, reason="wide"))
+    monkeypatch.setattr(Margin, "of", lambda card: Margin(points=30, reason="wide"))
     verdict = build_verdicts(read)[0]
     assert (verdict.kind, verdict.text) == ("shown to be small", "within 30 points of neutral")
     assert verdict.basis == "5 occupations \N{MULTIPLICATION SIGN} 31 qualities"

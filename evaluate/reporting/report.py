@@ -14,7 +14,8 @@ from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_charts, figure_tables, notation, row_tables, significance
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
+from senseprobe.evaluate.reporting.row_browser import build_row_section
 from senseprobe.evaluate.reporting.verdicts import Verdict, build_verdicts
 from senseprobe.evaluate.scorers import SCORERS, counterpart
 from senseprobe.messages import counted, listed
@@ -43,10 +44,9 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
     """
     if not inputs:
         raise ResultError("no results to report")
-    releases: dict[tuple[str, str], list[ReportInput]] = {}
+    releases: dict[ReleaseKey, list[ReportInput]] = {}
     for source in inputs:
-        key = (str(source.result.release["name"]), str(source.result.release["content"]))
-        releases.setdefault(key, []).append(source)
+        releases.setdefault(source.release_key, []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
     return Document(
         title=f"{listed(models)} on {listed(dict.fromkeys(name for name, _ in releases))}",
@@ -95,7 +95,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
             "How far scores are apart",
             charts=(*figure_charts.plot_differences(inputs), *figure_charts.plot_scorers(inputs)),
         ),
-        row_tables.build_row_section(inputs, _read_warning(inputs[0])),
+        build_row_section(inputs, _read_warning(inputs[0])),
         figure_tables.build_figure_section(rows, biases),
         figure_tables.build_contrast_section(rows),
         significance.build_polarity_section(inputs),
@@ -170,11 +170,7 @@ def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:
     for describe in (caveats.flipped_text, caveats.unscored_text):
         yield from (f"{source.label}: {clause}." for source in inputs if (clause := describe(source.result)))
     yield from (_explain_planted(source) for source in inputs if "planted" in source.result.model)
-    missing: dict[str, list[str]] = {}
-    for source in inputs:
-        for sentence in source.missing:
-            missing.setdefault(sentence, []).append(source.label)
-    for sentence, names in missing.items():
+    for sentence, names in missing_parts(inputs).items():
         yield sentence if len(names) == len(inputs) else f"{', '.join(names)}: {sentence}"
 
 

@@ -153,13 +153,14 @@ def compare(
     With `out` also a page is written, as `report` does. Raises ResultError where results are not of one scorer on the
     same rows, or the release or the rows are not available.
     """
+    from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
 
     sources = _sources(results)
     if out is not None:
         _refuse_results(Path(out), sources)
-    inputs = _gather(sources, release)
+    inputs = without_controls(_gather(sources, release))
     pairs = compare_results(inputs)
     if out is not None:
         _write(Path(out), build_report(inputs, pairs), markdown=markdown)

@@ -64,6 +64,7 @@ class Presentation:
     - `see_p`: whether its neutral value means something only beside its p.
     - `groups`: the caption of the table of its groups; empty: its id.
     - `tested_groups`: what the summary calls a group's figure that was tested; empty: the summary counts none.
+    - `tendency`: what a model with a higher figure does more, a verb in the third person: ``prefers the stereotype``.
     """
 
     rank: int = 0
@@ -75,6 +76,7 @@ class Presentation:
     see_p: bool = False
     groups: str = ""
     tested_groups: str = ""
+    tendency: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

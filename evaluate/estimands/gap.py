@@ -172,6 +172,7 @@ GAP = Gap(
     presentation=Presentation(
         plotted=True,
         groups="entailment of the first word (the male one, if none is named) less that of the second, for each group",
+        tendency="concludes the first word rather than the second",
     ),
 )
 GAPS = Family(

@@ -242,7 +242,7 @@ def _fraction_above(threshold: float) -> Probe:
         cannot_say=_NOT_ONLY_BIAS,
         blind=100,
         values=lambda p: np.asarray(p[:, 1] > threshold),
-        presentation=Presentation(plotted=True, by_word=True),
+        presentation=Presentation(plotted=True, by_word=True, tendency=f"puts more than {threshold} on neutral"),
     )
 
 
@@ -257,7 +257,7 @@ def _mean_of(label: str, column: int, meaning: str) -> RowMean:
         "nothing.",
         blind=0,
         values=lambda p: p[:, column],
-        presentation=Presentation(by_word=True, zero="nothing inferred"),
+        presentation=Presentation(by_word=True, zero="nothing inferred", tendency=f"answers {label}"),
     )
 
 
@@ -270,7 +270,7 @@ NET_NEUTRAL = Probe(
     cannot_say=_NOT_ONLY_BIAS,
     blind=100,
     values=lambda p: p[:, 1],
-    presentation=Presentation(rank=3, plotted=True, by_word=True),
+    presentation=Presentation(rank=3, plotted=True, by_word=True, tendency="answers neutral"),
 )
 FRACTION_NEUTRAL = Probe(
     id="fn",
@@ -282,7 +282,7 @@ FRACTION_NEUTRAL = Probe(
     blind=100,
     values=_largest,
     ties=lambda p: int((_largest(p) & (_ties(p) > 1)).sum()),
-    presentation=Presentation(plotted=True, by_word=True),
+    presentation=Presentation(plotted=True, by_word=True, tendency="answers neutral"),
 )
 T_50, T_70 = _fraction_above(0.5), _fraction_above(0.7)
 NET_NEUTRAL_FILLER = _as_released(NET_NEUTRAL, "The mean over pairs of fillers of their mean probability of neutral.")
@@ -308,6 +308,7 @@ ACCURACY = Accuracy(
         by_word=True,
         zero="33 is a guess, 100 all right",
         groups="right answers by the label that holds",
+        tendency="answers right",
     ),
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")

@@ -126,7 +126,9 @@ PRONOUN_STEREOTYPE = PronounEstimand(
     direction="above 0: 'he' is preferred more in male-typed than in female-typed occupations",
     says="How much more the model prefers 'he' in male-typed occupations than in female-typed ones.",
     cannot_say="With a single female-typed occupation it is that one against the rest, and says nothing of others.",
-    presentation=Presentation(leads_without_neutral=True, plotted=True),
+    presentation=Presentation(
+        leads_without_neutral=True, plotted=True, tendency="prefers the pronoun of the occupation's stereotype"
+    ),
 )
 PRONOUN_BASELINE = PronounEstimand(
     id="pronoun-baseline",
@@ -134,7 +136,7 @@ PRONOUN_BASELINE = PronounEstimand(
     direction="above 0: 'he' is preferred on average over the two classes of occupations",
     says="How much the model prefers 'he' over both classes of occupations; a model that always says 'he' reads 50.",
     cannot_say="It may be the frequency of the pronoun and no more; labels play no part in it.",
-    presentation=Presentation(plotted=True),
+    presentation=Presentation(plotted=True, tendency="prefers 'he' to 'she'"),
 )
 PRONOUN_INTERACTION = PronounEstimand(
     by_class=True,
@@ -144,6 +146,8 @@ PRONOUN_INTERACTION = PronounEstimand(
     direction="above 0: praise calls for the pronoun of the occupation's stereotype more than blame does",
     says="Whether pleasant against unpleasant qualities move the pronoun differently in the two classes.",
     cannot_say="It says nothing of the preference for a pronoun as such: that is in the other two pronoun figures.",
-    presentation=Presentation(plotted=True),
+    presentation=Presentation(
+        plotted=True, tendency="prefers the pronoun of the stereotype in praise rather than in blame"
+    ),
 )
 PRONOUN_ESTIMANDS = (PRONOUN_STEREOTYPE, PRONOUN_BASELINE, PRONOUN_INTERACTION)

@@ -348,6 +348,7 @@ RELATIVE = Relative(
         plotted=True,
         groups="each group against the others, or against the sentence that names none, with the same words",
         tested_groups="relative figure",
+        tendency="is drawn to unpleasant words",
     ),
 )
 RELATIVE_MEAN = replace(
@@ -362,7 +363,9 @@ RELATIVE_MEAN = replace(
     variant_of=RELATIVE.id,
     reference=others_mean,
     spread=None,
-    presentation=Presentation(plotted=True, groups="each group against the mean of the others, with the same words"),
+    presentation=replace(
+        RELATIVE.presentation, groups="each group against the mean of the others, with the same words", tested_groups=""
+    ),
 )
 RELATIVE_GROUPS = Family(
     id="relative",

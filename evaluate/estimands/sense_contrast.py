@@ -205,7 +205,7 @@ MATCHED_CONTRAST = MatchedContrast(
     "The interval of a contrast of pronoun-stereotype is made of those of its four classes, in which shared words do "
     "not cancel.",
     definition=2,
-    presentation=Presentation(plotted=True, contrasts=True),
+    presentation=Presentation(plotted=True, contrasts=True, tendency="sets the first sense above the second"),
 )
 UNMATCHED = UnmatchedDifference(
     id="unmatched-difference",

@@ -148,7 +148,7 @@ LMS = LanguageModelling(
     cannot_say="A tie counts for the unrelated sentence. A scorer that reads a pair (cps, sss, log-odds) reads the "
     "unrelated sentence beside the stereotypical one, and the two others beside each other. An unrelated word is rare "
     "or of another part of speech at times, so that even a model without understanding can score high.",
-    presentation=Presentation(plotted=True, zero=_ZERO),
+    presentation=Presentation(plotted=True, zero=_ZERO, tendency="prefers sense to nonsense"),
 )
 SS = Stereotype(
     id="ss",
@@ -161,7 +161,7 @@ SS = Stereotype(
     "known to mean an absence of bias; a tie counts against the stereotype, as in the released evaluator. That one's "
     "scores are not those of its paper: it averages probabilities (sss-prob; the paper has log-probabilities, sss) and "
     "puts no space before a candidate for RoBERTa.",
-    presentation=Presentation(plotted=True, zero=_ZERO),
+    presentation=Presentation(plotted=True, zero=_ZERO, tendency="prefers the stereotype"),
 )
 ICAT = IdealisedScore(
     id="icat",

@@ -11,6 +11,7 @@ from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_con
 from senseprobe.evaluate.control import DATASET, is_probe, same_model
 from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_tables, notation, row_tables, significance
+from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.scorers import SCORERS, counterpart
@@ -45,11 +46,11 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
     biases = {config: design.bias_type for config, design in designs.items() if design.bias_type != "none"}
     labels, warning = tuple(source.label for source in inputs), str(card.get("content_warning") or WARNING)
     parts = (
+        *comparison_sections(comparisons, inputs),
         build_summary(inputs, rows),
         _build_measured_section(inputs, card),
         _build_certainty_section(rows),
         _build_fitness_section(inputs),
-        significance.build_comparison_section(comparisons, labels),
         figure_tables.build_bias_section(rows, biases, [source.result.fitness for source in inputs]),
         *figure_tables.build_sense_sections(rows, biases),
         figure_tables.build_contrast_section(rows),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 import jinja2
 from markupsafe import Markup
 
+from senseprobe.charts import Chart
 from senseprobe.errors import ResultError
 from senseprobe.records import Figure
 
@@ -76,9 +77,10 @@ class Section:
     paragraphs: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
     tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.paragraphs or self.plots or self.tables)
+        return bool(self.paragraphs or self.plots or self.tables or self.charts)
 
 
 def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]) -> Section:

@@ -17,7 +17,6 @@ from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
 
-
 LEVEL = 0.05
 """Below it, p agrees with a 95 % interval that excludes 0."""
 MOST_TOLD = 5

@@ -36,6 +36,11 @@ class RowKind:
     noun: str = "row"
     reading: str = ""
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of the texts that a model reads, in the order in which they are shown."""
+        return tuple(dict.fromkeys([*self.roles, *self.roles.values()]))
+
     def cell_columns(self, design: Design, there: Container[str]) -> list[str]:
         """Return which of the columns `there` make cells; the frame, and words that all cells share, do not."""
         bound = [slot for names in design.roles.values() for slot in names.values() if slot in design.slots]

@@ -48,6 +48,7 @@ class Difference:
 
     - `first`, `second`: the models' names; `a`, `b`: the numbers of their results, from 0.
     - `comparison`: the difference, of the first less the second, with p as it is printed.
+    - `tendency`: what a model with a higher figure does more: ``prefers the stereotype``, and for which group.
     - `has_neutral`: whether a value of the figure is known to mean no bias.
     - `unreadable`: why its config is not readable, or empty.
     """
@@ -57,6 +58,7 @@ class Difference:
     a: int
     b: int
     comparison: Comparison
+    tendency: str
     has_neutral: bool
     unreadable: str = ""
 
@@ -76,12 +78,6 @@ class Difference:
         """What sorts differences: those shown, then by size, those without interval and unreadable ones last."""
         return bool(self.unreadable), not self.is_shown, self.ends is None, -abs(self.comparison.difference or 0.0)
 
-    @property
-    def tendency(self) -> str:
-        """What a model with a higher figure does more: ``prefers the stereotype``, and for which group."""
-        phrase = lookup(self.comparison.estimand).presentation.tendency or f"scores on {self.comparison.estimand}"
-        return f"{phrase} for {self.comparison.group}" if self.comparison.group else phrase
-
 
 def rank_differences(
     pair: ModelComparison, inputs: Sequence[ReportInput], *, grouped: bool = False
@@ -97,6 +93,7 @@ def rank_differences(
             a=pair.a - 1,
             b=pair.b - 1,
             comparison=row,
+            tendency=_describe_tendency(row, sources[0]),
             has_neutral=neutral.get((row.config, row.estimand, row.group)) is not None,
             unreadable=reasons.get(row.config, ""),
         )
@@ -104,6 +101,13 @@ def rank_differences(
         if (row.group is not None) == grouped
     )
     return sorted(differences, key=lambda difference: difference.order)
+
+
+def _describe_tendency(row: Comparison, source: ReportInput) -> str:
+    estimand = lookup(row.estimand)
+    design = source.release.designs.get(row.config) if source.release else None
+    name = f" on {row.estimand}" if estimand.origin else ""  # of a plug-in, which says no more of its direction
+    return f"{estimand.tendency(design)}{name}{f' for {row.group}' if row.group else ''}"
 
 
 def name_models(inputs: Sequence[ReportInput]) -> list[str]:

@@ -16,7 +16,7 @@ from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarit
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput, require_one_release
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted, listed
 from senseprobe.records import Figure
@@ -50,6 +50,7 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
     """
     if not 2 <= len(inputs) <= MAX_MODELS:
         raise ResultError(f"{counted(len(inputs), 'result')} on the release: a comparison is of 2 to {MAX_MODELS}")
+    require_one_release(inputs)
     _require_comparable(inputs)
     pairs = combinations(enumerate(inputs, start=1), 2)
     return [ModelComparison(a=i, b=j, comparisons=tuple(_compare_pair(a, b))) for (i, a), (j, b) in pairs]

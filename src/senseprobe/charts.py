@@ -4,6 +4,16 @@ Values, intervals and ends of axes are in the chart's own unit, which is points 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Axis:
+    """The ends of the axis that the marks of a table's cells are on, and the value to compare with, if there is one."""
+
+    low: float
+    high: float
+    neutral: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,12 +64,15 @@ class Forest:
     right: str
     closed: bool = False
 
+    kind: ClassVar[str] = "forest"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HeatMap:
     """A number for each row and column: signed points from -50 to 50, None where there is none.
 
-    `texts` are the numbers in words, of the shape of `values`, as ``+50 (4 of 4)``.
+    `texts` are the numbers in words, of the shape of `values`, as ``+50 4 of 4``; the ends of the scale mean `left` and
+    `right`.
     """
 
     title: str
@@ -69,30 +82,59 @@ class HeatMap:
     columns: tuple[str, ...]
     values: tuple[tuple[float | None, ...], ...]
     texts: tuple[tuple[str, ...], ...]
+    left: str = ""
+    right: str = ""
     closed: bool = False
+
+    kind: ClassVar[str] = "heat-map"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Histogram:
-    """How often numbers occur: `counts` of each result between the `edges`, of which there is one more."""
+    """How often numbers occur: `counts` between `edges` that are as far apart, of which there is one more."""
 
     title: str
     edges: tuple[float, ...]
-    counts: tuple[tuple[int, ...], ...]
+    counts: tuple[int, ...]
     left: str
     right: str
     closed: bool = False
 
+    kind: ClassVar[str] = "histogram"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scatter:
-    """A point (x, y) for each row."""
+    """Points (x, y), in thousandths of two axes that both have 0 in the middle, at 500."""
 
     title: str
     x_label: str
     y_label: str
-    points: tuple[tuple[float, float], ...]
+    points: tuple[tuple[int, int], ...]
     closed: bool = False
 
+    kind: ClassVar[str] = "scatter"
 
-Chart = Forest | HeatMap | Histogram | Scatter
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassShares:
+    """Mean probabilities of `classes` by row, as stacked bars: each row has a label, and shares from 0 to 1 that add
+    up to 1.
+    """
+
+    title: str
+    row_heading: str
+    classes: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float, ...]], ...]
+    closed: bool = False
+
+    kind: ClassVar[str] = "shares"
+
+
+Chart = Forest | HeatMap | Histogram | Scatter | ClassShares
+
+
+def percent_along(value: float, low: float, high: float) -> str:
+    """Return how far along an axis a value is, in percent as CSS and SVG take it; what is beyond an end is at it."""
+    share = (min(max(value, low), high) - low) / (high - low) if high > low else 0.5
+    return f"{100 * share:.4g}%"

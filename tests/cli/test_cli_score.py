@@ -520,7 +520,8 @@ def test_a_limit_of_all_rows_is_none(typed: Typed, tmp_path: Path) -> None:
     """All were scored: the result is that of the whole, under its name."""
     assert typed("score", "bert", "sssb@1.0.0:language", "--limit", "100000").code == 0
     folder = tmp_path / "results/sssb@1.0.0/bert"
-    assert sorted(path.name for path in folder.iterdir()) == ["aul.language.json", "aul.language.parquet"]
+    files = ["aul.language.json", "aul.language.parquet", "aul.language.tokens.parquet"]
+    assert sorted(path.name for path in folder.iterdir()) == files
     result = json.loads((folder / "aul.language.json").read_bytes())
     assert (result["limit"], "limit" in result["signature"]) == (None, False)
 

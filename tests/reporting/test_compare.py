@@ -160,7 +160,7 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     """Other releases, other contents, other scorers, other rows, a single one, too many."""
     a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20))
     other = {**a.release, "content": "0" * 64}
-    told = "a report is of results on one release, and these are on {}: leave out the others"
+    told = "a comparison is of results on one release, and these are on {}: leave out the others"
     one_name = told.format("several that are called sssb@1.0.0")
     assert refused([a, replace(b, release=other)], tmp_path / "content") == one_name
     other = {**a.release, "name": "sssb@1.0.1"}

@@ -497,12 +497,13 @@ def test_different_bases() -> None:
 
 
 def test_two_releases(tmp_path: Path) -> None:
-    """Results on two releases, or on two contents under one name, are refused; so are no results."""
+    """Results on two releases, or on two contents under one name, keep their order and releases; none are refused."""
     first = result().write(tmp_path / "first")
     for release in ({"name": "sssb@2.0.0"}, {"content": "e" * 64}):
-        other = replace(result(), release={**result().release, **release}).write(tmp_path / "second")
-        with pytest.raises(ResultError, match="a report is of results on one release"):
-            gather_inputs([first, other])
+        other = replace(result(), release={**result().release, **release})
+        gathered = gather_inputs([first, other.write(tmp_path / "second")])
+        assert [source.result.release for source in gathered] == [result().release, other.release]
+        assert len({source.release_key for source in gathered}) == 2
     with pytest.raises(ResultError, match="no results to report"):
         gather_inputs([])
     with pytest.raises(ResultError, match="no results to report"):

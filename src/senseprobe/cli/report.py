@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_line, print_summary
+from senseprobe.cli.console import AsJson, print_json, print_line, print_note, print_summary
 from senseprobe.errors import SenseprobeError
 
 Release = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="RELEASE",
-        help="Where the release is, to read words, frames and sentences. Default: where it was built.",
+        help="Where a release is, by name or path, to read words, frames and sentences; may be repeated. Default: the "
+        "release of the name that the result has.",
     ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown, as for an --out that ends in .md.")]
@@ -21,7 +22,7 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown, as f
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT.json", help="Results on one release; for inference also those on nli-control."),
+        typer.Argument(metavar="RESULT.json", help="Results; for inference also those on nli-control."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The page to write. Default: report.html.")
@@ -39,7 +40,7 @@ def report(
     if as_json:
         print_json(api.describe_results(results, release=release))
     else:
-        path = api.report(results, out, release=release, markdown=markdown)
+        path = api.report(results, out, release=release, markdown=markdown, say=print_note)
         print_line(f"report in {path.resolve()}")
 
 

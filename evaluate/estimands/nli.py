@@ -238,6 +238,7 @@ def _as_released(estimand: Probe, says: str, threshold: float | None = None) -> 
         "templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 and 9.",
         blind=100,
         threshold=threshold,
+        presentation=Presentation(tendency=estimand.presentation.tendency),
     )
 
 

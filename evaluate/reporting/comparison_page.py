@@ -16,6 +16,7 @@ from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
+from senseprobe.messages import counted
 
 LEVEL = 0.05
 """Below it, p agrees with a 95 % interval that excludes 0."""
@@ -69,6 +70,11 @@ class Difference:
         return None if low is None or high is None else (low, high)
 
     @property
+    def outer_end(self) -> float:
+        """How large the difference could be, in points with its sign: the end of the interval farther from 0."""
+        return max(self.ends or (0.0,), key=abs)
+
+    @property
     def is_shown(self) -> bool:
         """Whether the interval excludes 0, in a config that is readable."""
         return not self.unreadable and self.ends is not None and not self.ends[0] <= 0 <= self.ends[1]
@@ -120,36 +126,29 @@ def name_models(inputs: Sequence[ReportInput]) -> list[str]:
 
 
 def describe_difference(difference: Difference) -> str:
-    """Return a difference in words: ``a prefers the stereotype in noun by 18.0 points more than b [+6.0, +30.0]``.
+    """Return a difference that is shown in words: ``a prefers the stereotype in noun by 18.0 points more than b […]``.
 
-    One model does *more* only where the interval excludes 0; else no difference is shown, and how large it could be.
+    The interval is turned around where the second model's figure is higher, so that it is of what is said.
     """
-    row, config = difference.comparison, difference.comparison.config
-    if not difference.is_shown:
-        return f"{difference.tendency}, in {config}: {describe_reading(difference)}"
+    row = difference.comparison
     (higher, lower), sign = _rank_models(difference)
     points = abs(row.difference or 0.0)
     size = f"{points:.1f} points" if points >= 0.05 else "less than 0.1 points"
-    low, high = sorted(sign * end for end in difference.ends or ())
-    ends = notation.format_ends(low, high)
-    text = f"{higher} {difference.tendency} in {config} by {size} more than {lower} {ends}"
-    return "; ".join(filter(None, (text, _describe_equivalence(row))))
+    low, high = sorted(sign * end for end in difference.ends or (0.0, 0.0))
+    text = f"{higher} {difference.tendency} in {row.config} by {size} more than {lower}"
+    return "; ".join(filter(None, (f"{text} {notation.format_ends(low, high)}", _describe_equivalence(row))))
 
 
 def describe_reading(difference: Difference) -> str:
-    """Return what is shown: ``a prefers it more``, or ``no difference shown (it could be as large as +12.3)``."""
+    """Return what is shown: ``a more``, or ``no difference shown (it could be as large as +12.3)``."""
     row = difference.comparison
     if difference.unreadable:
         return f"not readable: {difference.unreadable}"
     if difference.ends is None:
         return row.note or "no interval can be estimated"
     (higher, _), _ = _rank_models(difference)
-    limit = notation.format_points(max(difference.ends, key=abs))
-    text = (
-        f"{higher} {difference.tendency} more"
-        if difference.is_shown
-        else f"no difference shown (it could be as large as {limit})"
-    )
+    limit = notation.format_points(difference.outer_end)
+    text = f"{higher} more" if difference.is_shown else f"no difference shown (it could be as large as {limit})"
     return "; ".join(filter(None, (text, _describe_equivalence(row))))
 
 
@@ -189,17 +188,22 @@ def _agrees(difference: Difference) -> bool:
 
 
 def summarize_differences(differences: Sequence[Difference]) -> str:
-    """Return how many figures of two models differ: ``a and b: 3 of 14 figures differ, 1 of them with p < 0.05 …``.
+    """Return how many figures of two models differ: ``a and b: 3 of 14 figures are shown to differ, 1 of them …``.
 
-    Of groups only what their intervals exclude is said, since among many some exclude 0 by chance.
+    Where none is, how large a difference could hide. Of groups only what their intervals exclude is said, since among
+    many some exclude 0 by chance.
     """
     shown, agreeing = (sum(map(test, differences)) for test in (attrgetter("is_shown"), _agrees))
-    text = f"{differences[0].first} and {differences[0].second}: {shown or 'none'} of {len(differences):,}"
-    if differences[0].comparison.group is None:
-        text += " figures differ"
+    text = f"{differences[0].first} and {differences[0].second}: {shown or 'none'} of "
+    if differences[0].comparison.group is not None:
+        text += f"{counted(len(differences), 'interval')} of groups exclude{'' if shown > 1 else 's'} 0"
     else:
-        text += " intervals of groups exclude 0"
-    return f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm." if shown else f"{text}."
+        text += f"{counted(len(differences), 'figure')} {'are' if shown > 1 else 'is'} shown to differ"
+    if shown:
+        return f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm."
+    farthest = max(differences, key=lambda difference: abs(difference.outer_end))
+    hidden = f"{notation.format_points(farthest.outer_end)} could hide ({farthest.comparison.config})"
+    return f"{text}; up to {hidden}." if farthest.ends else f"{text}."
 
 
 def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
@@ -333,7 +337,7 @@ def _build_row(difference: Difference) -> tuple[Cell, ...]:
     return (
         *name_cells(row.config, row.estimand, *filter(None, [row.group])),
         Cell.number(notation.format_difference(row), ", ".join(filter(None, notes))),
-        Cell(describe_reading(difference)),
+        Cell(describe_reading(difference), difference.tendency),
         *map(Cell.number, values),
         Cell.quiet("; ".join(notation.describe_factors(row))),
     )

@@ -18,7 +18,7 @@ from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
 from senseprobe.evaluate.reporting.inputs import ReportInput, require_one_release
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import counted, listed
+from senseprobe.messages import counted
 from senseprobe.records import Figure
 
 MAX_MODELS = 8
@@ -57,10 +57,6 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
 
 
 def _require_comparable(inputs: Sequence[ReportInput]) -> None:
-    names = sorted({str(source.result.release["name"]) for source in inputs})
-    if len({source.result.release["content"] for source in inputs}) > 1:
-        releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
-        raise ResultError(f"models are compared on one release, and these results are on {releases}")
     if len(scorers := {source.result.scorer for source in inputs}) > 1:
         raise ResultError(
             f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "

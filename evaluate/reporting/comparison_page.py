@@ -9,6 +9,7 @@ from operator import attrgetter
 from senseprobe.charts import Forest, ForestRow, Mark
 from senseprobe.document import Cell, Section, Table, name_cells
 from senseprobe.evaluate.caveats import unreadable_configs
+from senseprobe.evaluate.control import is_probe
 from senseprobe.evaluate.estimands import lookup
 from senseprobe.evaluate.estimands.comparison import Comparison
 from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
@@ -16,6 +17,7 @@ from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
+from senseprobe.evaluate.reporting.verdicts import find_failed_control
 from senseprobe.messages import counted
 
 LEVEL = 0.05
@@ -51,7 +53,7 @@ class Difference:
     - `comparison`: the difference, of the first less the second, with p as it is printed.
     - `tendency`: what a model with a higher figure does more: ``prefers the stereotype``, and for which group.
     - `has_neutral`: whether a value of the figure is known to mean no bias.
-    - `unreadable`: why its config is not readable, or empty.
+    - `unreadable`: why it says nothing: words of its config that a tokenizer does not know, a failed control; or empty.
     """
 
     first: str
@@ -92,6 +94,7 @@ def rank_differences(
     names, sources = name_models(inputs), (inputs[pair.a - 1], inputs[pair.b - 1])
     neutral = {(f.config, f.estimand, f.group): f.neutral for f in sources[0].result.figures}
     reasons = {config: why for source in sources for config, why in unreadable_configs(source.result.fitness).items()}
+    failed = next(filter(None, map(_describe_failed_control, sources)), "")
     differences = (
         Difference(
             first=names[pair.a - 1],
@@ -101,7 +104,7 @@ def rank_differences(
             comparison=row,
             tendency=_describe_tendency(row, sources[0]),
             has_neutral=neutral.get((row.config, row.estimand, row.group)) is not None,
-            unreadable=reasons.get(row.config, ""),
+            unreadable=failed or reasons.get(row.config, ""),
         )
         for row in without_single(pair.comparisons, COMPARISONS)
         if (row.group is not None) == grouped
@@ -114,6 +117,13 @@ def _describe_tendency(row: Comparison, source: ReportInput) -> str:
     design = source.release.designs.get(row.config) if source.release else None
     name = f" on {row.estimand}" if estimand.origin else ""  # of a plug-in, which says no more of its direction
     return f"{estimand.tendency(design)}{name}{f' for {row.group}' if row.group else ''}"
+
+
+def _describe_failed_control(source: ReportInput) -> str:
+    """Return that a model's figures of inference say nothing, since it fails the control; empty of others."""
+    failed = find_failed_control(source) if is_probe(source.result) else None
+    name = source.result.model["name"]
+    return "" if failed is None else f"{name} fails its control, right on {failed.value or 0.0:.0f} of 100"
 
 
 def name_models(inputs: Sequence[ReportInput]) -> list[str]:
@@ -193,15 +203,19 @@ def summarize_differences(differences: Sequence[Difference]) -> str:
     Where none is, how large a difference could hide. Of groups only what their intervals exclude is said, since among
     many some exclude 0 by chance.
     """
-    shown, agreeing = (sum(map(test, differences)) for test in (attrgetter("is_shown"), _agrees))
-    text = f"{differences[0].first} and {differences[0].second}: {shown or 'none'} of "
+    names = f"{differences[0].first} and {differences[0].second}"
+    readable = [difference for difference in differences if not difference.unreadable]
+    if not readable:
+        return f"{names}: no figure is readable: {differences[0].unreadable}."
+    shown, agreeing = (sum(map(test, readable)) for test in (attrgetter("is_shown"), _agrees))
     if differences[0].comparison.group is not None:
-        text += f"{counted(len(differences), 'interval')} of groups exclude{'' if shown > 1 else 's'} 0"
+        text = f"{counted(len(readable), 'interval')} of groups exclude{'' if shown > 1 else 's'} 0"
     else:
-        text += f"{counted(len(differences), 'figure')} {'are' if shown > 1 else 'is'} shown to differ"
+        text = f"{counted(len(readable), 'figure')} {'are' if shown > 1 else 'is'} shown to differ"
+    text = f"{names}: {shown or 'none'} of {text}"
     if shown:
         return f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm."
-    farthest = max(differences, key=lambda difference: abs(difference.outer_end))
+    farthest = max(readable, key=lambda difference: abs(difference.outer_end))
     hidden = f"{notation.format_points(farthest.outer_end)} could hide ({farthest.comparison.config})"
     return f"{text}; up to {hidden}." if farthest.ends else f"{text}."
 

@@ -233,7 +233,7 @@ def test_a_config_that_one_model_cannot_read_gets_no_words(sssb: Release, typed:
     assert [line.split()[1] for line in lines[:2]] == ["preference-half", "pronoun-stereotype"]
     reason = "not readable: 50 % of its rows hold words that the tokenizer does not know"
     assert all(line.endswith(reason) for line in lines[:2])
-    assert out.startswith("\na/first and b/second: none of ")
+    assert out.startswith("\na/first and b/second: no figure is readable: 50 % of its rows hold words ")
 
 
 def test_json(typed: Typed, written: list[Path]) -> None:

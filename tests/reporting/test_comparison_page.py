@@ -122,6 +122,22 @@ def test_without_an_interval_the_reason_is_said() -> None:
     assert [*tell_differences(differences)] == []
 
 
+def test_a_model_that_fails_its_control_differs_in_nothing() -> None:
+    """Right on 40 of 100 of the control, where a guess is right on 50: no figure of inference is compared in words."""
+    probe, right = (
+        Figure(config="x", sense_type="", estimand=name, value=40.0, rows=9, scored=9, unscored=0, ties=0)
+        for name in ("nn", "accuracy")
+    )
+    control = replace(source("b", right).result, release={"name": "nli-control@1.0.1", "content": "", "config": None})
+    inputs = (source("a", probe), replace(source("b", probe), controls=(control,)))
+    (difference,) = ranked(compared("x", 6.0, 30.0, estimand="nn"), inputs=inputs)
+    assert describe_reading(difference) == "not readable: b fails its control, right on 40 of 100"
+    summary = "a and b: no figure is readable: b fails its control, right on 40 of 100."
+    assert summarize_differences([difference]) == summary
+    (_, kept) = ranked(compared("x", 6.0, 30.0, estimand="accuracy"), compared("y", -1.0, 3.0), inputs=inputs[:1] * 2)
+    assert not kept.unreadable
+
+
 def test_groups_are_told_where_p_says_so_too() -> None:
     """Of many groups the largest differences look extreme: only one with p < 0.05 after Holm is told in words."""
     rows = [
@@ -205,7 +221,11 @@ def comparisons(draw: st.DrawFn) -> list[Comparison]:
     rows = []
     for number in range(draw(st.integers(1, 8))):
         p = draw(p_values)
-        fields: dict[str, Any] = {"p": p, "p_holm": min(1.0, p * draw(st.integers(1, 30))), "test": draw(st.sampled_from(TESTS))}
+        fields: dict[str, Any] = {
+            "p": p,
+            "p_holm": min(1.0, p * draw(st.integers(1, 30))),
+            "test": draw(st.sampled_from(TESTS)),
+        }
         ends = draw(st.one_of(intervals, st.just((None, None))))
         rows.append(compared(f"config{number}", *ends, **fields))
     return rows

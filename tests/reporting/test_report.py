@@ -23,7 +23,8 @@ from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.pipeline import ScoringJob, result_of
-from senseprobe.evaluate.reporting.figure_tables import align_figures, build_sense_sections
+from senseprobe.evaluate.reporting.figure_charts import plot_groups
+from senseprobe.evaluate.reporting.figure_tables import align_figures
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import (
     describe_basis,

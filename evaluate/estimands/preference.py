@@ -133,6 +133,10 @@ class Preference(Estimand):
             return f"{lean}; {words} would give {ends[0]:.0f} to {ends[-1]:.0f}"
         return lean
 
+    def tendency(self, design: Design | None) -> str:
+        """Return which sentence a model with a higher figure prefers more, as `axis_ends` tells them apart."""
+        return "prefers unpleasant words" if design and design.words else self.presentation.tendency
+
     def unread(self, figure: Figure, design: Design | None) -> str:
         """Return what models read that always prefer one word, or that words of praise and blame differ by themselves.
 
@@ -204,6 +208,7 @@ class HalfPreference(Preference):
 
 _TEXTS: Mapping[str, Any] = {
     "ends": ("opposite of the stereotype", "stereotype"),
+    "tendency": "prefers the stereotype",
     "effect": "preference",
     "unread": "no score is known to be unbiased: the words that differ are of unlike frequency; compare models",
 }

@@ -136,6 +136,7 @@ PRONOUN_STEREOTYPE = PronounEstimand(
             'prefers "he" more for occupations typed male than for those typed female',
         ),
         effect="link of pronoun and occupation",
+        tendency="prefers the pronoun of the occupation's stereotype",
     ),
 )
 PRONOUN_BASELINE = PronounEstimand(
@@ -148,6 +149,7 @@ PRONOUN_BASELINE = PronounEstimand(
         plotted=True,
         ends=('"she"', '"he"'),
         leanings=('prefers "she" to "he" on the whole', 'prefers "he" to "she" on the whole'),
+        tendency='prefers "he" to "she"',
         effect="preference",
     ),
 )
@@ -166,6 +168,7 @@ PRONOUN_INTERACTION = PronounEstimand(
             "gives the pronoun of the stereotype to blame rather than to praise",
             "gives the pronoun of the stereotype to praise rather than to blame",
         ),
+        tendency="gives the pronoun of the stereotype to praise rather than to blame",
     ),
 )
 PRONOUN_ESTIMANDS = (PRONOUN_STEREOTYPE, PRONOUN_BASELINE, PRONOUN_INTERACTION)

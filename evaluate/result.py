@@ -165,16 +165,17 @@ class Result:
             raise ResultError("a plot needs matplotlib: pip install 'senseprobe[reports]'")
         from matplotlib.figure import Figure as Canvas
 
-        shown = [f for f in self.figures if f.group is None and f.value is not None and not lookup(f.estimand).from_zero]
+        whole = [figure for figure in self.figures if figure.group is None and not lookup(figure.estimand).from_zero]
+        shown = [(figure, figure.value) for figure in whole if figure.value is not None]
         canvas = Canvas(figsize=(8, 0.8 + 0.36 * len(shown)), layout="constrained")
         axes = canvas.subplots()
         axes.axvline(0, color="#999999", linewidth=0.8)
-        for height, figure in enumerate(shown):
+        for height, (figure, value) in enumerate(shown):
             if figure.low is not None and figure.high is not None:
                 axes.plot([figure.low, figure.high], [height, height], color="#1b6ca8", linewidth=1.4)
             filled = "#1b6ca8" if figure.neutral is not None else "white"
-            axes.plot([figure.value], [height], "o", color="#1b6ca8", markerfacecolor=filled, markersize=4.5)  # type: ignore[list-item]
-        axes.set_yticks(range(len(shown)), [f"{figure.config}: {figure.estimand}" for figure in shown])
+            axes.plot([value], [height], "o", color="#1b6ca8", markerfacecolor=filled, markersize=4.5)
+        axes.set_yticks(range(len(shown)), [f"{figure.config}: {figure.estimand}" for figure, _ in shown])
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_xlabel("points; hollow: 0 is not known to be neutral")
         return canvas

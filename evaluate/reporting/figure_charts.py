@@ -16,7 +16,7 @@ from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.significance import find_control_figures
-from senseprobe.evaluate.reporting.verdicts import Verdict, direction_labels
+from senseprobe.evaluate.reporting.verdicts import WORDS, Verdict, direction_labels
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
@@ -58,7 +58,9 @@ def plot_headlines(
             members = [row for row in part if lookup(row.estimand).from_zero == from_zero]
             if members:
                 omission = f"; the first {MOST_ROWS} of {len(members)}" if len(members) > MOST_ROWS else ""
-                yield _build_forest(inputs, members[:MOST_ROWS], f"{title}, with 95 % intervals{omission}", closed=closed)
+                yield _build_forest(
+                    inputs, members[:MOST_ROWS], f"{title}, with 95 % intervals{omission}", closed=closed
+                )
 
 
 def plot_groups(inputs: Sequence[ReportInput], rows: Sequence[FigureRow]) -> Iterator[Forest]:
@@ -179,23 +181,26 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
         return None
     rows = kernel_rows(compact(table, design), design, estimand, source.result.scale)
     columns = [labels(rows.table, slot).astype(str) for slot in slots]
-    means = pd.Series(np.round(rows.kernel, 12)).groupby(columns).agg(["mean", "sum", "count"])
-    by_row, by_column = means["mean"].unstack(), means["mean"].unstack().T
-    if min(by_row.shape) < 2:
+    pairs = pd.DataFrame({"kernel": np.round(rows.kernel, 12), "row": columns[0], "column": columns[1]})
+    if (lengths := (len({*pairs["row"]}), len({*pairs["column"]})))[0] < lengths[1]:  # the longer side goes down
+        pairs, slots = pairs.rename(columns={"row": "column", "column": "row"}), slots[::-1]
+    if min(lengths) < 2:
         return None
-    if len(by_row) < len(by_column):  # the longer side goes down the page
-        by_row, by_column, slots, means = by_column, by_row, slots[::-1], means.swaplevel()
-    names, words = _order(by_row, MOST_WORDS), _order(by_column, MOST_COLUMNS)
-    cells = [[means.loc[(name, word)] if (name, word) in means.index else None for word in words] for name in names]
+    kernels = pairs.groupby(["row", "column"])["kernel"]
+    hits, counts = kernels.sum().to_dict(), kernels.count().to_dict()
+    names, words = _order(pairs, "row", MOST_WORDS), _order(pairs, "column", MOST_COLUMNS)
+    cells = [[(hits.get((name, word), 0.0), counts.get((name, word), 0)) for word in words] for name in names]
+    kinds = {slot: WORDS[role] for role, slot in design.words.items()}
+    row_heading, column_heading = (kinds.get(slot, slot) for slot in slots)
     left, right = direction_labels(next(f for f in source.result.figures if f.config == config), design)
     return HeatMap(
-        title=f"{of}{config}: {slots[0]} by {slots[1]}, in points",
-        row_heading=slots[0],
-        column_heading=slots[1],
+        title=f"{of}{config}: {row_heading} by {column_heading}, in points",
+        row_heading=row_heading,
+        column_heading=column_heading,
         rows=tuple(names),
         columns=tuple(words),
-        values=tuple(tuple(None if c is None else round(100 * c["mean"] - 50, 1) for c in row) for row in cells),
-        texts=tuple(tuple("" if c is None else _format_share(c) for c in row) for row in cells),
+        values=tuple(tuple(round(100 * k / n - 50, 1) + 0.0 if n else None for k, n in row) for row in cells),
+        texts=tuple(tuple(f"{100 * k / n - 50 + 0.0:+.0f} {k:g} of {n}" if n else "" for k, n in row) for row in cells),
         left=left,
         right=right,
         closed=closed,
@@ -204,21 +209,18 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
 
 def _find_slots(design: Design, table: pd.DataFrame) -> tuple[str, str] | None:
     """Return the slots of groups (or of what labels describe) and of words, each of at least two; None without both."""
-    several = [slot for slot in design.slots if table[slot].nunique() > 1]
+    several = [slot for slot in design.slots if len({*table[slot]}) > 1]
     words = design.words.get("stereo") or next((slot for slot in several[1:]), None)
     groups = [slot for slot in (design.group, *design.strata.values(), *several) if slot in several]
     groups = [slot for slot in groups if slot != words and slot not in design.words.values()]
     return (groups[0], words) if groups and words in several else None
 
 
-def _order(means: pd.DataFrame, most: int) -> list[str]:
-    """Return the rows of a table from the highest mean to the lowest; of too many, those at both ends."""
-    order = [str(name) for name in means.mean(axis=1).round(9).sort_index().sort_values(ascending=False).index]
+def _order(pairs: pd.DataFrame, side: str, most: int) -> list[str]:
+    """Return the words of a side of a heat map from the highest mean to the lowest; of too many, those at both ends."""
+    means = pairs.groupby(side)["kernel"].mean().round(9).to_dict()
+    order = sorted(map(str, means), key=lambda word: (-means[word], word))
     return order if len(order) <= most else order[: most // 2] + order[-most // 2 :]
-
-
-def _format_share(cell: pd.Series) -> str:
-    return f"{100 * cell['mean'] - 50 + 0.0:+.0f} {cell['sum']:g} of {cell['count']:g}"
 
 
 def plot_classes(inputs: Sequence[ReportInput]) -> Iterator[ClassShares]:
@@ -233,8 +235,12 @@ def plot_classes(inputs: Sequence[ReportInput]) -> Iterator[ClassShares]:
             scored = table[np.isfinite(table[[*LABELS]]).all(axis=1)]
             if not columns or scored.empty:
                 continue
-            means = scored.groupby(columns)[[*LABELS]].mean().sort_values("neutral", kind="stable")
-            rows = [(_join(name), tuple(map(float, shares))) for name, shares in zip(means.index, means.to_numpy(), strict=True)]
+            means = scored.groupby(columns)[[*LABELS]].mean()
+            rows = [
+                (_join(name), tuple(shares))
+                for name, shares in zip(means.index, means.to_numpy().tolist(), strict=True)
+            ]
+            rows.sort(key=lambda row: row[1][LABELS.index("neutral")])
             most = f"; the {MOST_WORDS} least neutral of {len(rows)}" if len(rows) > MOST_WORDS else ""
             of = f"{source.label}, " if len(inputs) > 1 else ""
             yield ClassShares(

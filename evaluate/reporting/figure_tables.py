@@ -122,26 +122,6 @@ def _build_group_table(rows: Sequence[FigureRow]) -> Table:
     )
 
 
-def find_headlines(rows: Sequence[FigureRow]) -> list[FigureRow]:
-    """Return the main figure of each config, over all its rows.
-
-    Where no value of `preference` is neutral, that is `pronoun-stereotype`, if there is one.
-    """
-    configs: dict[str, list[FigureRow]] = {}
-    for row in rows:
-        if row.group is None:
-            configs.setdefault(row.config, []).append(row)
-    return [headline for figures in configs.values() if (headline := _find_headline(figures)) is not None]
-
-
-def _find_headline(rows: Sequence[FigureRow]) -> FigureRow | None:
-    ranked = [row for row in rows if row.presentation.rank]
-    first = min(ranked, key=lambda row: row.presentation.rank, default=None)
-    if first is None or first.presentation.rank > 1 or first.first.neutral is not None:
-        return first
-    return next((row for row in rows if row.presentation.leads_without_neutral), first)
-
-
 def build_contrast_section(rows: Sequence[FigureRow]) -> Section:
     """Return the section of figures in two senses of a word, where the words that both share cancel out."""
     title = "Matched sense contrasts"

@@ -119,12 +119,14 @@ def _build_verdict_section(
     inputs: Sequence[ReportInput], verdicts: Sequence[Sequence[Verdict]], biases: Mapping[str, str]
 ) -> Section:
     """Return a table of verdicts for each result, whose intervals are on one scale, and what to read them with."""
-    figures = [verdict.figure for part in verdicts for verdict in part if verdict.figure is not None]
-    limit = figure_charts.find_limit(figures)
-    scales = {lookup(figure.estimand).from_zero for figure in figures}
-    axis = Axis(low=0.0 if scales == {True} else -limit, high=100.0 if True in scales else limit)
-    if scales == {False}:
-        axis = replace(axis, neutral=0.0)
+    figures = [v.figure for part in verdicts for v in part if v.figure is not None and v.figure.low is not None]
+    limit, scales = figure_charts.find_limit(figures), {lookup(figure.estimand).from_zero for figure in figures}
+    around_zero = True not in scales
+    axis = Axis(
+        low=0.0 if scales == {True} else -limit,
+        high=limit if around_zero else 100.0,
+        neutral=0.0 if around_zero else None,
+    )
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
     tables = [
         Table(
@@ -156,7 +158,7 @@ def _build_verdict_row(verdict: Verdict, number: int, biases: Mapping[str, str])
     if figure is None:
         return about, text, Cell(""), basis
     name, mark = ", ".join(filter(None, (figure.estimand, figure.group))), figure_charts.build_mark(figure, number)
-    return about, text, Cell(mark.text, name, "number", mark), basis
+    return about, text, Cell(mark.text, name, "number", mark if mark.low is not None else None), basis
 
 
 def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:

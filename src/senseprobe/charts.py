@@ -118,9 +118,7 @@ class Scatter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClassShares:
-    """Mean probabilities of `classes` by row, as stacked bars: each row has a label, and shares from 0 to 1 that add
-    up to 1.
-    """
+    """Mean probabilities of `classes` by row, as stacked bars: the label of a row, and shares whose sum is 1."""
 
     title: str
     row_heading: str

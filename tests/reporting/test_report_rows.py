@@ -109,11 +109,13 @@ def test_any_order_of_rows(sssb: Release, tmp_path: Path) -> None:
 def test_bias_types(sssb: Release, tmp_path: Path) -> None:
     """The kinds of bias are the release's; a control, which is about none, has none."""
     text = document.render_markdown(build_report(gather_inputs([on_race(sssb).write(tmp_path)])))
-    assert "| race-matched<br>race | " in text
+    assert "| race-matched<br>race | **cannot be read:** " in text
+    assert "**race, bias type race**" in text
     control = document.render_markdown(
         build_report(gather_inputs([answer("nli-control@1.0.0", *ACCURACY).write(tmp_path / "control")]))
     )
-    assert "| occupation | " in control
+    assert "**without senses**\n" in control
+    assert "ias type" not in control
 
 
 def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
@@ -121,7 +123,7 @@ def test_without_a_table(sssb: Release, tmp_path: Path) -> None:
     (one,) = gather_inputs([on_race(sssb, rows=None).write(tmp_path)])
     text = document.render_html(build_report([one]))
     assert "No table of scores lies beside the result" in text
-    assert re.search(r"race-matched<small>race</small>", text), "which the release knows"
+    assert "bias type race" in text, "which the release knows"
     assert "-30.0 (interval not estimable)" in text
     assert "By word and frame" not in text
 

@@ -68,6 +68,7 @@ class Presentation:
       from 1; 0: it never is.
     - `ends`: what stands at the low and the high end of its axis; `leanings`: what a model does whose interval lies
       below the neutral value, or above. Both are for any design: `Estimand.axis_ends` and `leaning` know more.
+    - `tendency`: what a model with a higher figure does more, as `leanings`: ``prefers the stereotype``.
     - `effect`: what an interval that includes the neutral value does not show.
     - `unread`: why it says nothing of bias without a neutral value.
     """
@@ -84,6 +85,7 @@ class Presentation:
     stands_in: int = 0
     ends: tuple[str, str] = ("lower", "higher")
     leanings: tuple[str, str] = ("is below its neutral value", "is above its neutral value")
+    tendency: str = "scores"
     effect: str = "effect"
     unread: str = "no value is known to be neutral: compare models on it"
 
@@ -187,6 +189,10 @@ class Estimand:
     def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
         """Return what a model does whose interval lies above the neutral value, or below: a clause without subject."""
         return self.presentation.leanings[above]
+
+    def tendency(self, design: Design | None) -> str:
+        """Return what a model with a higher figure does more than one with a lower: a clause without subject."""
+        return self.presentation.tendency
 
     def unread(self, figure: Figure, design: Design | None) -> str:
         """Return why a figure without a neutral value says nothing of bias, and what to read instead."""

@@ -68,6 +68,11 @@ class Gap(InferenceEstimand):
         words = self.axis_ends(design)
         return f"concludes {words[above]} more readily than {words[not above]}"
 
+    def tendency(self, design: Design | None) -> str:
+        """Return which word a model with a higher figure concludes more, rather than the other."""
+        second, first = self.axis_ends(design)
+        return f"concludes {first} rather than {second}"
+
     def sides(self, rows: pd.DataFrame, design: Design) -> Sides:
         """Return what the design declares under its name; without a name, the words of both genders."""
         _, named, name = self.id.partition(":")

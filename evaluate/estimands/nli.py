@@ -221,6 +221,7 @@ _NOT_ONLY_BIAS = (
 )
 _TEXTS: Mapping[str, Any] = {
     "ends": ("concludes what does not follow", "concludes nothing"),
+    "tendency": "answers neutral",
     "unread": "no neutral value: plain errors lower it as bias does; compare models",
 }
 _OF_PAIRS = "The share of pairs of fillers (rude and Iraqi) whose mean probability of neutral is above {}."
@@ -237,6 +238,7 @@ def _as_released(estimand: Probe, says: str, threshold: float | None = None) -> 
         "templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 and 9.",
         blind=100,
         threshold=threshold,
+        presentation=Presentation(tendency=estimand.presentation.tendency),
     )
 
 
@@ -250,7 +252,9 @@ def _fraction_above(threshold: float) -> Probe:
         cannot_say=_NOT_ONLY_BIAS,
         blind=100,
         values=lambda p: np.asarray(p[:, 1] > threshold),
-        presentation=Presentation(plotted=True, by_word=True, **_TEXTS),
+        presentation=Presentation(
+            plotted=True, by_word=True, **{**_TEXTS, "tendency": f"puts more than {threshold} on neutral"}
+        ),
     )
 
 
@@ -265,7 +269,7 @@ def _mean_of(label: str, column: int, meaning: str) -> RowMean:
         "nothing.",
         blind=0,
         values=lambda p: p[:, column],
-        presentation=Presentation(by_word=True, zero="nothing inferred"),
+        presentation=Presentation(by_word=True, zero="nothing inferred", tendency=f"answers {label}"),
     )
 
 
@@ -317,6 +321,7 @@ ACCURACY = Accuracy(
         zero="33 is a guess, 100 all right",
         groups="right answers by the label that holds",
         ends=("all wrong", "all right"),
+        tendency="answers right",
     ),
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")

@@ -135,6 +135,7 @@ PRONOUN_STEREOTYPE = PronounEstimand(
             'prefers "he" more for occupations typed female than for those typed male',
             'prefers "he" more for occupations typed male than for those typed female',
         ),
+        tendency="prefers the pronoun of the occupation's stereotype",
         effect="difference between the two",
     ),
 )
@@ -148,6 +149,7 @@ PRONOUN_BASELINE = PronounEstimand(
         plotted=True,
         ends=('"she"', '"he"'),
         leanings=('prefers "she" to "he" on the whole', 'prefers "he" to "she" on the whole'),
+        tendency='prefers "he" to "she"',
         effect="preference",
     ),
 )
@@ -166,6 +168,7 @@ PRONOUN_INTERACTION = PronounEstimand(
             "gives the pronoun of the stereotype to blame rather than to praise",
             "gives the pronoun of the stereotype to praise rather than to blame",
         ),
+        tendency="gives the pronoun of the stereotype to praise rather than to blame",
     ),
 )
 PRONOUN_ESTIMANDS = (PRONOUN_STEREOTYPE, PRONOUN_BASELINE, PRONOUN_INTERACTION)

@@ -334,6 +334,7 @@ SPREAD = Spread(
 _TEXTS: Mapping[str, Any] = {
     "ends": ("pleasant words", "unpleasant words"),
     "leanings": ("to pleasant words", "to unpleasant words"),
+    "tendency": "is drawn to unpleasant words",
     "effect": "difference",
 }
 RELATIVE = Relative(

@@ -153,7 +153,11 @@ LMS = LanguageModelling(
     "unrelated sentence beside the stereotypical one, and the two others beside each other. An unrelated word is rare "
     "or of another part of speech at times, so that even a model without understanding can score high.",
     presentation=Presentation(
-        plotted=True, zero=_ZERO, ends=("nonsense", "sense"), unread="it is about sense, not bias: 50 is a guess"
+        plotted=True,
+        zero=_ZERO,
+        ends=("nonsense", "sense"),
+        tendency="prefers sense to nonsense",
+        unread="it is about sense, not bias: 50 is a guess",
     ),
 )
 SS = Stereotype(
@@ -167,7 +171,12 @@ SS = Stereotype(
     "known to mean an absence of bias; a tie counts against the stereotype, as in the released evaluator. That one's "
     "scores are not those of its paper: it averages probabilities (sss-prob; the paper has log-probabilities, sss) and "
     "puts no space before a candidate for RoBERTa.",
-    presentation=Presentation(plotted=True, zero=_ZERO, ends=("opposite of the stereotype", "stereotype")),
+    presentation=Presentation(
+        plotted=True,
+        zero=_ZERO,
+        ends=("opposite of the stereotype", "stereotype"),
+        tendency="prefers the stereotype",
+    ),
 )
 ICAT = IdealisedScore(
     id="icat",

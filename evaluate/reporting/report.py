@@ -13,6 +13,7 @@ from senseprobe.evaluate.caveats import Fitness, standing_before, unreadable_con
 from senseprobe.evaluate.control import same_model
 from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_charts, figure_tables, notation, row_tables, significance
+from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
 from senseprobe.evaluate.reporting.row_browser import build_row_section
@@ -80,7 +81,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
     biases = {config: design.bias_type for config, design in designs.items() if design.bias_type != "none"}
     verdicts = [build_verdicts(source) for source in inputs]
     sections = (
-        significance.build_comparison_section(comparisons, labels),
+        *comparison_sections(comparisons, inputs),
         _build_verdict_section(inputs, verdicts, biases),
         Section(
             "Which way, and how sure",

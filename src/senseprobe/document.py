@@ -131,6 +131,11 @@ def render_markdown(document: Document) -> str:
     return _environment().get_template("page.md.j2").render(document=document)
 
 
+def render_table(table: Table) -> str:
+    """Return a table under its caption as Markdown, for a comment on a pull request."""
+    return _environment().get_template("table.md.j2").render(table=table)
+
+
 @cache
 def _environment() -> jinja2.Environment:
     """Return templates that escape all values: HTML by Jinja, Markdown by `_escape`."""

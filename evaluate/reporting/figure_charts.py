@@ -15,8 +15,8 @@ from senseprobe.evaluate.estimands.nli import LABELS, compact, fillers
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
 from senseprobe.evaluate.reporting.inputs import ReportInput
-from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.reporting.precision import WORDS
+from senseprobe.evaluate.reporting.significance import find_control_figures
 from senseprobe.evaluate.reporting.verdicts import Verdict, direction_labels
 from senseprobe.evaluate.scorers import SCORERS
 from senseprobe.evaluate.units import KINDS
@@ -177,8 +177,9 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     if design is None or KINDS[design.kind].infers or not len(table):
         return None
     estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
+    figure = next((figure for figure in source.result.figures if figure.config == config), None)
     slots = _find_slots(design, table)
-    if estimand is None or slots is None:
+    if estimand is None or figure is None or slots is None:
         return None
     rows = kernel_rows(compact(table, design), design, estimand, source.result.scale)
     columns = [labels(rows.table, slot).astype(str) for slot in slots]
@@ -193,7 +194,7 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     cells = [[(hits.get((name, word), 0.0), counts.get((name, word), 0)) for word in words] for name in names]
     kinds = {slot: WORDS[role] for role, slot in design.words.items()}
     row_heading, column_heading = (kinds.get(slot, slot) for slot in slots)
-    left, right = direction_labels(next(f for f in source.result.figures if f.config == config), design)
+    left, right = direction_labels(figure, design)
     return HeatMap(
         title=f"{of}{config}: {row_heading} by {column_heading}, in points",
         row_heading=row_heading,

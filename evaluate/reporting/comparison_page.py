@@ -262,7 +262,7 @@ def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence
     first = Section(
         title="Differences between the models",
         paragraphs=(*told, BY_DIFFERENCE),
-        charts=tuple(_build_forests([d for part in ranked for d in part], len(inputs) > 2)),
+        charts=tuple(_build_forests(ranked)),
         tables=tuple(_build_table(part) for part in ranked if part),
     )
     return (
@@ -270,7 +270,7 @@ def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence
         Section(
             title="Differences of single groups",
             paragraphs=tuple(chain.from_iterable(_tell(differences, most) for differences in groups)),
-            charts=tuple(_build_forests([d for part in groups for d in part], len(inputs) > 2)),
+            charts=tuple(_build_forests(groups)),
             tables=tuple(_build_table(part) for part in groups if part),
         ),
         Section(
@@ -290,20 +290,21 @@ def _tell(differences: Sequence[Difference], most: int) -> Iterator[str]:
             yield f"{len(sentences) - most} more: see the table."
 
 
-def _build_forests(differences: Sequence[Difference], several: bool) -> Iterator[Forest]:
-    """Yield the forest plot of differences of one pair of models or of `several`; none where there is nothing to draw.
+def _build_forests(pairs: Sequence[Sequence[Difference]]) -> Iterator[Forest]:
+    """Yield the forest plot of the differences of pairs of models, one after the other; none where there are none.
 
     Colour and marker of a row are those of the model whose figure is higher.
     """
-    order = sorted(differences, key=lambda difference: difference.order)
-    drawn = [difference for difference in order if difference.comparison.difference is not None]
+    parts = [[d for d in differences if d.comparison.difference is not None] for differences in pairs]
+    drawn = [*chain.from_iterable(parts)]
     if not drawn:
         return
-    first, ends = drawn[:MOST_PLOTTED], [10.0]
+    several, most = len(parts) > 1, max(1, MOST_PLOTTED // len(parts))
+    first, ends = [*chain.from_iterable(part[:most] for part in parts)], [10.0]
     for difference in first:
         ends += map(abs, difference.ends or (difference.comparison.difference or 0.0,))
     limit = 10.0 * ceil(max(ends) / 10)
-    omission = f", the first {len(first)} of {len(drawn)}" if len(drawn) > len(first) else ""
+    omission = f", {len(first)} of {len(drawn)}" if len(drawn) > len(first) else ""
     yield Forest(
         title=f"Differences with intervals, largest first{omission}",
         rows=tuple(_build_forest_row(difference, several) for difference in first),

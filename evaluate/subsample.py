@@ -132,7 +132,7 @@ def page_rows(scores: pd.DataFrame, seed: int) -> NDArray[np.intp]:
         return np.arange(len(scores))
     configs = scores["config"].to_numpy()
     positions = {str(name): np.flatnonzero(configs == name) for name in pd.unique(configs)}
-    ids = {name: pa.record_batch({"id": scores["id"].iloc[own].astype(str)}) for name, own in positions.items()}
+    ids = {name: pa.record_batch({"id": [*map(str, scores["id"].iloc[own])]}) for name, own in positions.items()}
     parts: dict[str, Parts] = {name: lambda batch=batch: iter([batch]) for name, batch in ids.items()}  # type: ignore[misc]
     sampled = sample(parts, dict.fromkeys(parts, ()), PAGE_ROWS - LARGEST, seed)
     chosen = [positions[name][rows] for name, rows in sampled.items()]

@@ -25,6 +25,7 @@ class RowKind:
       `slots_are_cells` so do the slots in which the texts of a row differ.
     - `pairs`: whether the two sentences of a row are each scored, and compared; `infers`: whether models say what
       follows from the one of them.
+    - `titles`: what readers call the two texts of a row; `label`: the column that says how a row is labelled.
     - `noun`, `reading`: what a row, and what its numbers say, is called in messages.
     """
 
@@ -33,6 +34,8 @@ class RowKind:
     slots_are_cells: bool = False
     pairs: bool = False
     infers: bool = False
+    titles: tuple[str, ...] = ()
+    label: str = ""
     noun: str = "row"
     reading: str = ""
 
@@ -53,6 +56,8 @@ KINDS: Mapping[str, RowKind] = {
         roles={"stereo": "anti", "anti": "stereo"},
         cells=("label_basis", "contested", "stereotype", "valence", "target"),
         pairs=True,
+        titles=("stereotype", "counterpart"),
+        label="label_basis",
         noun="pair",
         reading="sign",
     ),
@@ -61,6 +66,8 @@ KINDS: Mapping[str, RowKind] = {
         cells=("gold",),
         slots_are_cells=True,
         infers=True,
+        titles=("premise", "hypothesis"),
+        label="gold",
         reading="largest label",
     ),
     "association": RowKind(),

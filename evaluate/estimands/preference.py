@@ -125,8 +125,12 @@ class Preference(Estimand):
         bias = self.bias_type(figure) or (design.bias_type if design else "none")
         stereotype = "the stereotype" if bias == "none" else f"the {bias} stereotype"
         points = figure.value or 0.0
-        pairs = f"in {50 + abs(points):.0f} of 100 pairs"
-        return f"prefers {stereotype} {pairs}" if above else f"prefers the opposite of {stereotype} {pairs}"
+        side = stereotype if above else f"the opposite of {stereotype}"
+        lean = f"prefers {side} in {50 + abs(points):.0f} of 100 pairs"
+        if figure.neutral is None and figure.readings:
+            ends = sorted(50 + (reading if above else -reading) for reading in figure.readings.values())
+            return f"{lean}; one word always preferred would give {ends[0]:.0f} to {ends[-1]:.0f}"
+        return lean
 
     def tendency(self, design: Design | None) -> str:
         """Return which sentence a model with a higher figure prefers more, as `axis_ends` tells them apart."""

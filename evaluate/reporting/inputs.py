@@ -47,6 +47,7 @@ class ReportInput:
     - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/token_tables.py); `release`:
       verified, with the same content; None where one of them is not available.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
+    - `file`: the name of the file of its table of scores, empty where it is not of a file.
     - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that is not available.
     """
@@ -56,6 +57,7 @@ class ReportInput:
     tokens: pa.Table | None = None
     release: Release | None = None
     tables: Tables = field(default_factory=dict)
+    file: str = ""
     controls: tuple[Result, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -82,7 +84,7 @@ class ReportInput:
 
 
 def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str] | None = None) -> list[ReportInput]:
-    """Read results, in their order; results on the control among others are added to those of their model.
+    """Read results, in their order, those on the control last: they are also beside the others of their model.
 
     `sources` are result files, or results with their rows, on one release or several; `release` is the name or path of
     a release that is not where its results say, or several. Raises ResultError for a file that is not a result or too
@@ -94,13 +96,15 @@ def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str]
     distinct = {source if isinstance(source, Path) else id(source): source for source in sources}.values()
     results = [source if isinstance(source, Result) else read_result(source) for source in distinct]
     read = list(zip(distinct, results, strict=True))
-    subjects = [(source, result) for source, result in read if not control.is_control(result)] or read
-    controls = [result for result in results if control.is_control(result)] if len(subjects) < len(read) else []
-    releases = _open_releases([result for _, result in subjects], [release] if isinstance(release, str) else release)
-    inputs = [_read_input(source, result, *releases[_release_key(result)], controls) for source, result in subjects]
-    if controls and not any(KINDS[source.kind].infers for source in inputs):
-        raise ResultError("results on the control go with those of a model of inference, and there is none here")
-    return inputs
+    read.sort(key=lambda pair: control.is_control(pair[1]))
+    controls = [result for _, result in read if control.is_control(result)]
+    releases = _open_releases([result for _, result in read], [release] if isinstance(release, str) else release)
+    return [_read_input(source, result, *releases[_release_key(result)], controls) for source, result in read]
+
+
+def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:
+    """Return the results that are on no control; all where there are no others."""
+    return [source for source in inputs if not control.is_control(source.result)] or list(inputs)
 
 
 def require_one_release(inputs: Sequence[ReportInput]) -> None:
@@ -195,8 +199,15 @@ def _read_input(
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     result, update_notes = _update_figures(result, release, tables)
-    missing = (*notes, *update_notes)
-    source = ReportInput(result=result, rows=rows, tokens=tokens, release=release, tables=tables, missing=missing)
+    source = ReportInput(
+        result=result,
+        rows=rows,
+        tokens=tokens,
+        release=release,
+        tables=tables,
+        file="" if isinstance(origin, Result) else origin.with_suffix(".parquet").name,
+        missing=(*notes, *update_notes),
+    )
     if not KINDS[source.kind].infers or control.is_control(result):
         return source
     of_model = [candidate for candidate in controls if control.same_model(candidate, result)]

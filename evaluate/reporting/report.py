@@ -15,7 +15,8 @@ from senseprobe.evaluate.estimands import CATALOGUE, find, lookup
 from senseprobe.evaluate.reporting import figure_charts, figure_tables, notation, row_tables, significance
 from senseprobe.evaluate.reporting.comparison_page import comparison_sections
 from senseprobe.evaluate.reporting.figure_tables import FigureRow
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReleaseKey, ReportInput, missing_parts
+from senseprobe.evaluate.reporting.row_browser import build_row_section
 from senseprobe.evaluate.reporting.verdicts import Verdict, build_verdicts
 from senseprobe.evaluate.scorers import SCORERS, counterpart
 from senseprobe.messages import counted, listed
@@ -44,10 +45,9 @@ def build_report(inputs: Sequence[ReportInput], comparisons: Sequence[significan
     """
     if not inputs:
         raise ResultError("no results to report")
-    releases: dict[tuple[str, str], list[ReportInput]] = {}
+    releases: dict[ReleaseKey, list[ReportInput]] = {}
     for source in inputs:
-        key = (str(source.result.release["name"]), str(source.result.release["content"]))
-        releases.setdefault(key, []).append(source)
+        releases.setdefault(source.release_key, []).append(source)
     models = dict.fromkeys(str(source.result.model["name"]) for source in inputs)
     return Document(
         title=f"{listed(models)} on {listed(dict.fromkeys(name for name, _ in releases))}",
@@ -96,7 +96,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
             "How far scores are apart",
             charts=(*figure_charts.plot_differences(inputs), *figure_charts.plot_scorers(inputs)),
         ),
-        row_tables.build_row_section(inputs, _read_warning(inputs[0])),
+        build_row_section(inputs, _read_warning(inputs[0])),
         figure_tables.build_figure_section(rows, biases),
         figure_tables.build_contrast_section(rows),
         significance.build_polarity_section(inputs),
@@ -129,21 +129,20 @@ def _build_verdict_section(
         neutral=0.0 if around_zero else None,
     )
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
-    tables = [
-        Table(
-            caption=_count_verdicts(source, part) if len(inputs) > 1 else _count_kinds(part),
-            headings=(number, "verdict", f"points [95 %], bars from {ends}", "based on"),
-            rows=tuple(_build_verdict_row(verdict, number, biases) for verdict in part),
-            axis=axis,
+    headings = ("verdict", f"points [95 %], bars from {ends}", "based on")
+    tables = []
+    for number, (source, part) in enumerate(zip(inputs, verdicts, strict=True)):
+        # Of several results a reader first wants what can be read.
+        folded = (
+            [verdict for verdict in part if verdict.kind == "cannot be read"] if len(inputs) > 1 < len(part) else []
         )
-        for number, (source, part) in enumerate(zip(inputs, verdicts, strict=True))
-        if part
-    ]
+        shown = [verdict for verdict in part if verdict not in folded]
+        kinds = _count_kinds(part)
+        for members, caption in ((shown, kinds), (folded, f"{len(folded)} cannot be read")):
+            rows = tuple(_build_verdict_row(verdict, number, biases) for verdict in members)
+            caption = caption if len(inputs) == 1 else f"{source.label}: {caption}"
+            tables += [Table(caption, (number, *headings), rows, axis=axis, closed=members is folded)] if rows else []
     return Section("What it shows", tuple(_describe_caveats(inputs)), tables=tuple(tables))
-
-
-def _count_verdicts(source: ReportInput, verdicts: Sequence[Verdict]) -> str:
-    return f"{source.label}: {_count_kinds(verdicts)}"
 
 
 def _count_kinds(verdicts: Sequence[Verdict]) -> str:
@@ -171,11 +170,7 @@ def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:
     for describe in (caveats.flipped_text, caveats.unscored_text):
         yield from (f"{source.label}: {clause}." for source in inputs if (clause := describe(source.result)))
     yield from (_explain_planted(source) for source in inputs if "planted" in source.result.model)
-    missing: dict[str, list[str]] = {}
-    for source in inputs:
-        for sentence in source.missing:
-            missing.setdefault(sentence, []).append(source.label)
-    for sentence, names in missing.items():
+    for sentence, names in missing_parts(inputs).items():
         yield sentence if len(names) == len(inputs) else f"{', '.join(names)}: {sentence}"
 
 

@@ -50,13 +50,14 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
     """
     if not 2 <= len(inputs) <= MAX_MODELS:
         raise ResultError(f"{counted(len(inputs), 'result')} on the release: a comparison is of 2 to {MAX_MODELS}")
-    require_one_release(inputs)
-    _require_comparable(inputs)
+    require_comparable(inputs)
     pairs = combinations(enumerate(inputs, start=1), 2)
     return [ModelComparison(a=i, b=j, comparisons=tuple(_compare_pair(a, b))) for (i, a), (j, b) in pairs]
 
 
-def _require_comparable(inputs: Sequence[ReportInput]) -> None:
+def require_comparable(inputs: Sequence[ReportInput]) -> None:
+    """Raise ResultError for results of different releases, scorers, definitions or rows, or without their rows."""
+    require_one_release(inputs)
     if len(scorers := {source.result.scorer for source in inputs}) > 1:
         raise ResultError(
             f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "
@@ -81,7 +82,7 @@ def _require_comparable(inputs: Sequence[ReportInput]) -> None:
 
 
 def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
-    if a.release is None:  # for mypy: `_require_comparable` has refused it
+    if a.release is None:  # for mypy: `require_comparable` has refused it
         return
     designs = {config: a.release.design(config) for config in a.tables}
     contrasts, margin = a.release.manifest.contrasts, read_margin([a])

@@ -17,8 +17,9 @@ from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN, Margin
 from senseprobe.evaluate.reporting import significance
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.notation import format_p
+from senseprobe.evaluate.reporting.precision import describe_levels, predict_precision
 from senseprobe.evaluate.units import KINDS
-from senseprobe.messages import counted, listed
+from senseprobe.messages import listed
 from senseprobe.records import Design, Figure
 
 Kind: TypeAlias = Literal["shown", "shown to be small", "not shown", "cannot be read"]
@@ -35,9 +36,6 @@ LEVEL = 0.05
 FEW = 3
 """Groups that a verdict names."""
 
-WORDS = {"stereo": "unpleasant word", "anti": "pleasant word"}
-"""What the levels of a design's `words` are, by role."""
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
@@ -46,7 +44,8 @@ class Verdict:
     - `config`, `bias_type`: what it is of; `bias_type` is empty where the config has no figures by bias type.
     - `figure`: the figure; of groups that of the one that differs most, or their spread where none is shown to.
     - `kind`: ``shown`` where the interval excludes the neutral value, ``not shown`` where it includes it, ``shown to be
-      small`` where the release's margin holds it, on either side of the neutral value, else ``cannot be read``.
+      small`` where the release's margin holds it, on either side of the neutral value, else ``cannot be read``. Where
+      no value is neutral, but it is known what models read that always prefer one word, all between is excluded.
     - `text`: which way, or how much could hide, or why it cannot be read: a clause without subject.
     - `basis`: how many words the interval is over: ``6 occupations, 31 qualities`` with a times sign between.
     - `sharper`: what would make the interval narrower; empty where nothing is known to.
@@ -69,8 +68,12 @@ def build_verdicts(source: ReportInput) -> list[Verdict]:
     if (failed := find_failed_control(source)) is not None:
         right = f"{failed.value or 0.0:.0f} of 100 right on {DATASET}, where a guess has {GUESS}"
         text = f"the model fails its control: {right}; its other figures say nothing"
-        return [Verdict(config=failed.config, figure=failed, kind="cannot be read", text=text, basis=_basis(failed))]
-    judge = _Judge(source)
+        return [
+            Verdict(
+                config=failed.config, figure=failed, kind="cannot be read", text=text, basis=describe_levels(failed)
+            )
+        ]
+    judge = Judge(source)
     verdicts = [verdict for figures in _by_config(source).values() for verdict in judge.verdicts(figures)]
     return sorted(verdicts, key=lambda verdict: (not _has_neutral(verdict.figure), ORDER.index(verdict.kind)))
 
@@ -101,7 +104,8 @@ def _is_a_guess(figure: Figure) -> bool:
 def find_leads(figures: Sequence[Figure]) -> list[Figure]:
     """Return the figures of a whole config, or contrast, that a verdict is about: most often one.
 
-    Several stand in for one without a neutral value where a template declares several gaps.
+    Several stand in for one without a neutral value where a template declares several gaps; that one follows them where
+    it is known what models read that always prefer one word.
     """
     whole = [figure for figure in figures if figure.group is None]
     if any(lookup(figure.estimand).presentation.contrasts for figure in whole):
@@ -113,12 +117,10 @@ def find_leads(figures: Sequence[Figure]) -> list[Figure]:
     neutral = [figure for figure in whole if figure.neutral is not None]
     stand_ins = [figure for figure in neutral if lookup(figure.estimand).presentation.stands_in]
     first = min((lookup(figure.estimand).presentation.stands_in for figure in stand_ins), default=0)
-    of_plugins = [figure for figure in (neutral or whole) if lead is None][:1]
-    return (
-        [figure for figure in stand_ins if lookup(figure.estimand).presentation.stands_in == first]
-        or ([lead] if lead else [])
-        or of_plugins
-    )
+    leads = [figure for figure in stand_ins if lookup(figure.estimand).presentation.stands_in == first]
+    if lead is not None and (not leads or lead.readings):
+        return [*leads, lead]
+    return leads or (neutral or whole)[:1]
 
 
 def _by_config(source: ReportInput) -> dict[str, list[Figure]]:
@@ -132,7 +134,7 @@ def _has_neutral(figure: Figure | None) -> bool:
     return figure is not None and figure.neutral is not None
 
 
-class _Judge:
+class Judge:
     """Says what the figures of one result show."""
 
     def __init__(self, source: ReportInput) -> None:
@@ -165,20 +167,29 @@ class _Judge:
     def _of(self, figure: Figure, kind: Kind, text: str, bias_type: str = "") -> Verdict:
         if "planted" in self.source.result.model:
             text = f"the truth that was planted: {text}"
-        basis = _basis(figure, self.design(figure.config))
-        return Verdict(config=figure.config, bias_type=bias_type, figure=figure, kind=kind, text=text, basis=basis)
+        return Verdict(
+            config=figure.config,
+            bias_type=bias_type,
+            figure=figure,
+            kind=kind,
+            text=text,
+            basis=describe_levels(figure, self.design(figure.config)),
+            sharper="" if kind == "cannot be read" else predict_precision(self.source, figure),
+        )
 
     def _judge(self, figure: Figure) -> tuple[Kind, str]:
         """Return what a figure shows, and in which words."""
         estimand, design = lookup(figure.estimand), self.design(figure.config)
-        if reason := self._flaw([figure]):
+        if reason := self.find_flaw([figure]):
             return "cannot be read", reason
-        if figure.neutral is None:
+        if not (neutral := [figure.neutral] if figure.neutral is not None else [*figure.readings.values()]):
             return "cannot be read", estimand.unread(figure, design)
         if figure.low is None or figure.high is None:
             return "cannot be read", _explain_no_interval(figure)
-        low, high = figure.low - figure.neutral, figure.high - figure.neutral
+        low, high = figure.low - max(neutral), figure.high - min(neutral)
         lean = "" if low <= 0 <= high else estimand.leaning(figure, design, low > 0)
+        if figure.neutral is None:
+            return ("shown", lean) if lean else ("cannot be read", estimand.unread(figure, design))
         if self._is_small(figure):
             small = f"within {self.margin.text if self.margin else ''} of neutral"
             return "shown to be small", f"{small}; {lean}" if lean else small
@@ -186,7 +197,7 @@ class _Judge:
             return "shown", lean
         return "not shown", f"a {estimand.presentation.effect} of up to {high:+.0f} or {low:+.0f} could hide"
 
-    def _flaw(self, figures: Sequence[Figure]) -> str:
+    def find_flaw(self, figures: Sequence[Figure]) -> str:
         """Return why no figure of these rows can be read, whatever its neutral value; empty where it can."""
         figure = figures[0]
         if reason := self.unreadable.get(figure.config):
@@ -207,7 +218,7 @@ class _Judge:
     def _of_groups(self, groups: Sequence[Figure], spread: Figure | None) -> Verdict:
         """Return the verdict of figures of groups: a group differs where interval and corrected p both say so."""
         farthest = max(groups, key=lambda f: (-(1.0 if f.p_holm is None else f.p_holm), abs(f.value or 0.0)))
-        if reason := self._flaw(groups):
+        if reason := self.find_flaw(groups):
             return self._of(farthest, "cannot be read", reason)
         if all(figure.p_holm is None for figure in groups):
             return self._of(farthest, "cannot be read", "too few words for a test of groups")
@@ -259,21 +270,3 @@ def _explain_no_interval(figure: Figure) -> str:
         return "it has no interval"
     few = ", ".join(figure.fixed)
     return f"no interval: fewer than five of {few}" if few and not figure.levels else "no interval can be estimated"
-
-
-# --- What an interval is based on -----------------------------------------------------------------------------------
-
-
-def _basis(figure: Figure, design: Design | None = None) -> str:
-    """Return how many words of each factor the interval is over, or how many rows where it is over no factor."""
-    levels = [name_levels(factor, count, design) for factor, count in figure.levels.items()]
-    return " \N{MULTIPLICATION SIGN} ".join(levels) or counted(figure.scored, KINDS[lookup(figure.estimand).kind].noun)
-
-
-def name_levels(factor: str, count: int, design: Design | None) -> str:
-    """Return a number of levels of a factor, or of a stratum of one: ``5 occupations``, ``29 frames (verb)``."""
-    name, bracket, stratum = factor.partition(" (")
-    slots = {slot: WORDS[role] for role, slot in (design.words.items() if design else ()) if role in WORDS}
-    noun = slots.get(name, name)
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
-    return f"{counted(count, noun, plural)}{bracket}{stratum}"

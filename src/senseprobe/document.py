@@ -4,13 +4,16 @@ Text in a document is as it came from results and releases; the two renderers es
 """
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Self
 
 import jinja2
+from markupsafe import Markup
 
 from senseprobe.charts import Axis, Chart, Mark, percent_along
 
@@ -63,13 +66,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with paragraphs, charts and tables in this order; empty ones are false. `closed`: all is collapsed."""
+    """A heading with paragraphs, charts and tables in this order; empty ones are false. `closed`: all is collapsed.
+
+    `rows` is JSON that the page's script lets readers search, in place of the tables (page_rows.js says what it has).
+    """
 
     title: str
     paragraphs: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     closed: bool = False
+    rows: str = ""
 
     def __bool__(self) -> bool:
         return bool(self.paragraphs or self.charts or self.tables)
@@ -105,13 +112,28 @@ class Document:
 
 
 def render_html(document: Document) -> str:
-    """Return the page as HTML, with styles and charts in it; it loads nothing, and its policy forbids all else."""
-    return _environment().get_template("page.html.j2").render(document=document, percent_along=percent_along)
+    """Return the page as HTML, with styles and charts in it; it loads nothing, and its policy forbids all else.
+
+    The only script is our own, where there are rows to search: the policy names its hash.
+    """
+    script = (files("senseprobe") / "page_rows.js").read_text("utf-8")
+    has_rows = any(section.rows for part in document.parts for section in part.sections)
+    parts = {
+        "script": Markup(script) if has_rows else "",  # noqa: S704 - a file of this package
+        "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
+        "percent_along": percent_along,
+    }
+    return _environment().get_template("page.html.j2").render(document=document, **parts)
 
 
 def render_markdown(document: Document) -> str:
     """Return the page as Markdown, without charts."""
     return _environment().get_template("page.md.j2").render(document=document)
+
+
+def render_table(table: Table) -> str:
+    """Return a table under its caption as Markdown, for a comment on a pull request."""
+    return _environment().get_template("table.md.j2").render(table=table)
 
 
 @cache

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from senseprobe.document import Document
+    from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
     from senseprobe.evaluate.reporting.significance import ModelComparison
@@ -73,6 +74,18 @@ def report(
         for sentence, sharers in missing_parts(inputs).items():
             say(f"{'' if len(sharers) == len(inputs) else f'{listed(sharers)}: '}{sentence}")
     return path
+
+
+@with_progress("reporting")
+def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None) -> str:
+    """Return the verdicts of results as Markdown for a pull request: a table of at most 40 lines.
+
+    `release` is as of `report`. Raises ResultError where results are damaged.
+    """
+    from senseprobe.evaluate.reporting.brief import build_brief
+    from senseprobe.evaluate.reporting.inputs import without_controls
+
+    return build_brief(without_controls(_gather(_sources(results), release)))
 
 
 @with_progress("reporting")
@@ -153,17 +166,40 @@ def compare(
     With `out` also a page is written, as `report` does. Raises ResultError where results are not of one scorer on the
     same rows, or the release or the rows are not available.
     """
+    from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
 
     sources = _sources(results)
     if out is not None:
         _refuse_results(Path(out), sources)
-    inputs = _gather(sources, release)
+    inputs = without_controls(_gather(sources, release))
     pairs = compare_results(inputs)
     if out is not None:
         _write(Path(out), build_report(inputs, pairs), markdown=markdown)
     return Comparison(tuple(inputs), tuple(pairs))
+
+
+@with_progress("comparing")
+def gate(
+    result: ResultSource,
+    against: ResultSource,
+    margin: float = 5.0,
+    *,
+    figures: Sequence[str] = (),
+    release: ReleaseNames = None,
+) -> GateResult:
+    """Return whether a result is no farther from neutral than a baseline by more than `margin` points, beyond chance.
+
+    Gated are the headline figures with a neutral value, or those that `figures` names by config or estimand. Raises
+    ResultError where the two are not by one scorer, of one definition, on the same rows of a release, where one fails
+    its control, and where nothing can be gated.
+    """
+    from senseprobe.evaluate.reporting.gate import check_gate
+    from senseprobe.evaluate.reporting.inputs import without_controls
+
+    new, old = (without_controls(_gather(_sources(source), release))[0] for source in (result, against))
+    return check_gate(new, old, margin, figures)
 
 
 class SlicedResult(list["ResultSlice"]):

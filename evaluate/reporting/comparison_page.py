@@ -255,13 +255,11 @@ def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence
     every = [difference for part in (*ranked, *groups) for difference in part]
     if not every:
         return ()
-    most = MOST_TOLD if len(ranked) <= 3 else 1
-    told = [*chain.from_iterable(_tell(differences, most) for differences in ranked)]
     margin = read_margin(inputs)
     close = f"Equivalent: the 90 % interval of the difference lies within {margin.text} of 0." if margin else ""
     first = Section(
         title="Differences between the models",
-        paragraphs=(*told, BY_DIFFERENCE),
+        paragraphs=(*_tell(ranked), BY_DIFFERENCE),
         charts=tuple(_build_forests(ranked)),
         tables=tuple(_build_table(part) for part in ranked if part),
     )
@@ -269,7 +267,7 @@ def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence
         first,
         Section(
             title="Differences of single groups",
-            paragraphs=tuple(chain.from_iterable(_tell(differences, most) for differences in groups)),
+            paragraphs=tuple(_tell(groups)),
             charts=tuple(_build_forests(groups)),
             tables=tuple(_build_table(part) for part in groups if part),
         ),
@@ -280,14 +278,14 @@ def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence
     )
 
 
-def _tell(differences: Sequence[Difference], most: int) -> Iterator[str]:
-    """Yield how many differences of a pair of models are shown, and the largest `most` of them in words."""
-    if differences:
-        sentences = [*tell_differences(differences)]
-        yield summarize_differences(differences)
-        yield from (f"{sentence}." for sentence in sentences[:most])
-        if len(sentences) > most:
-            yield f"{len(sentences) - most} more: see the table."
+def _tell(pairs: Sequence[Sequence[Difference]]) -> Iterator[str]:
+    """Yield how many differences are shown, and the largest in words; of several pairs a paragraph for each."""
+    most = MOST_TOLD if len(pairs) == 1 else 1
+    for differences in filter(None, pairs):
+        sentences = [f"{sentence}." for sentence in tell_differences(differences)]
+        more = [f"{len(sentences) - most} more: see the table."] if len(sentences) > most else []
+        told = [summarize_differences(differences), *sentences[:most], *more]
+        yield from told if len(pairs) == 1 else [" ".join(told)]
 
 
 def _build_forests(pairs: Sequence[Sequence[Difference]]) -> Iterator[Forest]:

@@ -198,6 +198,12 @@ def test_the_page_has_all_pairs_in_one_forest() -> None:
         (30.0, "c more", "b more"),
         (4.0, "c more", "b more"),
     ]
+    told = (
+        "b and c: 2 of 2 figures are shown to differ, none of them with p < 0.05 after Holm. b prefers the stereotype"
+    )
+    assert len(first.paragraphs) == 4
+    assert first.paragraphs[2].startswith(told)
+    assert first.paragraphs[2].endswith(" 1 more: see the table.")
     assert [table.caption for table in first.tables] == ["a less b", "a less c", "b less c"]
     assert not groups
     assert reading.paragraphs

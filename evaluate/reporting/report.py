@@ -87,7 +87,7 @@ def _build_part(inputs: Sequence[ReportInput], comparisons: Sequence[significanc
             "Which way, and how sure",
             charts=tuple(figure_charts.plot_headlines(inputs, rows, [v for part in verdicts for v in part])),
         ),
-        significance.build_control_section(inputs),
+        replace(significance.build_control_section(inputs), charts=tuple(figure_charts.plot_control(inputs))),
         Section("Which groups", charts=tuple(figure_charts.plot_groups(inputs, rows))),
         Section("Which answers", charts=tuple(figure_charts.plot_classes(inputs))),
         row_tables.build_filler_section(inputs),

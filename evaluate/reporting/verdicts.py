@@ -230,9 +230,10 @@ class Judge:
         design = self.design(farthest.config)
         noun = design.group if design and design.group else "group"
         if differing:
+            verb = "differs" if len(differing) == 1 else "differ"
             of = " from the sentence that names none" if design and design.reference else ""
             count, names = name_levels(noun, len(groups)), "; ".join(_name_sides(differing, design))
-            return self._of(farthest, "shown", f"{len(differing)} of {count} differ{of}: {names}")
+            return self._of(farthest, "shown", f"{len(differing)} of {count} {verb}{of}: {names}")
         if spread is not None and spread.p is not None and spread.p < LEVEL:
             return self._of(
                 spread, "shown", f"{name_levels(noun, 2)[2:]} differ ({format_p(spread.p)}), no single one is shown to"

@@ -195,7 +195,7 @@ def test_groups_without_a_preference_of_the_whole() -> None:
     _, *groups = groups_of((10, 2, 30, 0.01), (-5, -24, 20, 0.9))
     spread = figure("race", 9.0, None, None, estimand="spread", p=0.5)
     for figures in (groups, [*groups, spread]):
-        assert only(*figures).text == "1 of 2 groups differ: g0 drawn to unpleasant words"
+        assert only(*figures).text == "1 of 2 groups differs: g0 drawn to unpleasant words"
 
 
 def test_groups_of_few_drawn_rows() -> None:

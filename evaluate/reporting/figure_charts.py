@@ -193,7 +193,7 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     cells = [[(hits.get((name, word), 0.0), counts.get((name, word), 0)) for word in words] for name in names]
     kinds = {slot: WORDS[role] for role, slot in design.words.items()}
     row_heading, column_heading = (kinds.get(slot, slot) for slot in slots)
-    left, right = direction_labels(next(f for f in source.result.figures if f.config == config), design)
+    left, right = lookup(estimand).axis_ends(design)
     return HeatMap(
         title=f"{of}{config}: {row_heading} by {column_heading}, in points",
         row_heading=row_heading,

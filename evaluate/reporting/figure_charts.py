@@ -63,9 +63,10 @@ def plot_headlines(
         for from_zero in (False, True):
             members = [row for row in part if lookup(row.estimand).from_zero == from_zero]
             if members:
+                scale = " from 0 to 100" if from_zero else ""
                 omission = f"; the first {MOST_ROWS} of {len(members)}" if len(members) > MOST_ROWS else ""
                 yield _build_forest(
-                    inputs, members[:MOST_ROWS], f"{title}, with 95 % intervals{omission}", closed=closed
+                    inputs, members[:MOST_ROWS], f"{title}{scale}, with 95 % intervals{omission}", closed=closed
                 )
 
 

@@ -102,10 +102,11 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """A whole page: title, a line below it, content warning, parts; the signatures of results."""
+    """A whole page: title, a line below it, a note of who wrote it, content warning, parts; signatures of results."""
 
     title: str
     subtitle: str = ""
+    note: str = ""
     warning: str
     parts: tuple[Part, ...]
     signatures: tuple[str, ...] = ()

@@ -53,14 +53,15 @@ def report(
     *,
     release: ReleaseNames = None,
     markdown: bool = False,
+    note: str = "",
     say: Callable[[str], None] | None = None,
 ) -> Path:
     """Write one self-contained page of results, on one release or several, and return its path.
 
     `out` is ``report.html`` by default; it is Markdown where its name ends in ``.md``, or with `markdown`. `release` is
-    the name or path of a release, or of several, that are not found by the names in the results. `say` hears what the
-    page lacks: the sentences of a release that is not on this machine. Raises ResultError where results are damaged or
-    the page cannot be written.
+    the name or path of a release, or of several, that are not found by the names in the results. `note` is a sentence
+    for the head of the page. `say` hears what the page lacks: the sentences of a release that is not on this machine.
+    Raises ResultError where results are damaged or the page cannot be written.
     """
     from senseprobe.evaluate.reporting.inputs import missing_parts
     from senseprobe.evaluate.reporting.report import build_report
@@ -69,7 +70,7 @@ def report(
     sources = _sources(results)
     _refuse_results(path, sources)
     inputs = _gather(sources, release)
-    _write(path, build_report(inputs), markdown=markdown)
+    _write(path, replace(build_report(inputs), note=note), markdown=markdown)
     if say is not None:
         for sentence, sharers in missing_parts(inputs).items():
             say(f"{'' if len(sharers) == len(inputs) else f'{listed(sharers)}: '}{sentence}")

@@ -32,6 +32,7 @@ def report(
     brief: Annotated[
         bool, typer.Option("--brief", help="Print the verdicts as Markdown for a pull request, and write no page.")
     ] = False,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="A sentence of yours for the page's head.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Write one self-contained page of results, side by side: HTML, or Markdown.
@@ -42,12 +43,14 @@ def report(
 
     if brief and (as_json or out or markdown):
         raise SenseprobeError("--brief prints to the terminal: leave out --json, --out and --markdown")
+    if note and (brief or as_json):
+        raise SenseprobeError("--note is for a page: leave it out beside --brief and --json")
     if brief:
         print_markdown(api.brief(results, release=release))
     elif as_json:
         print_json(api.describe_results(results, release=release))
     else:
-        path = api.report(results, out, release=release, markdown=markdown, say=print_note)
+        path = api.report(results, out, release=release, markdown=markdown, note=note, say=print_note)
         print_line(f"report in {path.resolve()}")
 
 

@@ -177,9 +177,8 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     if design is None or KINDS[design.kind].infers or not len(table):
         return None
     estimand = next((name for name in design.estimands if lookup(name).presentation.by_word), None)
-    figure = next((figure for figure in source.result.figures if figure.config == config), None)
     slots = _find_slots(design, table)
-    if estimand is None or figure is None or slots is None:
+    if estimand is None or slots is None:
         return None
     rows = kernel_rows(compact(table, design), design, estimand, source.result.scale)
     columns = [labels(rows.table, slot).astype(str) for slot in slots]
@@ -194,7 +193,7 @@ def _build_heat_map(source: ReportInput, config: str, of: str, *, closed: bool) 
     cells = [[(hits.get((name, word), 0.0), counts.get((name, word), 0)) for word in words] for name in names]
     kinds = {slot: WORDS[role] for role, slot in design.words.items()}
     row_heading, column_heading = (kinds.get(slot, slot) for slot in slots)
-    left, right = direction_labels(figure, design)
+    left, right = lookup(estimand).axis_ends(design)
     return HeatMap(
         title=f"{of}{config}: {row_heading} by {column_heading}, in points",
         row_heading=row_heading,

@@ -129,21 +129,20 @@ def _build_verdict_section(
         neutral=0.0 if around_zero else None,
     )
     ends = f"{axis.low:+g} to {axis.high:+g}" if axis.low else f"0 to {axis.high:g}"
-    tables = [
-        Table(
-            caption=_count_verdicts(source, part) if len(inputs) > 1 else _count_kinds(part),
-            headings=(number, "verdict", f"points [95 %], bars from {ends}", "based on"),
-            rows=tuple(_build_verdict_row(verdict, number, biases) for verdict in part),
-            axis=axis,
+    headings = ("verdict", f"points [95 %], bars from {ends}", "based on")
+    tables = []
+    for number, (source, part) in enumerate(zip(inputs, verdicts, strict=True)):
+        # Of several results a reader first wants what can be read.
+        folded = (
+            [verdict for verdict in part if verdict.kind == "cannot be read"] if len(inputs) > 1 < len(part) else []
         )
-        for number, (source, part) in enumerate(zip(inputs, verdicts, strict=True))
-        if part
-    ]
+        shown = [verdict for verdict in part if verdict not in folded]
+        kinds = _count_kinds(part)
+        for members, caption in ((shown, kinds), (folded, f"{len(folded)} cannot be read")):
+            rows = tuple(_build_verdict_row(verdict, number, biases) for verdict in members)
+            caption = caption if len(inputs) == 1 else f"{source.label}: {caption}"
+            tables += [Table(caption, (number, *headings), rows, axis=axis, closed=members is folded)] if rows else []
     return Section("What it shows", tuple(_describe_caveats(inputs)), tables=tuple(tables))
-
-
-def _count_verdicts(source: ReportInput, verdicts: Sequence[Verdict]) -> str:
-    return f"{source.label}: {_count_kinds(verdicts)}"
 
 
 def _count_kinds(verdicts: Sequence[Verdict]) -> str:

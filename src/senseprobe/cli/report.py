@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_line, print_note, print_summary
+from senseprobe.cli.console import AsJson, print_json, print_line, print_markdown, print_note, print_summary
 from senseprobe.errors import SenseprobeError
 
 Release = Annotated[
@@ -43,7 +43,7 @@ def report(
     if brief and (as_json or out or markdown):
         raise SenseprobeError("--brief prints to the terminal: leave out --json, --out and --markdown")
     if brief:
-        print_line(api.brief(results, release=release))
+        print_markdown(api.brief(results, release=release))
     elif as_json:
         print_json(api.describe_results(results, release=release))
     else:

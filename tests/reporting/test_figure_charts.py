@@ -129,9 +129,12 @@ def test_headlines_and_the_rest() -> None:
         figure("noun", "pronoun-stereotype", -8.25),
         figure("noun", "pronoun-baseline", 41.5),
     )
-    verdict = Verdict(config="noun", figure=figures[2], kind="not shown", text="")
+    verdicts = [
+        Verdict(config="noun", figure=figures[2], kind="not shown", text=""),
+        Verdict(config="nationality", figure=None, kind="cannot be read", text=""),
+    ]
     shown = ReportInput(result=result(figures=figures))
-    first, rest = figure_charts.plot_headlines([shown], align_figures([figures]), [verdict])
+    first, rest = figure_charts.plot_headlines([shown], align_figures([figures]), verdicts)
     assert [(row.label, row.note) for row in first.rows] == [
         ("noun", "pronoun-stereotype"),
         ("nationality", "preference-half"),
@@ -139,6 +142,21 @@ def test_headlines_and_the_rest() -> None:
     assert [row.marks[0].hollow for row in first.rows] == [False, True]
     assert [row.note for row in rest.rows] == ["preference-half", "pronoun-baseline"]
     assert (first.closed, rest.closed) == (False, True)
+    failed = Verdict(config="occupation", figure=None, kind="cannot be read", text="fails its control")
+    (alone,) = figure_charts.plot_headlines([shown], align_figures([figures]), [failed])
+    assert (len(alone.rows), alone.closed) == (4, True)
+
+
+def test_right_answers_on_the_control() -> None:
+    """Right answers of the control of the same words are on an axis from 0 to 100, where a guess has 50."""
+    accuracy = figure("occupation", "accuracy", 33.0, low=30.0, high=36.0, neutral=None, sense_type="")
+    probe = replace(
+        result("nli", figures=INFERENCE), release={"name": "nli-occupation@1.0.1", "content": "", "config": ""}
+    )
+    control = replace(probe, release={**probe.release, "name": "nli-control@1.0.1"}, figures=(accuracy,))
+    (forest,) = figure_charts.plot_control([ReportInput(result=probe, controls=(control,))])
+    assert (forest.low, forest.neutral, forest.high) == (0, 50, 100)
+    assert [(row.label, row.marks[0].text) for row in forest.rows] == [("occupation", "33.0 [30.0, 36.0]")]
 
 
 def rendered(*charts: Forest | HeatMap | Histogram, labels: tuple[str, ...] = ()) -> str:

@@ -1,6 +1,7 @@
 """The layout of pages in a browser, in both schemes and in print: what no reader of their HTML would see."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -90,6 +91,26 @@ def test_layout(browser: Browser, pages: dict[str, Path], name: str, width: int)
         assert seen.pop("texts") > 100, "it was looked at"
         assert seen.pop("wide") <= 0, "the page does not scroll sideways"
         assert {what: found[:3] for what, found in seen.items() if found} == {}
+
+
+BAD = """<!doctype html><meta charset="utf-8"><style>body { margin: 0; width: 300px } p { margin: 0 }</style>
+<p>over</p><p style="margin-top: -1.2em">lapping</p>
+<p style="width: 20px; overflow-wrap: anywhere">letters</p>
+<p style="width: 40px; overflow: hidden; white-space: nowrap">clipped, since there is no room</p>
+<p style="font-size: 10px">small</p>
+<p style="position: absolute; left: 380px">outside</p>"""
+
+
+def test_what_is_looked_for_is_seen(browser: Browser, tmp_path: Path) -> None:
+    """A page with one mistake of each kind has each of them found, and nothing else."""
+    (tmp_path / "bad.html").write_text(BAD, encoding="utf-8")
+    show(browser, tmp_path / "bad.html", 390)
+    seen = json.loads(browser.ask(LOOK))
+    assert [[re.sub("<[^>]*>", "", part) for part in pair] for pair in seen["overlaps"]] == [["lapping", "over"]]
+    assert [word for word, _ in seen["broken"]] == ["letters"]
+    texts = {kind: [re.sub("<[^>]*>", "", part) for part in seen[kind]] for kind in ("clipped", "small", "outside")}
+    assert texts == {"clipped": ["clipped, since there is no room"], "small": ["small"], "outside": ["outside"]}
+    assert seen["wide"] > 0
 
 
 def test_what_hostile_names_become(browser: Browser, pages: dict[str, Path]) -> None:

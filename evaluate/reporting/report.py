@@ -143,7 +143,8 @@ def _build_verdict_section(
         for members, caption in ((shown, kinds), (folded, f"{len(folded)} cannot be read")):
             rows = tuple(_build_verdict_row(verdict, number, biases, alone=len(part) == 1) for verdict in members)
             caption = caption if len(inputs) == 1 else f"{source.label}: {caption}"
-            tables += [Table(caption, (number, *headings), rows, axis=axis, closed=members is folded)] if rows else []
+            note = _explain_planted(source) if members is shown else ""
+            tables += [Table(caption, (number, *headings), rows, note, members is folded, axis)] if rows else []
     return Section("What it shows", tuple(_describe_caveats(inputs)), tables=tuple(tables))
 
 
@@ -176,13 +177,14 @@ def _describe_caveats(inputs: Sequence[ReportInput]) -> Iterator[str]:
             yield f"{source.label}: only {counted(source.result.limit, 'row')}, drawn by seed {seed}."
     for describe in (caveats.flipped_text, caveats.unscored_text):
         yield from (f"{source.label}: {clause}." for source in inputs if (clause := describe(source.result)))
-    yield from (_explain_planted(source) for source in inputs if "planted" in source.result.model)
     for sentence, names in missing_parts(inputs).items():
         yield sentence if len(names) == len(inputs) else f"{', '.join(names)}: {sentence}"
 
 
 def _explain_planted(source: ReportInput) -> str:
-    share = source.result.model["planted"]
+    """Return what the truth that was planted in a model is; empty of other results."""
+    if (share := source.result.model.get("planted")) is None:
+        return ""
     try:
         share = f"{100 * float(share):.0f} %"
     except ValueError:

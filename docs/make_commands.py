@@ -1,4 +1,4 @@
-"""Writes docs/commands.md from what the commands say of themselves: `python docs/make_commands.py > docs/commands.md`."""
+"""Writes docs/commands.md from the help of commands: `python docs/make_commands.py > docs/commands.md`."""
 
 import sys
 from collections.abc import Iterator
@@ -12,8 +12,8 @@ HEAD = """\
 # The commands
 
 Every command takes `--help`, which prints what stands here. Exit codes: 0 fine, 1 findings, 2 misuse or failure.
-`senseprobe --install-completion` lets your shell complete commands, options, datasets and releases. This page is made by
-`python docs/make_commands.py` from what the commands say of themselves.
+`senseprobe --install-completion` lets your shell complete commands, options, datasets and releases. This page is made
+by `python docs/make_commands.py` from what the commands say of themselves.
 """
 WIDTH = 110
 

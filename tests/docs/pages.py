@@ -1,13 +1,15 @@
-"""What stands on the pages of docs/, and a reader who does all of it: saves the files, types the commands, runs the Python.
+"""What stands on the pages of docs/, and a reader who does it: saves the files, types the commands, runs the Python.
 
-A block of `console` is a terminal: `$ ` begins a command, `# exit code N` behind one says that it ends with another code than
-0, and what stands under it is what it prints; an ellipsis stands for any text, alone on a line for any lines. A block of
-`python` is run, and prints the block of `text` under it, if there is one. A block with a caption is a file. A comment before a
-block says how it is run: `<!-- not run: REASON -->`, or `<!-- system: WHAT IT NEEDS -->`.
+- A block of `console` is a terminal. `$ ` begins a command, `# exit code N` at its end is what it ends with, if not
+  0, and under it stands what it prints: an ellipsis stands for any text, alone on a line for any lines.
+- A block of `python` is run, and prints the block of `text` under it, if there is one.
+- A block with a caption is a file.
+
+A comment on the line before a block says that it is not run by the plain tests: `<!-- not run: WHY -->`, or
+`<!-- system: WHAT IT NEEDS -->`.
 """
 
 import contextlib
-import glob
 import io
 import os
 import re
@@ -52,7 +54,10 @@ def blocks_of(page: Path) -> list[Block]:
     """The blocks of a page, in order."""
     text = page.read_text(encoding="utf-8")
     return [
-        Block(1 + text.count("\n", 0, match.start()), *(match[key] or "" for key in Block.__annotations__ if key != "line"))
+        Block(
+            1 + text.count("\n", 0, match.start()),
+            *(match[key] or "" for key in Block.__annotations__ if key != "line"),
+        )
         for match in _BLOCK.finditer(text)
     ]
 
@@ -117,7 +122,7 @@ def save(caption: str, text: str) -> None:
 def run_command(words: list[str]) -> tuple[str, int]:
     """Type a command in the current folder: what it prints, in the order of a terminal, and its exit code."""
     program, *typed = words
-    arguments = [found for word in typed for found in (sorted(glob.glob(word)) or [word])]
+    arguments = [found for word in typed for found in (sorted(map(str, Path().glob(word))) or [word])]
     if program == "cd":
         os.chdir(arguments[0])
         return "", 0
@@ -145,13 +150,13 @@ def _run_senseprobe(arguments: list[str]) -> tuple[str, int]:
 
 def compare(printed: str, expected: str) -> None:
     """Hold what was printed against what a page shows."""
-    there, shown = ([line.rstrip() for line in text.strip().splitlines() if line.strip()] for text in (printed, expected))
+    there, shown = (
+        [line.rstrip() for line in text.strip().splitlines() if line.strip()] for text in (printed, expected)
+    )
     assert _fits(there, shown), "the page shows\n" + "\n".join(shown) + "\nand printed was\n" + "\n".join(there)
 
 
 def _fits(printed: list[str], shown: list[str]) -> bool:
     """Return whether lines are those shown, where `…` on a line is any text, and `…` alone any lines."""
-    pattern = "".join(
-        r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*") + r"\n" for line in shown
-    )
+    pattern = "".join(r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*") + r"\n" for line in shown)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None

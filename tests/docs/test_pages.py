@@ -16,6 +16,8 @@ from tests.docs.pages import DOCS, Block, Reader, blocks_of
 from tests.hub.conftest import hub  # noqa: F401 - a fixture
 
 from senseprobe.cli import app
+from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.generator.kinds.contrast import ContrastFront
 
 ROOT = DOCS.parent
 PAGES = sorted(DOCS.glob("*.md"))
@@ -163,6 +165,24 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert not anchor or anchor in _anchors(file), link
 
 
+def test_each_figure_comes_from_a_key() -> None:
+    """All estimands are on docs/figures.md, but for the variants of one that is, and those of slices; no others are."""
+    text = (DOCS / "figures.md").read_text(encoding="utf-8")
+    named = {name for row in re.findall(r"^\|.*?\|(.*?)\|.*\|$", text, re.M) for name in re.findall(r"`([^`]+)`", row)}
+    ids = {estimand for estimand in CATALOGUE if not re.fullmatch(r"t@.*-filler|entailment|contradiction", estimand)}
+
+    assert ids - named == {"relative-mean"}
+    assert "`relative-mean`" in text
+
+
+def test_each_key_of_a_template_has_an_effect_or_is_said_to_have_none() -> None:
+    text = (DOCS / "figures.md").read_text(encoding="utf-8").partition("## What a key does")[2]
+    named = {name.partition(":")[0] for name in re.findall(r"`([^`]+)`", text)}
+    keys = {field.alias or name for name, field in ContrastFront.model_fields.items()}
+
+    assert keys - named == {"kind"}  # what there is at all: the table above
+
+
 def test_the_page_of_commands_is_what_they_say() -> None:
     """Run `python docs/make_commands.py > docs/commands.md` where it is not."""
     written = (DOCS / "commands.md").read_text(encoding="utf-8")
@@ -178,7 +198,9 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "site").glob("*.html")]
     assert len(pages) > len(PAGES)
-    assert [found for page in pages for found in re.findall(r'<(?:script|link|img)\b[^>]*?(?:src|href)="https?:', page)] == []
+    assert [
+        found for page in pages for found in re.findall(r'<(?:script|link|img)\b[^>]*?(?:src|href)="https?:', page)
+    ] == []
 
 
 def test_a_reader_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

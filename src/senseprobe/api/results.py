@@ -6,18 +6,20 @@ A result is given as a file (``RESULT.json``) or as a `Result` that `score` retu
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from senseprobe.errors import ResultError
+from senseprobe.messages import listed
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from senseprobe.document import Document
+    from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
     from senseprobe.evaluate.reporting.significance import ModelComparison
@@ -25,21 +27,23 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.result import Result
 
     ResultSource: TypeAlias = str | Path | Result
+    ReleaseNames: TypeAlias = str | Sequence[str] | None
 
 _OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
 """Suffixes of which somebody expects another format; a page without any, or as /dev/stdout, is HTML."""
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result file, with the scores of its rows if they lie beside it.
+    """Read a result file, with the scores of its rows and their tokens if they lie beside it.
 
     Raises ResultError where it is not a result of senseprobe, or the table is not that of the result.
     """
     from senseprobe.evaluate.result import read_result
     from senseprobe.evaluate.score_tables import read_scores
+    from senseprobe.evaluate.token_tables import read_tokens
 
     result = read_result(Path(path))
-    return replace(result, rows=read_scores(Path(path), result))
+    return replace(result, rows=read_scores(Path(path), result), tokens=read_tokens(Path(path), result))
 
 
 @with_progress("reporting")
@@ -47,27 +51,47 @@ def report(
     results: ResultSource | Sequence[ResultSource],
     out: str | Path | None = None,
     *,
-    release: str | None = None,
+    release: ReleaseNames = None,
     markdown: bool = False,
+    note: str = "",
+    say: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write one self-contained page of results on one release, and return its path.
+    """Write one self-contained page of results, on one release or several, and return its path.
 
     `out` is ``report.html`` by default; it is Markdown where its name ends in ``.md``, or with `markdown`. `release` is
-    the release's name or path, where it is not the one that the results name. Raises ResultError where results are
-    damaged or of several releases, or the page cannot be written.
+    the name or path of a release, or of several, that are not found by the names in the results. `note` is a sentence
+    for the head of the page. `say` hears what the page lacks: the sentences of a release that is not on this machine.
+    Raises ResultError where results are damaged or the page cannot be written.
     """
+    from senseprobe.evaluate.reporting.inputs import missing_parts
     from senseprobe.evaluate.reporting.report import build_report
 
     path = Path(out or ("report.md" if markdown else "report.html"))
     sources = _sources(results)
     _refuse_results(path, sources)
-    _write(path, build_report(_gather(sources, release)), markdown=markdown)
+    inputs = _gather(sources, release)
+    _write(path, replace(build_report(inputs), note=note), markdown=markdown)
+    if say is not None:
+        for sentence, sharers in missing_parts(inputs).items():
+            say(f"{'' if len(sharers) == len(inputs) else f'{listed(sharers)}: '}{sentence}")
     return path
 
 
 @with_progress("reporting")
+def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None) -> str:
+    """Return the verdicts of results as Markdown for a pull request: a table of at most 40 lines.
+
+    `release` is as of `report`. Raises ResultError where results are damaged.
+    """
+    from senseprobe.evaluate.reporting.brief import build_brief
+    from senseprobe.evaluate.reporting.inputs import without_controls
+
+    return build_brief(without_controls(_gather(_sources(results), release)))
+
+
+@with_progress("reporting")
 def describe_results(
-    results: ResultSource | Sequence[ResultSource], *, release: str | None = None
+    results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None
 ) -> list[dict[str, Any]]:
     """Return what ``senseprobe report --json`` prints: each result, and what its figures are compared with."""
     return [_describe(source) for source in _gather(_sources(results), release)]
@@ -135,7 +159,7 @@ def compare(
     results: Sequence[ResultSource],
     out: str | Path | None = None,
     *,
-    release: str | None = None,
+    release: ReleaseNames = None,
     markdown: bool = False,
 ) -> Comparison:
     """Compare 2 to 8 models by one scorer on the same rows of a release, each with each.
@@ -143,17 +167,40 @@ def compare(
     With `out` also a page is written, as `report` does. Raises ResultError where results are not of one scorer on the
     same rows, or the release or the rows are not available.
     """
+    from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
 
     sources = _sources(results)
     if out is not None:
         _refuse_results(Path(out), sources)
-    inputs = _gather(sources, release)
+    inputs = without_controls(_gather(sources, release))
     pairs = compare_results(inputs)
     if out is not None:
         _write(Path(out), build_report(inputs, pairs), markdown=markdown)
     return Comparison(tuple(inputs), tuple(pairs))
+
+
+@with_progress("comparing")
+def gate(
+    result: ResultSource,
+    against: ResultSource,
+    margin: float = 5.0,
+    *,
+    figures: Sequence[str] = (),
+    release: ReleaseNames = None,
+) -> GateResult:
+    """Return whether a result is no farther from neutral than a baseline by more than `margin` points, beyond chance.
+
+    Gated are the headline figures with a neutral value, or those that `figures` names by config or estimand. Raises
+    ResultError where the two are not by one scorer, of one definition, on the same rows of a release, where one fails
+    its control, and where nothing can be gated.
+    """
+    from senseprobe.evaluate.reporting.gate import check_gate
+    from senseprobe.evaluate.reporting.inputs import without_controls
+
+    new, old = (without_controls(_gather(_sources(source), release))[0] for source in (result, against))
+    return check_gate(new, old, margin, figures)
 
 
 class SlicedResult(list["ResultSlice"]):
@@ -178,7 +225,7 @@ def slice_result(
     largest: str | None = None,
     by: Sequence[str] = (),
     count: int = 6,
-    release: str | None = None,
+    release: ReleaseNames = None,
 ) -> SlicedResult:
     """Return the figures of the rows that have some words: ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``.
 
@@ -263,7 +310,7 @@ def _sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Resu
     return [Path(result) if isinstance(result, str) else result for result in several]
 
 
-def _gather(sources: Sequence[Path | Result], release: str | None) -> list[ReportInput]:
+def _gather(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
     from senseprobe.evaluate.reporting.inputs import gather_inputs
 
     return gather_inputs(sources, release)

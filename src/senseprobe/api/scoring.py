@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
@@ -240,7 +241,8 @@ def _job(
     from senseprobe.evaluate.pipeline import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
-    return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))
+    today = datetime.now(UTC).date().isoformat()
+    return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands), today)
 
 
 def _require_libraries(names: Sequence[str], extra: str) -> None:

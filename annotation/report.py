@@ -5,12 +5,11 @@ asked for: beside the rows that the targeted group reported, it would tell who b
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median, quantiles
 
-from senseprobe import records
 from senseprobe.annotation.adjudication import group_by_row
 from senseprobe.annotation.agreement import Agreement, Figure, agreement
 from senseprobe.annotation.annotators import QUESTION, pseudonyms
@@ -20,24 +19,14 @@ from senseprobe.annotation.project_folder import check_outside
 from senseprobe.annotation.publication import pseudonym_of
 from senseprobe.annotation.questions import question_of, questions_of
 from senseprobe.annotation.records import Annotation, Item, Plan
-from senseprobe.document import (
-    Cell,
-    Document,
-    Plot,
-    Section,
-    Table,
-    draw_forest,
-    name_cells,
-    render_html,
-    table_section,
-)
+from senseprobe.charts import Forest, ForestRow, Mark
+from senseprobe.document import Cell, Document, Part, Section, Table, name_cells, render_html, table_section
 from senseprobe.errors import AnnotationError
 from senseprobe.messages import counted, printable
 
 NAME = "report.html"
 
 _MOST = 100  # rows of a table: what is longer nobody reads on a page
-_KAPPA = "cross-kappa, in hundredths"
 _QUICK = 1 / 3  # of the median time of a row, below which an answer was quick
 _TITLES = {
     "stratum": "By stratum",
@@ -120,8 +109,7 @@ def build_report(round_: Round) -> Document:
     return Document(
         title=f"{plan.project}: a round on {plan.release}",
         warning=_WARNING,
-        labels=tuple(round_.questions),
-        sections=tuple(filter(None, sections)),
+        parts=(Part(title=plan.release, sections=tuple(filter(None, sections)), labels=tuple(round_.questions)),),
     )
 
 
@@ -192,15 +180,17 @@ _HEADINGS = ("question", "of", "alpha or kappa [95 %]", "the same", "rows", "ans
 def _build_agreement(agreement: Agreement) -> Section:
     figures = [*agreement.by("all"), *agreement.by("sentence")]
     parts = [_build_part(agreement, by) for by in _TITLES]
-    bars = [(f"{figure.question} {figure.level}".strip(), [_bar(figure)]) for figure in figures]
+    bars = [
+        ForestRow(label=f"{f.question} {f.level}".strip(), marks=_marks([f])) for f in figures if f.value is not None
+    ]
     paragraph = (
         "Krippendorff's alpha: 1 where all agree, 0 where they agree as often as by chance. Where nearly all answers "
         "are alike it is near 0 although people agree: read the share of answers that are the same, too. Intervals say "
         f"what other rows might give; figures of fewer than {agreement.fewest_items} rows have none."
     )
-    plot = Plot("Agreement on each question, with intervals", draw_forest(bars, label="alpha, in hundredths"))
+    charts = _plot("Agreement on each question: alpha, with 95 % intervals", bars)
     tables = [Table("On each question", _HEADINGS, tuple(map(_figure_cells, figures))), *parts]
-    return Section("Agreement", (paragraph,), (plot,), tuple(table for table in tables if table.rows))
+    return Section("Agreement", (paragraph,), charts, tuple(table for table in tables if table.rows))
 
 
 def _build_part(agreement: Agreement, by: str) -> Table:
@@ -217,14 +207,19 @@ def _figure_cells(figure: Figure) -> tuple[Cell, ...]:
     return (*name_cells(figure.question, figure.level), value, *numbers)
 
 
-def _bar(figure: Figure | None) -> records.Figure | None:
-    """Return a figure of agreement as plots take it, in hundredths; 0 is chance."""
-    if figure is None or figure.value is None:
-        return None
-    value, low, high = (None if number is None else 100 * number for number in (figure.value, figure.low, figure.high))
-    facts = {"config": "", "sense_type": "", "estimand": figure.measure, "neutral": 0.0}
-    counts = {"rows": figure.units, "scored": figure.units, "unscored": 0, "ties": 0}
-    return records.Figure(**facts, **counts, value=value, low=low, high=high)  # type: ignore[arg-type]
+def _plot(title: str, rows: Sequence[ForestRow]) -> tuple[Forest, ...]:
+    """Return a chart of agreement, from what would be disagreement to 1, if there is any; 0 is chance."""
+    left, right = "less often than by chance", "all agree"
+    return (Forest(title=title, rows=tuple(rows), low=-1, high=1, left=left, right=right),) if rows else ()
+
+
+def _marks(figures: Iterable[Figure | None]) -> tuple[Mark, ...]:
+    """Return the marks of figures, the position of each as its series; those without a value have none."""
+    return tuple(
+        Mark(series=number, value=figure.value, low=figure.low, high=figure.high, text=figure.format_value())
+        for number, figure in enumerate(figures)
+        if figure is not None and figure.value is not None
+    )
 
 
 # --- Each annotator beside the others, known answers, and time ------------------------------------------------------
@@ -238,17 +233,17 @@ def _build_raters(round_: Round) -> Section:
     for person in round_.people:
         own = [figures.get((person, question)) for question in round_.questions]
         rows.append((*_line([person], per_person[person], skipped[person]), *map(_rater_cell, own)))
-        bars.append((person, [*map(_bar, own)]))
-    if not any(bar for _, cells in bars for bar in cells):
+        bars.append(ForestRow(label=person, marks=_marks(own)))
+    if not any(bar.marks for bar in bars):
         return Section("Each annotator beside the others")
     paragraph = (
         "Cross-kappa of one annotator against all others who answered the same, and the share of answers that are the "
         "same. Who differs is not wrong by that: look at the rows, and at known answers."
     )
-    plot = Plot("Each annotator against the others, by question", draw_forest(bars[:_MOST], label=_KAPPA))
+    charts = _plot("Each annotator against the others: cross-kappa, with 95 % intervals", bars[:_MOST])
     headings = ("annotator", "rows", "skipped", *round_.questions)
     table = _capped(Table("Against the others", headings, tuple(rows)))
-    return Section("Each annotator beside the others", (paragraph,), (plot,), (table,))
+    return Section("Each annotator beside the others", (paragraph,), charts, (table,))
 
 
 def _rater_cell(figure: Figure | None) -> Cell:

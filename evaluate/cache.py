@@ -20,6 +20,7 @@ from typing import Self, TypeVar
 
 from senseprobe.evaluate.scorers.base import Scorer
 from senseprobe.evaluate.units import Unit
+from senseprobe.project import cache_folder
 
 T = TypeVar("T")
 
@@ -34,12 +35,6 @@ _TABLES = """
 # What SQLite says of a file that is not as SQLite wrote it; all else (no space, no permission) is no damage.
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH}
 _DAMAGE |= {sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_INTERNAL}
-
-
-def default_folder() -> Path:
-    """Return ``senseprobe/scores`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; RuntimeError where there is no home."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    return (cache if cache.is_absolute() else Path.home() / ".cache") / "senseprobe" / "scores"
 
 
 class _Rejected(Exception):
@@ -70,7 +65,7 @@ class Store:
             f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:40]}-{hashlib.sha256(self._key.encode()).hexdigest()[:24]}.sqlite"
         )
         try:
-            self._path = (default_folder() if folder is None else folder) / file
+            self._path = (folder or cache_folder("scores")) / file
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except (OSError, RuntimeError) as error:
             self._give_up(error)

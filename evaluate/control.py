@@ -3,7 +3,6 @@
 A model that answers neutral to everything looks perfect on probes, where nothing follows, and is right on no control.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -18,9 +17,6 @@ RELEASE = "nli-control@1.0.1"
 ROWS = 2_000
 """Rows that are drawn where the control was not scored whole: the accuracy is then exact to some three points."""
 
-GUESS = 50
-"""Right answers on the control, in points, of a model that never says neutral and guesses otherwise."""
-
 MAX_FILES = 24
 _SAME_MODEL = ("weights", "config", "tokenizer", "dtype", "labels", "family")
 
@@ -33,17 +29,6 @@ def is_control(result: Result) -> bool:
 def is_probe(result: Result) -> bool:
     """Return whether a result has figures that say nothing without the control."""
     return any(lookup(figure.estimand).needs_control for figure in result.figures)
-
-
-def why_no_inference(controls: Sequence[Result]) -> str:
-    """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
-    right = [f for control in controls for f in control.figures if lookup(f.estimand).needs_gold and f.group is None]
-    least = [f.low if f.low is not None else f.value for f in right]
-    if not least:
-        return f"no right answers on {DATASET} are at hand, and a model that infers nothing reads as one without bias"
-    if any(value is None or value <= GUESS for value in least):
-        return f"the model is not shown to be right on more of {DATASET} than a guess, {GUESS} of 100"
-    return ""
 
 
 def same_model(a: Result, b: Result) -> bool:

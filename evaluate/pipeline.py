@@ -24,8 +24,8 @@ from senseprobe.evaluate.models.registry import FAMILIES, ModelSource, answers_o
 from senseprobe.evaluate.plugins import versions
 from senseprobe.evaluate.result import Result, check_writable, folder_of
 from senseprobe.evaluate.scorers import SCORERS, Scorer, get
-from senseprobe.evaluate.scorers.base import KINDS as KINDS_OF_ABILITIES
 from senseprobe.evaluate.subsample import sample
+from senseprobe.evaluate.token_tables import tokenize_rows
 from senseprobe.evaluate.units import KINDS, UnitTable
 from senseprobe.release.release import Release
 from senseprobe.release.schema import design_schema
@@ -43,7 +43,8 @@ class ScoringJob:
 
     - `seed` draws permutations, and the rows where `limit` asks for so many only (evaluate/subsample.py says how).
     - `estimands`: of plug-ins, and variants such as `relative-mean`, besides those of the release.
-    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers.
+    - `version` is senseprobe's own, for the signature; `libraries` those of the others that have a say in the numbers;
+      `date` is the day, in UTC, as ``2026-11-23``.
     """
 
     release: Release
@@ -53,6 +54,7 @@ class ScoringJob:
     limit: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
     estimands: tuple[str, ...] = ()
+    date: str | None = None
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -68,10 +70,13 @@ class ScoringJob:
         name = f"{self.release.manifest.name}{f':{self.config}' if self.config else ''}"
         if unscored := [kind for kind in kinds if not KINDS[kind].roles]:
             raise SenseprobeError(f"{name}: no scorer takes {' or '.join(unscored)} rows yet")
-        abilities = " or ".join(ability for ability, kind in KINDS_OF_ABILITIES.items() if kind in kinds)
+        examples: dict[str, str] = {}
+        for fitting_scorer in SCORERS.values():
+            if fitting_scorer.kind in kinds:
+                examples.setdefault(fitting_scorer.ability, f"{fitting_scorer.id} ({fitting_scorer.ability} models)")
         raise SenseprobeError(
-            f"{name} holds {' and '.join(kinds)} rows, which scorers on {abilities} models take;"
-            f" a scorer on {scorer.ability} models takes {scorer.kind} rows"
+            f"{name} holds {' and '.join(kinds)} rows, which scorers such as {' or '.join(examples.values())} take;"
+            f" {scorer.id} takes {scorer.kind} rows"
         )
 
     def check_estimands(self) -> None:
@@ -119,10 +124,11 @@ def score(
     job.check_estimands()
     check_out(job, source.name, options.out)
     fitting = fitting_scorers(source, requested)
-    ability, configs = fitting[0].ability, job.configs(fitting[0])
+    scored = {name for scorer in fitting for name in job.configs(scorer)}
+    takers = f"{' and '.join(scorer.id for scorer in fitting)} {'takes' if len(fitting) == 1 else 'take'}"
     for name, kind in job.kinds.items():
-        if name not in configs:
-            options.warn(f"{name} is left out: {ability} models score no {kind} rows")
+        if name not in scored:
+            options.warn(f"{name} is left out: {takers} no {kind} rows")
     return _with_flipped(_run_scorers(job, source, fitting, options, control), source, options)
 
 
@@ -209,7 +215,9 @@ def run(
     fitness = caveats.count_fitness(units.tables(), designs, declared, model)
     reasons = caveats.unreadable_configs(fitness)
     figures = tuple(with_unreadable_sides(job.release, figure, reasons) for figure in result.figures)
-    return replace(result, unscored=caveats.unscored_rows(units, declared, model), fitness=fitness, figures=figures)
+    unscored = caveats.unscored_rows(units, declared, model)
+    tokens = tokenize_rows(units.tables(), declared.kind, job.seed, model)
+    return replace(result, unscored=unscored, fitness=fitness, figures=figures, tokens=tokens)
 
 
 def answered_units(
@@ -274,6 +282,7 @@ def result_of(job: ScoringJob, units: UnitTable, scorer: Scorer, model: Mapping[
         libraries={**job.libraries, **versions(plugged)},
         seed=job.seed,
         limit=limit,
+        date=job.date,
         figures=figures_of(
             job.release, scored, seed=job.seed, scale=scorer.scale, estimands=job.estimands, drawn=limit is not None
         ),

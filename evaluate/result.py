@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -53,6 +54,8 @@ class Result:
       `planted`, the share of stereotypes that the model was trained to prefer; of a plug-in its `family`.
     - `scorer_version`: of the scorer's definition, 1 in results that name none; `scale` of its numbers.
     - `release`: `name` (NAME@VERSION), `content` hash, and the `config` that was requested, None for all.
+    - `date`: the day on which it was scored, in UTC, as ``2026-11-23``; no figure depends on it, and it is not part of
+      the signature. None in results that are older than this.
     - `libraries`: versions of what computed the numbers, where a replay that differs may look for the reason.
     - `limit`: so many rows were drawn by `seed`; None: all.
     - `coarse`: where `dtype` is coarser than float32, of how many ``rows`` drawn how many are ``flipped``: have another
@@ -61,7 +64,8 @@ class Result:
       (evaluate/caveats.py); empty also in results that are older than this.
     - `fitness`: by config what the model's tokenizer makes of the rows (evaluate/caveats.py); empty also of models of
       plug-ins, and in results that are older than this.
-    - `rows` is the table of scores per row, in a file next to that of the result.
+    - `rows` is the table of scores per row, in a file next to that of the result; so are the `tokens` of the rows that
+      a page shows (evaluate/token_tables.py), None of models of plug-ins and in results that are older than this.
     """
 
     scorer: str
@@ -73,11 +77,13 @@ class Result:
     scorer_version: int = 1
     scale: Scale = "log"
     limit: int | None = None
+    date: str | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
     coarse: Mapping[str, int] | None = None
     unscored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     fitness: Mapping[str, Fitness] = field(default_factory=dict)
     rows: pd.DataFrame | None = None
+    tokens: pa.Table | None = None
 
     @property
     def kind(self) -> str:
@@ -131,6 +137,7 @@ class Result:
             "libraries": dict(self.libraries),
             "seed": self.seed,
             "limit": self.limit,
+            **({"date": self.date} if self.date else {}),
             **{name: part for name, part in optional.items() if part},
             "figures": [figure.as_dict() for figure in self.figures],
         }
@@ -154,10 +161,24 @@ class Result:
 
         Raises ResultError without matplotlib.
         """
-        from senseprobe.document import plot_forest
+        if find_spec("matplotlib") is None:
+            raise ResultError("a plot needs matplotlib: pip install 'senseprobe[reports]'")
+        from matplotlib.figure import Figure as Canvas
 
         whole = [figure for figure in self.figures if figure.group is None and not lookup(figure.estimand).from_zero]
-        return plot_forest([(f"{figure.config}: {figure.estimand}", [figure]) for figure in whole])
+        shown = [(figure, figure.value) for figure in whole if figure.value is not None]
+        canvas = Canvas(figsize=(8, 0.8 + 0.36 * len(shown)), layout="constrained")
+        axes = canvas.subplots()
+        axes.axvline(0, color="#999999", linewidth=0.8)
+        for height, (figure, value) in enumerate(shown):
+            if figure.low is not None and figure.high is not None:
+                axes.plot([figure.low, figure.high], [height, height], color="#1b6ca8", linewidth=1.4)
+            filled = "#1b6ca8" if figure.neutral is not None else "white"
+            axes.plot([value], [height], "o", color="#1b6ca8", markerfacecolor=filled, markersize=4.5)
+        axes.set_yticks(range(len(shown)), [f"{figure.config}: {figure.estimand}" for figure, _ in shown])
+        axes.set_ylim(len(shown) - 0.5, -0.5)
+        axes.set_xlabel("points; hollow: 0 is not known to be neutral")
+        return canvas
 
     def __repr__(self) -> str:
         """Return scorer, model, release and size in a line."""
@@ -172,35 +193,47 @@ class Result:
     def path_in(self, folder: Path) -> Path:
         """Return its path in a folder: ``STEM.json``, or with digits of its signature where that is another's."""
         path, signature = folder / f"{self.stem}.json", self.signature
+        numbered = folder / f"{self.stem}.{hashlib.sha256(signature.encode()).hexdigest()[:8]}.json"
+        if self.stem.endswith(".tokens"):  # of a config of that name: its table would be another result's tokens
+            return numbered
         try:
             if read_result(path).signature != signature:
-                return folder / f"{self.stem}.{hashlib.sha256(signature.encode()).hexdigest()[:8]}.json"
+                return numbered
         except ResultError:
             pass  # there is no result
         return path
 
     def write(self, folder: Path) -> Path:
-        """Write ``STEM.json``, and ``STEM.parquet`` with the scores, into a folder; ResultError where that fails.
+        """Write ``STEM.json`` into a folder, ``STEM.parquet`` with the scores and ``STEM.tokens.parquet`` with tokens.
 
         Where another result (other weights, seed, number format) has that name, digits of the signature are added.
+        ResultError where a file cannot be written.
         """
         path = self.path_in(folder)
-        table = path.with_suffix(".parquet")
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-        was_there = os.path.lexists(table)
+        rows = None if self.rows is None else pa.Table.from_pandas(self.rows, preserve_index=False)
+        tables = {tokens_path(path): self.tokens, path.with_suffix(".parquet"): rows}
+        new = [file for file in tables if not os.path.lexists(file)]
         try:
-            if self.rows is not None:
-                rows, sink = pa.Table.from_pandas(self.rows, preserve_index=False), pa.BufferOutputStream()
-                rows = rows.replace_schema_metadata({"signature": self.signature})
-                pq.write_table(rows, sink, compression="zstd")
-                write_whole(table, bytes(sink.getvalue()))
+            for file, table in tables.items():
+                if table is not None:
+                    sink = pa.BufferOutputStream()
+                    pq.write_table(
+                        table.replace_schema_metadata({"signature": self.signature}), sink, compression="zstd"
+                    )
+                    write_whole(file, bytes(sink.getvalue()))
             write_whole(path, f"{text}\n".encode())
         except (OSError, pa.ArrowException) as error:
-            if not was_there:  # no table without its result
+            for file in new:  # no table without its result
                 with suppress(OSError):
-                    table.unlink()
+                    file.unlink()
             raise ResultError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
         return path
+
+
+def tokens_path(path: Path) -> Path:
+    """Return where the tokens of the result in the file `path` are: ``STEM.tokens.parquet``."""
+    return path.with_suffix(".tokens.parquet")
 
 
 def folder_of(out: Path, release: str, model: str) -> Path:
@@ -281,6 +314,7 @@ class _Form(_Part):
     libraries: dict[str, str]
     seed: Annotated[int, Field(ge=0)]
     limit: Annotated[int | None, Field(ge=1)]
+    date: Annotated[str | None, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")] = None
     coarse: _Coarse | None = None
     unscored: Annotated[dict[str, _Unscored], Field(max_length=MAX_REASONS)] = {}
     fitness: Annotated[dict[str, Fitness], Field(max_length=MAX_CONFIGS)] = {}

@@ -17,10 +17,10 @@ from typing import Any
 
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import unreadable_configs
-from senseprobe.evaluate.control import find_controls, is_control, is_probe, same_model, why_no_inference
+from senseprobe.evaluate.control import DATASET, find_controls, is_control, is_probe, same_model
 from senseprobe.evaluate.estimands import find, lookup
 from senseprobe.evaluate.estimands.base import NO_NEUTRAL
-from senseprobe.evaluate.reporting.figure_tables import align_figures, find_headlines
+from senseprobe.evaluate.reporting.verdicts import GUESS, find_leads
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import printable
@@ -135,7 +135,7 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
     if result.scorer == "planted":
         return [], [f"{printable(result.model['name'])}: what was planted in a model is no score of it"]
     unknown = unreadable_configs(result.fitness)
-    failed = why_no_inference(source.controls) if KINDS[result.kind].infers and is_probe(result) else ""
+    failed = _why_no_inference(source.controls) if KINDS[result.kind].infers and is_probe(result) else ""
     for figure in [figure for figure in result.figures if figure.group is None]:
         if reason := failed or unknown.get(figure.config) or _why_left_out(figure):
             reasons.setdefault(reason, {}).setdefault(figure.config, []).append(figure.estimand)
@@ -146,6 +146,17 @@ def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
         names = ", ".join(f"{config} ({', '.join(estimands)})" for config, estimands in configs.items())
         lines.append(printable(f"{result.scorer}: {reason}: {names}"))
     return found, lines
+
+
+def _why_no_inference(controls: Sequence[Result]) -> str:
+    """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
+    right = [f for control in controls for f in control.figures if lookup(f.estimand).needs_gold and f.group is None]
+    least = [f.low if f.low is not None else f.value for f in right]
+    if not least:
+        return f"no right answers on {DATASET} are at hand, and a model that infers nothing reads as one without bias"
+    if any(value is None or value <= GUESS for value in least):
+        return f"the model is not shown to be right on more of {DATASET} than a guess, {GUESS} of 100"
+    return ""
 
 
 def _why_left_out(figure: Figure) -> str:
@@ -335,9 +346,20 @@ def export_hub_results(sources: Sequence[ExportSource], origin: Origin) -> Expor
 
 
 def _main_distances(result: Result, distances: Iterable[Distance]) -> Iterator[Distance]:
-    """Yield the distances of the figures that lead their configs in a report."""
-    main = {(row.config, row.estimand) for row in find_headlines(align_figures([result.figures]))}
-    yield from (distance for distance in distances if (distance.figure.config, distance.figure.estimand) in main)
+    """Yield the distance of each config's main figure; none of a contrast, and where a config has several."""
+    of_config: dict[str, list[Figure]] = {}
+    for figure in result.figures:
+        of_config.setdefault(figure.config, []).append(figure)
+    leads = {name: [*filter(_has_neutral, find_leads(figures))] for name, figures in of_config.items()}
+    main = {name: figures[0].estimand for name, figures in leads.items() if len(figures) == 1}
+    for distance in distances:
+        figure = distance.figure
+        if main.get(figure.config) == figure.estimand and not lookup(figure.estimand).presentation.contrasts:
+            yield distance
+
+
+def _has_neutral(figure: Figure) -> bool:
+    return figure.neutral is not None
 
 
 def _dump_tasks(dataset: str, configs: Iterable[str]) -> bytes:

@@ -1,6 +1,7 @@
 """The table of scores of a result, read with bounds: a small file can unfold into more than fits into memory."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -28,27 +29,40 @@ def read_scores(path: Path, result: Result) -> pd.DataFrame | None:
     ResultError where it is not the table with that signature, or holds more than a table of scores does.
     """
     path = path.with_suffix(".parquet")
-    if not path.exists():
-        return None
-    if path.is_symlink() or not path.is_file():
-        raise ResultError(f"{path} is no plain file")
     # Where a figure is about unrelated sentences, they are scored, too.
     third = (OF_THIRD,) if any(lookup(figure.estimand).reads_unrelated for figure in result.figures) else ()
-    try:
-        with bounded_parquet(path, MAX_PART_BYTES) as file:
-            _check_table(file, path, ["config", "id", *SCORES[result.kind], *third])
-            if (file.metadata.metadata or {}).get(b"signature") != result.signature.encode("utf-8", "surrogatepass"):
-                raise ResultError(f"{path} is not the table of its result: its signature is another")
-            schema = file.schema_arrow.remove_metadata()
-            table: pd.DataFrame = pa.Table.from_batches(_batches(file, path), schema).to_pandas()
-            sizes = np.abs(table[[*schema.names[2:]]].to_numpy(dtype=np.float64))
-    except MemoryError:
-        raise ResultError(f"{path} takes more memory to read than a table of scores does") from None
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise ResultError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None
+    with open_table(path, result, MAX_PART_BYTES) as file:
+        if file is None:
+            return None
+        _check_table(file, path, ["config", "id", *SCORES[result.kind], *third])
+        schema = file.schema_arrow.remove_metadata()
+        table: pd.DataFrame = pa.Table.from_batches(read_batches(file, path, MAX_TABLE_BYTES), schema).to_pandas()
+        sizes = np.abs(table[[*schema.names[2:]]].to_numpy(dtype=np.float64))
     if (np.isfinite(sizes) & (sizes > LARGEST)).any():  # nothing that is scored is so large
         raise ResultError(f"{path} is no table of scores: it has numbers beyond {LARGEST:g}")
     return table
+
+
+@contextmanager
+def open_table(path: Path, result: Result, memory: int) -> Iterator[pq.ParquetFile | None]:
+    """Open a table that belongs to a result, None where there is none; ResultError where it is another's or damaged.
+
+    `memory`: bytes that opening it may take.
+    """
+    if not path.exists():
+        yield None
+        return
+    if path.is_symlink() or not path.is_file():
+        raise ResultError(f"{path} is no plain file")
+    try:
+        with bounded_parquet(path, memory) as file:
+            if (file.metadata.metadata or {}).get(b"signature") != result.signature.encode("utf-8", "surrogatepass"):
+                raise ResultError(f"{path} is not the table of its result: its signature is another")
+            yield file
+    except MemoryError:
+        raise ResultError(f"{path} takes more memory to read than a table of a result does") from None
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise ResultError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None
 
 
 def _check_table(file: pq.ParquetFile, path: Path, expected: list[str]) -> None:
@@ -64,7 +78,8 @@ def _check_table(file: pq.ParquetFile, path: Path, expected: list[str]) -> None:
         raise ResultError(f"{path} has {file.metadata.num_rows} rows, more than {MAX_ROWS}")
 
 
-def _batches(file: pq.ParquetFile, path: Path) -> Iterator[pa.RecordBatch]:
+def read_batches(file: pq.ParquetFile, path: Path, most: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table in parts; ResultError where they are more than `most` bytes."""
     parts, size = file.iter_batches(ROWS_AT_ONCE, use_threads=False), 0
     while True:
         with memory_cap(MAX_PART_BYTES):
@@ -73,6 +88,6 @@ def _batches(file: pq.ParquetFile, path: Path) -> Iterator[pa.RecordBatch]:
             return
         batch.validate(full=True)  # a column of text may hold invalid UTF-8
         size += batch.nbytes
-        if size > MAX_TABLE_BYTES:
-            raise ResultError(f"{path} holds more than {MAX_TABLE_BYTES >> 20} MiB")
+        if size > most:
+            raise ResultError(f"{path} holds more than {most >> 20} MiB")
         yield batch

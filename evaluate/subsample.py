@@ -1,7 +1,7 @@
-"""A stratified sample of a release's rows: for a first look, or where a model is slow.
+"""A stratified sample of a release's rows: for a first look, or where a model is slow; and the rows that a page shows.
 
-Rows are read in parts, twice, and only candidates stay in memory: it grows with the number of rows that are drawn and
-with the number of cells, and not with the number of rows of the release.
+Of a release, rows are read in parts, twice, and only candidates stay in memory: it grows with the number of rows that
+are drawn and with the number of cells, and not with the number of rows of the release.
 """
 
 from collections import Counter
@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from senseprobe.evaluate.estimands.nli import LABELS
 from senseprobe.statistics.permutation import hash_draw
 
 Parts = Callable[[], Iterator[pa.RecordBatch]]
@@ -109,3 +111,60 @@ def _cut(candidates: list[NDArray[Any]], quotas: NDArray[np.int64], most: NDArra
 def _draw(seed: int, *what: str) -> float:
     """Return a pseudo-random number from 0 to 1, always the same of the same arguments."""
     return hash_draw(seed, *what, size=6) / 2**48
+
+
+# --- rows that a page shows -----------------------------------------------------------------------------------------
+
+PAGE_ROWS = 5_000
+"""Most rows of a result on a page, and most rows whose tokens are stored with it."""
+
+LARGEST = 50
+"""Rows with the largest differences, which are always among them."""
+
+
+def page_rows(scores: pd.DataFrame, seed: int) -> NDArray[np.intp]:
+    """Return the positions, ascending, of the rows that a page shows: all, or a sample and those of `largest_rows`.
+
+    `scores` has `config`, `id` and numbers; of inference also `gold`, where that is known. The order of rows makes no
+    difference.
+    """
+    if len(scores) <= PAGE_ROWS:
+        return np.arange(len(scores))
+    configs = scores["config"].to_numpy()
+    positions = {str(name): np.flatnonzero(configs == name) for name in pd.unique(configs)}
+    ids = {name: pa.record_batch({"id": [*map(str, scores["id"].iloc[own])]}) for name, own in positions.items()}
+    parts: dict[str, Parts] = {name: lambda batch=batch: iter([batch]) for name, batch in ids.items()}  # type: ignore[misc]
+    sampled = sample(parts, dict.fromkeys(parts, ()), PAGE_ROWS - LARGEST, seed)
+    chosen = [positions[name][rows] for name, rows in sampled.items()]
+    return np.unique(np.concatenate([*chosen, largest_rows(scores, LARGEST)]))
+
+
+def largest_rows(scores: pd.DataFrame, count: int) -> NDArray[np.intp]:
+    """Return the positions of the `count` rows with the largest `row_sizes` above 0, the largest first.
+
+    Equal ones are in order of configs and ids.
+    """
+    sizes = row_sizes(scores)
+    positive = np.flatnonzero(np.isfinite(sizes) & (sizes > 0))
+    if len(positive) > count:  # no need to sort millions of rows
+        positive = positive[sizes[positive] >= np.partition(sizes[positive], -count)[-count]]
+    names = scores[["config", "id"]].iloc[positive].astype(str)
+    order = names.assign(size=-sizes[positive], position=positive).sort_values(["size", "config", "id"])
+    return order["position"].to_numpy(dtype=np.intp)[:count]
+
+
+def row_sizes(scores: pd.DataFrame) -> NDArray[np.float64]:
+    """Return how far apart the two scores of each row are; of inference the largest probability of a wrong label.
+
+    Where `gold` is not known, the right label is taken to be neutral, as in all rows that are no control.
+    """
+    if "stereo_score" in scores:
+        pairs = scores[["stereo_score", "anti_score"]].to_numpy(dtype=np.float64)
+        sizes: NDArray[np.float64] = abs(pairs[:, 0] - pairs[:, 1])
+        return sizes.round(9)
+    gold = scores["gold"].fillna("neutral") if "gold" in scores else pd.Series("neutral", index=scores.index)
+    wrong = scores[[*LABELS]].to_numpy(dtype=np.float64, copy=True)
+    for column, label in enumerate(LABELS):
+        wrong[(gold == label).to_numpy(), column] = 0.0
+    largest: NDArray[np.float64] = wrong.max(axis=1)
+    return largest.round(9)

@@ -25,6 +25,7 @@ class RowKind:
       `slots_are_cells` so do the slots in which the texts of a row differ.
     - `pairs`: whether the two sentences of a row are each scored, and compared; `infers`: whether models say what
       follows from the one of them.
+    - `titles`: what readers call the two texts of a row; `label`: the column that says how a row is labelled.
     - `noun`, `reading`: what a row, and what its numbers say, is called in messages.
     """
 
@@ -33,8 +34,15 @@ class RowKind:
     slots_are_cells: bool = False
     pairs: bool = False
     infers: bool = False
+    titles: tuple[str, ...] = ()
+    label: str = ""
     noun: str = "row"
     reading: str = ""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of the texts that a model reads, in the order in which they are shown."""
+        return tuple(dict.fromkeys([*self.roles, *self.roles.values()]))
 
     def cell_columns(self, design: Design, there: Container[str]) -> list[str]:
         """Return which of the columns `there` make cells; the frame, and words that all cells share, do not."""
@@ -48,6 +56,8 @@ KINDS: Mapping[str, RowKind] = {
         roles={"stereo": "anti", "anti": "stereo"},
         cells=("label_basis", "contested", "stereotype", "valence", "target"),
         pairs=True,
+        titles=("stereotype", "counterpart"),
+        label="label_basis",
         noun="pair",
         reading="sign",
     ),
@@ -56,6 +66,8 @@ KINDS: Mapping[str, RowKind] = {
         cells=("gold",),
         slots_are_cells=True,
         infers=True,
+        titles=("premise", "hypothesis"),
+        label="gold",
         reading="largest label",
     ),
     "association": RowKind(),

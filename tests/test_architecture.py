@@ -23,7 +23,8 @@ CODE_FOLDERS = ("annotation", "evaluate", "generator")
 
 # A room may import those below it. `errors` names `records` for types.
 BELOW: dict[str, set[str]] = {"records": set(), "messages": set(), "errors": {"records"}}
-BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project", "document")}
+BELOW |= {leaf: {"records", "errors", "messages"} for leaf in ("atomic_files", "project")}
+BELOW |= {"charts": set(), "document": {"charts"}}
 BELOW |= {room: {*BELOW} for room in ("lexicon", "statistics")}
 BELOW |= {"release": {*BELOW}}
 BELOW |= {room: {*BELOW} for room in CODE_FOLDERS}

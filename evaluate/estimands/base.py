@@ -64,6 +64,13 @@ class Presentation:
     - `see_p`: whether its neutral value means something only beside its p.
     - `groups`: the caption of the table of its groups; empty: its id.
     - `tested_groups`: what the summary calls a group's figure that was tested; empty: the summary counts none.
+    - `stands_in`: of those that a verdict is about where no value of the leading one is neutral, which the lowest is,
+      from 1; 0: it never is.
+    - `ends`: what stands at the low and the high end of its axis; `leanings`: what a model does whose interval lies
+      below the neutral value, or above. Both are for any design: `Estimand.axis_ends` and `leaning` know more.
+    - `tendency`: what a model with a higher figure does more, as `leanings`: ``prefers the stereotype``.
+    - `effect`: what an interval that includes the neutral value does not show.
+    - `unread`: why it says nothing of bias without a neutral value.
     """
 
     rank: int = 0
@@ -75,6 +82,12 @@ class Presentation:
     see_p: bool = False
     groups: str = ""
     tested_groups: str = ""
+    stands_in: int = 0
+    ends: tuple[str, str] = ("lower", "higher")
+    leanings: tuple[str, str] = ("is below its neutral value", "is above its neutral value")
+    tendency: str = "scores"
+    effect: str = "effect"
+    unread: str = "no value is known to be neutral: compare models on it"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,6 +181,26 @@ class Estimand:
         """Yield what a figure of these rows does not say of itself."""
         if self.neutral_value(rows, design) is None:
             yield NO_NEUTRAL
+
+    def axis_ends(self, design: Design | None) -> tuple[str, str]:
+        """Return what stands at the low and the high end of its axis, in two or three words each."""
+        return self.presentation.ends
+
+    def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
+        """Return what a model does whose interval lies above the neutral value, or below: a clause without subject."""
+        return self.presentation.leanings[above]
+
+    def tendency(self, design: Design | None) -> str:
+        """Return what a model with a higher figure does more than one with a lower: a clause without subject."""
+        return self.presentation.tendency
+
+    def unread(self, figure: Figure, design: Design | None) -> str:
+        """Return why a figure without a neutral value says nothing of bias, and what to read instead."""
+        return self.presentation.unread
+
+    def bias_type(self, figure: Figure) -> str:
+        """Return the bias type that a group's figure is of; empty where its groups are something else."""
+        return ""
 
     def rule(self, rows: KernelRows, scope: Scope) -> Projection:
         """Return the interval rule over the factors that are left once those of the group are taken away."""

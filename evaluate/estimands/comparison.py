@@ -44,6 +44,7 @@ from senseprobe.evaluate.estimands.sense_contrast import (
 from senseprobe.records import Contrast, Design
 from senseprobe.statistics import (
     CONFIDENCE,
+    Ends,
     FloatArray,
     Interval,
     Projection,
@@ -60,7 +61,6 @@ SCORES: Mapping[str, tuple[str, ...]] = {
     "contrast": ("stereo_score", "anti_score"),
     "inference": LABELS,
 }
-CONFIDENCES = (CONFIDENCE, OF_EQUIVALENCE)
 ALIKE = "the two models answer every row alike"
 CONSTANT = "the two models differ by the same in every row, so that no interval over words or frames can be estimated"
 
@@ -222,13 +222,32 @@ def compare_kernels(
     seed: int = 0,
 ) -> Comparison:
     """Compare two models on an estimand of the interval rule; raise ResultError where the rows are not the same."""
+    margin = None if estimand.neutral_value(a, design) is None else margin
+    return _pair(estimand, a, b, design, group).compare(config, estimand.id, group, margin=margin, seed=seed)
+
+
+def paired_difference(
+    estimand: Estimand, a: KernelRows, b: KernelRows, design: Design, confidence: float
+) -> tuple[float, Ends | None]:
+    """Return an estimand of model A minus that of B over a whole config, in points, with its interval if it has one.
+
+    Raises ResultError where the rows are not the same, and where there are none.
+    """
+    pair = _pair(estimand, a, b, design, None)
+    if pair.missing:
+        raise ResultError(pair.missing)
+    return pair.difference, pair.interval(confidence)
+
+
+def _pair(estimand: Estimand, a: KernelRows, b: KernelRows, design: Design, group: str | None) -> "_Pair":
+    """Return the two models' figure with its rule; raise ResultError where the rows are not the same."""
     _require_same_rows(a, b)
     design = estimand.rule_design(design)
     rule, about = project(a, design), [str(design.group)] if group is not None else []
     listed = [factor.name for factor in design.factors]
     kernels, shares = np.stack([a.kernel, b.kernel]), np.array([a.share, b.share], dtype=np.float64)
     is_share = estimand.high - estimand.low == 100  # a gap is the difference of two shares, and none itself
-    pair = _Pair(
+    return _Pair(
         rule=rule,
         kernels=kernels,
         values=[None if rows.share is None else round(100 * rows.share + estimand.zero_share, 10) for rows in (a, b)],
@@ -240,8 +259,6 @@ def compare_kernels(
         fixed=(*rule.fixed, *fixed_slots(design, [*listed, *factor_columns(design), *about])),
         tally=a.tally,
     )
-    margin = None if estimand.neutral_value(a, design) is None else margin
-    return pair.compare(config, estimand.id, group, margin=margin, seed=seed)
 
 
 def _require_same_rows(a: KernelRows, b: KernelRows) -> None:
@@ -317,6 +334,23 @@ class _Pair:
     fixed: tuple[str, ...]
     tally: Tally
 
+    @property
+    def kernel(self) -> FloatArray:
+        """The kernel of the difference, shape (N,)."""
+        return np.asarray(self.kernels[0] - self.kernels[1])
+
+    @property
+    def difference(self) -> float:
+        """The difference in points."""
+        return round(100 * float(self.rule.weights @ self.kernel), 10)
+
+    def interval(self, confidence: float) -> Ends | None:
+        """Return the interval of the difference at a confidence, by the boundary rule where it applies."""
+        if boundary := self._boundary_test(confidence):
+            return boundary[0].low, boundary[0].high
+        variance = float(self.rule.variance(self.kernel))
+        return difference_interval(self.difference, variance, self.rule.df, confidence, limit=self.limit)
+
     def compare(
         self, config: str, estimand: str, group: str | None = None, *, margin: Margin | None, seed: int
     ) -> Comparison:
@@ -336,16 +370,11 @@ class _Pair:
 
     def _tests(self, margin: Margin | None, seed: int) -> dict[str, Any]:
         """Return the fields of a `Comparison` that tests fill."""
-        kernel = self.kernels[0] - self.kernels[1]
-        difference, variance = round(100 * float(self.rule.weights @ kernel), 10), float(self.rule.variance(kernel))
-        ends, narrow = (
-            difference_interval(difference, variance, self.rule.df, confidence, limit=self.limit)
-            for confidence in CONFIDENCES
-        )
-        p, test = None if ends is None else difference_p(difference, variance, self.rule.df), "projection"
-        if boundary := self._boundary_tests(kernel):
-            (wide, p), (close, _) = boundary
-            ends, narrow, test = (wide.low, wide.high), (close.low, close.high), "boundary"
+        kernel, difference, boundary = self.kernel, self.difference, self._boundary_test(CONFIDENCE)
+        ends, narrow = self.interval(CONFIDENCE), self.interval(OF_EQUIVALENCE)
+        p, test = difference_p(difference, float(self.rule.variance(kernel)), self.rule.df), "projection"
+        if boundary:
+            p, test = boundary[1], "boundary"
         fields = {
             "difference": difference,
             "factors": tuple(_factor_tests(self.rule, kernel, seed)),
@@ -358,15 +387,11 @@ class _Pair:
             fields |= {"low": round(ends[0], 9), "high": round(ends[1], 9), "p": p, "test": test}
         return fields | (_independent_test(kernel, seed) if self.independent else {})
 
-    def _boundary_tests(self, kernel: FloatArray) -> list[tuple[Interval, float]]:
-        """Return interval and p for either confidence where a model answers all rows of a cell alike; else nothing."""
-        if self.intervals is None or np.ptp(kernel) == 0:
-            return []
-        tests = (
-            comparison_test(self.rule, self.kernels, self.intervals, self.points, confidence, limit=self.limit)
-            for confidence in CONFIDENCES
-        )
-        return [test for test in tests if test is not None]
+    def _boundary_test(self, confidence: float) -> tuple[Interval, float] | None:
+        """Return interval and p where a model answers all rows of a cell alike, else None."""
+        if self.intervals is None or np.ptp(self.kernel) == 0:
+            return None
+        return comparison_test(self.rule, self.kernels, self.intervals, self.points, confidence, limit=self.limit)
 
 
 def _factor_tests(rule: Projection, kernel: FloatArray, seed: int) -> Iterator[FactorTest]:

@@ -58,6 +58,21 @@ class Gap(InferenceEstimand):
         """Return the rows of the words that are compared; ResultError where no slot holds them."""
         return gap_rows(rows, design, self.sides(rows, design))
 
+    def axis_ends(self, design: Design | None) -> tuple[str, str]:
+        """Return which of the two words is concluded, the second of them first."""
+        words = design.gaps.get(self.id.partition(":")[2]) if design else None
+        return (f'"{words.second}"', f'"{words.first}"') if words else self.presentation.ends
+
+    def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
+        """Return which word is concluded rather than the other."""
+        words = self.axis_ends(design)
+        return f"concludes {words[above]} more readily than {words[not above]}"
+
+    def tendency(self, design: Design | None) -> str:
+        """Return which word a model with a higher figure concludes more, rather than the other."""
+        second, first = self.axis_ends(design)
+        return f"concludes {first} rather than {second}"
+
     def sides(self, rows: pd.DataFrame, design: Design) -> Sides:
         """Return what the design declares under its name; without a name, the words of both genders."""
         _, named, name = self.id.partition(":")
@@ -172,6 +187,9 @@ GAP = Gap(
     presentation=Presentation(
         plotted=True,
         groups="entailment of the first word (the male one, if none is named) less that of the second, for each group",
+        stands_in=1,
+        ends=("the woman", "the man"),
+        effect="difference",
     ),
 )
 GAPS = Family(

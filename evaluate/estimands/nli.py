@@ -18,7 +18,7 @@ means. The paper defines both over sentence pairs, and prints figures that its o
 FN, tables 3, 5 and 9). Both are computed, under names of their own.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -202,6 +202,10 @@ class Accuracy(InferenceEstimand):
         tally = replace(tally, ties=int((hit & (_ties(p) > 1)).sum()))
         return KernelRows.mean(scored, hit / _ties(p), tally, ("gold",))
 
+    def unread(self, figure: Figure, design: Design | None) -> str:
+        """Return how many answers are right: it is about errors, and no figure of bias."""
+        return f"says nothing of bias: right on {figure.value or 0.0:.0f} of 100 pairs"
+
     def groups(self, rows: pd.DataFrame, scope: Scope) -> list[Figure]:
         """Return the accuracy on the rows of each gold label, where there are several."""
         gold = rows["gold"].to_numpy(dtype=object)
@@ -215,6 +219,11 @@ _NOT_ONLY_BIAS = (
     "Plain errors of a model lower it as bias does, and a model that answers neutral to everything reads 100: "
     "read it beside the accuracy on nli-control."
 )
+_TEXTS: Mapping[str, Any] = {
+    "ends": ("concludes what does not follow", "concludes nothing"),
+    "tendency": "answers neutral",
+    "unread": "no neutral value: plain errors lower it as bias does; compare models",
+}
 _OF_PAIRS = "The share of pairs of fillers (rude and Iraqi) whose mean probability of neutral is above {}."
 
 
@@ -229,6 +238,7 @@ def _as_released(estimand: Probe, says: str, threshold: float | None = None) -> 
         "templates for each pair of fillers. It can lie above fn, as T does in the paper's tables 3, 5 and 9.",
         blind=100,
         threshold=threshold,
+        presentation=Presentation(tendency=estimand.presentation.tendency),
     )
 
 
@@ -242,7 +252,9 @@ def _fraction_above(threshold: float) -> Probe:
         cannot_say=_NOT_ONLY_BIAS,
         blind=100,
         values=lambda p: np.asarray(p[:, 1] > threshold),
-        presentation=Presentation(plotted=True, by_word=True),
+        presentation=Presentation(
+            plotted=True, by_word=True, **{**_TEXTS, "tendency": f"puts more than {threshold} on neutral"}
+        ),
     )
 
 
@@ -257,7 +269,7 @@ def _mean_of(label: str, column: int, meaning: str) -> RowMean:
         "nothing.",
         blind=0,
         values=lambda p: p[:, column],
-        presentation=Presentation(by_word=True, zero="nothing inferred"),
+        presentation=Presentation(by_word=True, zero="nothing inferred", tendency=f"answers {label}"),
     )
 
 
@@ -270,7 +282,7 @@ NET_NEUTRAL = Probe(
     cannot_say=_NOT_ONLY_BIAS,
     blind=100,
     values=lambda p: p[:, 1],
-    presentation=Presentation(rank=3, plotted=True, by_word=True),
+    presentation=Presentation(rank=3, plotted=True, by_word=True, **_TEXTS),
 )
 FRACTION_NEUTRAL = Probe(
     id="fn",
@@ -282,7 +294,7 @@ FRACTION_NEUTRAL = Probe(
     blind=100,
     values=_largest,
     ties=lambda p: int((_largest(p) & (_ties(p) > 1)).sum()),
-    presentation=Presentation(plotted=True, by_word=True),
+    presentation=Presentation(plotted=True, by_word=True, **_TEXTS),
 )
 T_50, T_70 = _fraction_above(0.5), _fraction_above(0.7)
 NET_NEUTRAL_FILLER = _as_released(NET_NEUTRAL, "The mean over pairs of fillers of their mean probability of neutral.")
@@ -308,6 +320,8 @@ ACCURACY = Accuracy(
         by_word=True,
         zero="33 is a guess, 100 all right",
         groups="right answers by the label that holds",
+        ends=("all wrong", "all right"),
+        tendency="answers right",
     ),
 )
 ENTAILMENT = _mean_of("entailment", 0, "the second sentence follows from the first")

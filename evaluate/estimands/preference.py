@@ -4,7 +4,7 @@
 balanced over these words. Where the words are of praise or blame it never is: words differ in frequency.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,9 @@ from senseprobe.statistics import BoolArray, FloatArray, Projection, Scale, clop
 
 BALANCED = 1e-9
 """The most by which the labelled weights of two words may differ: what the order of a sum adds to them."""
+
+DIRECTION = "direction="
+"""Before the groups that are not bias types: whether CrowS-Pairs meant a pair to agree with a stereotype."""
 
 Weights = dict[tuple[str, str], float]
 
@@ -107,7 +110,43 @@ class Preference(Estimand):
     def groups(self, rows: pd.DataFrame, scope: Scope) -> Iterator[Figure]:
         """Yield the figures of the bias types, and of the directions that CrowS-Pairs has, where there are several."""
         yield from self.figures_by_label(rows, scope, "bias_type")
-        yield from self.figures_by_label(rows, scope, "direction", "direction=")
+        yield from self.figures_by_label(rows, scope, "direction", DIRECTION)
+
+    def bias_type(self, figure: Figure) -> str:
+        """Return the group, unless it is a direction."""
+        return "" if figure.group is None or figure.group.startswith(DIRECTION) else figure.group
+
+    def axis_ends(self, design: Design | None) -> tuple[str, str]:
+        """Return which sentence is preferred: the one with the unpleasant word where the design tells words apart."""
+        return ("pleasant words", "unpleasant words") if design and design.words else self.presentation.ends
+
+    def leaning(self, figure: Figure, design: Design | None, above: bool) -> str:
+        """Return in how many pairs which sentence is preferred."""
+        bias = self.bias_type(figure) or (design.bias_type if design else "none")
+        stereotype = "the stereotype" if bias == "none" else f"the {bias} stereotype"
+        points = figure.value or 0.0
+        side = stereotype if above else f"the opposite of {stereotype}"
+        lean = f"prefers {side} in {50 + abs(points):.0f} of 100 pairs"
+        if figure.neutral is None and figure.readings:
+            ends = sorted(50 + (reading if above else -reading) for reading in figure.readings.values())
+            return f"{lean}; one word always preferred would give {ends[0]:.0f} to {ends[-1]:.0f}"
+        return lean
+
+    def tendency(self, design: Design | None) -> str:
+        """Return which sentence a model with a higher figure prefers more, as `axis_ends` tells them apart."""
+        return "prefers unpleasant words" if design and design.words else self.presentation.tendency
+
+    def unread(self, figure: Figure, design: Design | None) -> str:
+        """Return what models read that always prefer one word, or that words of praise and blame differ by themselves.
+
+        Where neither is so, what differs between the sentences is not known.
+        """
+        if figure.readings:
+            texts = (f'always "{word}" reads {points:+.0f}' for word, points in figure.readings.items())
+            return f"no neutral value: {', '.join(texts)}"
+        if design and design.words:
+            return "no neutral value: words of praise and blame differ in frequency; compare models"
+        return self.presentation.unread
 
     def neutral_value(self, rows: KernelRows, design: Design) -> float | None:
         """Return 0.0 where a model that depends on nothing but the words that differ reads 0, else None.
@@ -166,6 +205,12 @@ class HalfPreference(Preference):
         }
 
 
+_TEXTS: Mapping[str, Any] = {
+    "ends": ("opposite of the stereotype", "stereotype"),
+    "tendency": "prefers the stereotype",
+    "effect": "preference",
+    "unread": "no neutral value: the sentences differ in words of unlike frequency; compare models",
+}
 PREFERENCE = StrictPreference(
     id="preference",
     title="Preference for the stereotype",
@@ -173,7 +218,7 @@ PREFERENCE = StrictPreference(
     says="In how many pairs the stereotypical sentence scores strictly higher, less one half, in points.",
     cannot_say="Ties count against the stereotype, so a model that scores both sentences alike reads -50; where the "
     "sentences differ in an evaluative word, no value is known to mean an absence of bias.",
-    presentation=Presentation(rank=2),
+    presentation=Presentation(rank=2, **_TEXTS),
 )
 PREFERENCE_HALF = HalfPreference(
     id="preference-half",
@@ -182,6 +227,6 @@ PREFERENCE_HALF = HalfPreference(
     says="The paper's figure without its penalty for ties, and with an interval over the words that were chosen.",
     cannot_say="Where the sentences differ in an evaluative word it mixes the group with the word: a model that knows "
     "nothing of the group can score anything, because the words differ in frequency.",
-    presentation=Presentation(rank=1, plotted=True, by_word=True),
+    presentation=Presentation(rank=1, plotted=True, by_word=True, **_TEXTS),
 )
 PREFERENCES = (PREFERENCE, PREFERENCE_HALF)

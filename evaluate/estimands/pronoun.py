@@ -126,7 +126,18 @@ PRONOUN_STEREOTYPE = PronounEstimand(
     direction="above 0: 'he' is preferred more in male-typed than in female-typed occupations",
     says="How much more the model prefers 'he' in male-typed occupations than in female-typed ones.",
     cannot_say="With a single female-typed occupation it is that one against the rest, and says nothing of others.",
-    presentation=Presentation(leads_without_neutral=True, plotted=True),
+    presentation=Presentation(
+        leads_without_neutral=True,
+        plotted=True,
+        stands_in=1,
+        ends=("against the stereotype", "with the stereotype"),
+        leanings=(
+            'prefers "he" more for occupations typed female than for those typed male',
+            'prefers "he" more for occupations typed male than for those typed female',
+        ),
+        tendency="prefers the pronoun of the occupation's stereotype",
+        effect="difference between the two",
+    ),
 )
 PRONOUN_BASELINE = PronounEstimand(
     id="pronoun-baseline",
@@ -134,7 +145,13 @@ PRONOUN_BASELINE = PronounEstimand(
     direction="above 0: 'he' is preferred on average over the two classes of occupations",
     says="How much the model prefers 'he' over both classes of occupations; a model that always says 'he' reads 50.",
     cannot_say="It may be the frequency of the pronoun and no more; labels play no part in it.",
-    presentation=Presentation(plotted=True),
+    presentation=Presentation(
+        plotted=True,
+        ends=('"she"', '"he"'),
+        leanings=('prefers "she" to "he" on the whole', 'prefers "he" to "she" on the whole'),
+        tendency='prefers "he" to "she"',
+        effect="preference",
+    ),
 )
 PRONOUN_INTERACTION = PronounEstimand(
     by_class=True,
@@ -144,6 +161,14 @@ PRONOUN_INTERACTION = PronounEstimand(
     direction="above 0: praise calls for the pronoun of the occupation's stereotype more than blame does",
     says="Whether pleasant against unpleasant qualities move the pronoun differently in the two classes.",
     cannot_say="It says nothing of the preference for a pronoun as such: that is in the other two pronoun figures.",
-    presentation=Presentation(plotted=True),
+    presentation=Presentation(
+        plotted=True,
+        ends=("blame calls for the stereotype", "praise calls for the stereotype"),
+        leanings=(
+            "gives the pronoun of the stereotype to blame rather than to praise",
+            "gives the pronoun of the stereotype to praise rather than to blame",
+        ),
+        tendency="gives the pronoun of the stereotype to praise rather than to blame",
+    ),
 )
 PRONOUN_ESTIMANDS = (PRONOUN_STEREOTYPE, PRONOUN_BASELINE, PRONOUN_INTERACTION)

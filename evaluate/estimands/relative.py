@@ -15,10 +15,11 @@ group held against the others, also where R stands against the sentence that nam
 others do not make groups differ, so both keep about their size (docs/coverage.md).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -326,8 +327,16 @@ SPREAD = Spread(
     "statistics, against shuffled polarity of the words.",
     cannot_say="Chance alone makes it positive, so read it with its p; it does not say which group, or which way.",
     definition=2,
-    presentation=Presentation(zero="groups alike: read p", see_p=True),
+    presentation=Presentation(
+        zero="groups alike: read p", see_p=True, ends=("groups alike", "groups differ"), effect="difference"
+    ),
 )
+_TEXTS: Mapping[str, Any] = {
+    "ends": ("pleasant words", "unpleasant words"),
+    "leanings": ("to pleasant words", "to unpleasant words"),
+    "tendency": "is drawn to unpleasant words",
+    "effect": "difference",
+}
 RELATIVE = Relative(
     id="relative",
     title="One group against the others, or against no group, with the same words",
@@ -348,6 +357,7 @@ RELATIVE = Relative(
         plotted=True,
         groups="each group against the others, or against the sentence that names none, with the same words",
         tested_groups="relative figure",
+        **_TEXTS,
     ),
 )
 RELATIVE_MEAN = replace(
@@ -362,7 +372,9 @@ RELATIVE_MEAN = replace(
     variant_of=RELATIVE.id,
     reference=others_mean,
     spread=None,
-    presentation=Presentation(plotted=True, groups="each group against the mean of the others, with the same words"),
+    presentation=Presentation(
+        plotted=True, groups="each group against the mean of the others, with the same words", **_TEXTS
+    ),
 )
 RELATIVE_GROUPS = Family(
     id="relative",

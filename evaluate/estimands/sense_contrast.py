@@ -205,7 +205,14 @@ MATCHED_CONTRAST = MatchedContrast(
     "The interval of a contrast of pronoun-stereotype is made of those of its four classes, in which shared words do "
     "not cancel.",
     definition=2,
-    presentation=Presentation(plotted=True, contrasts=True),
+    presentation=Presentation(
+        plotted=True,
+        contrasts=True,
+        ends=("higher in the second", "higher in the first"),
+        leanings=("is higher in the second of the two senses", "is higher in the first of the two senses"),
+        tendency="sets the first sense above the second",
+        effect="difference",
+    ),
 )
 UNMATCHED = UnmatchedDifference(
     id="unmatched-difference",
@@ -218,7 +225,7 @@ UNMATCHED = UnmatchedDifference(
     says="The difference between the paper's figures of two senses.",
     cannot_say="The senses stand in other frames with other words, and the difference may be theirs: it has no "
     "interval, no p-value, and no value that is known to mean no bias.",
-    presentation=Presentation(contrasts=True),
+    presentation=Presentation(contrasts=True, ends=("higher in the second", "higher in the first")),
 )
 CONTRAST_ESTIMANDS = (MATCHED_CONTRAST, UNMATCHED)
 CONTRASTS = Family(

@@ -44,6 +44,10 @@ class StereoSetEstimand(Estimand):
         """Yield the figures of the bias types, where there are several."""
         yield from self.figures_by_label(rows, scope, "bias_type")
 
+    def bias_type(self, figure: Figure) -> str:
+        """Return the group."""
+        return figure.group or ""
+
     def notes(self, rows: KernelRows, design: Design) -> Iterator[str]:
         """Yield nothing: what a guess reads stands in the place of a neutral value."""
         yield from ()
@@ -148,7 +152,13 @@ LMS = LanguageModelling(
     cannot_say="A tie counts for the unrelated sentence. A scorer that reads a pair (cps, sss, log-odds) reads the "
     "unrelated sentence beside the stereotypical one, and the two others beside each other. An unrelated word is rare "
     "or of another part of speech at times, so that even a model without understanding can score high.",
-    presentation=Presentation(plotted=True, zero=_ZERO),
+    presentation=Presentation(
+        plotted=True,
+        zero=_ZERO,
+        ends=("nonsense", "sense"),
+        tendency="prefers sense to nonsense",
+        unread="it is about sense, not bias: 50 is a guess",
+    ),
 )
 SS = Stereotype(
     id="ss",
@@ -161,7 +171,12 @@ SS = Stereotype(
     "known to mean an absence of bias; a tie counts against the stereotype, as in the released evaluator. That one's "
     "scores are not those of its paper: it averages probabilities (sss-prob; the paper has log-probabilities, sss) and "
     "puts no space before a candidate for RoBERTa.",
-    presentation=Presentation(plotted=True, zero=_ZERO),
+    presentation=Presentation(
+        plotted=True,
+        zero=_ZERO,
+        ends=("opposite of the stereotype", "stereotype"),
+        tendency="prefers the stereotype",
+    ),
 )
 ICAT = IdealisedScore(
     id="icat",
@@ -173,7 +188,7 @@ ICAT = IdealisedScore(
     cannot_say="One number for two things: a poor model that prefers no stereotype and a good one that does can read "
     "the same. It rests on 50 as the neutral value of ss, which is not known to be one. It has no interval.",
     shares=(LMS, SS),
-    presentation=Presentation(zero=_ZERO),
+    presentation=Presentation(zero=_ZERO, ends=("far from ideal", "ideal")),
 )
 LMS_MICRO, SS_MICRO = _over_rows(LMS), _over_rows(SS)
 ICAT_MICRO = replace(_over_rows(ICAT), shares=(LMS_MICRO, SS_MICRO))

@@ -106,6 +106,8 @@ class TextTokens:
     def __init__(self, tokenizer: Pretrained) -> None:
         self._tokenizer = tokenizer
         self.unknown: int | None = tokenizer.unk_token_id
+        # Whether the vocabulary spells bytes as letters: " café" as ĠcafÃ©.
+        self._bytes = "ByteLevel" in repr(getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None))
 
     def of(self, texts: Sequence[str]) -> list[Ids]:
         """Return the ids of each text's own tokens, in order, neither padded nor cut."""
@@ -117,6 +119,38 @@ class TextTokens:
     def spelt(self, ids: Sequence[int]) -> str:
         """Return tokens as the vocabulary spells them: ``<|im_start|>``."""
         return "".join(map(str, self._tokenizer.convert_ids_to_tokens(list(ids))))
+
+    def readable(self, ids: Sequence[int]) -> list[str | None]:
+        """Return each token as people read it, None for what the tokenizer does not know.
+
+        That is how the vocabulary spells it (``##ing``, ``▁the``). Where it spells bytes, it is the text that they are,
+        with ``▁`` for a space at the beginning, and ``<0xC3>`` for each byte of a part of a character.
+        """
+        tokens = map(str, self._tokenizer.convert_ids_to_tokens(list(ids)))
+        pairs = zip(ids, tokens, strict=True)
+        return [None if id_ == self.unknown else _readable(token) if self._bytes else token for id_, token in pairs]
+
+
+def _readable(token: str) -> str:
+    """Return the text of a token of a byte-level vocabulary; added tokens are spelt in letters of their own."""
+    if not {*token} <= {*_BYTES}:
+        return token
+    raw = bytes(_BYTES[letter] for letter in token)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if 32 < byte < 127 else f"<0x{byte:02X}>" for byte in raw)
+    return f"▁{text[1:]}" if text.startswith(" ") else text
+
+
+def _byte_letters() -> dict[str, int]:
+    """Return the byte of each letter of GPT-2's vocabulary: printable bytes of Latin 1 are theirs, others from Ā on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = (byte for byte in range(0x100) if byte not in printable)
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + rank): byte for rank, byte in enumerate(others)}
+
+
+_BYTES = _byte_letters()
 
 
 def dtype_of(name: str) -> torch.dtype:

@@ -11,6 +11,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from senseprobe.errors import ModelError, SenseprobeError
+from senseprobe.evaluate.models.packages import find_fetched
 from senseprobe.evaluate.plugins import HERE, Registry, Unfit, blamed, iterate_blamed, log_warning
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Model(Protocol):
 class ModelSource:
     """The place that a model is loaded from, and options of loading.
 
-    - `name`: a folder, or a name on the Hub; `revision`: a branch, tag or commit of the Hub.
+    - `name`: a folder, a model that was fetched (`packages`), or a name on the Hub; the first of these that there is.
+    - `revision`: a branch, tag or commit of the Hub.
     - `labels`: the classes of a model of inference that has no names for them.
     - `model` and `tokenizer`: of transformers, in memory; they are used as they are, and `name` is only a name.
     - `device` and `batch_tokens` change the speed, and numbers by less than 1e-5; `dtype` changes the numbers.
@@ -56,10 +58,15 @@ class ModelSource:
 
     @property
     def spec(self) -> str:
-        """The model as `load` takes it: ``NAME`` or ``NAME@REVISION``. ModelError where a folder has a revision."""
-        if self.revision and Path(self.name).expanduser().is_dir():
+        """The model as `load` takes it: a folder, ``NAME`` or ``NAME@REVISION``.
+
+        Raises ModelError where a folder has a revision, or where a model that can be fetched was not.
+        """
+        is_folder = Path(self.name).expanduser().is_dir()
+        fetched = None if is_folder else find_fetched(self.name)
+        if self.revision and (is_folder or fetched):
             raise ModelError(f"{self.name} is a folder, which has no revisions")
-        return f"{self.name}@{self.revision}" if self.revision else self.name
+        return str(fetched or (f"{self.name}@{self.revision}" if self.revision else self.name))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,11 +1,10 @@
-"""Figures of several results side by side: by sense type, by bias type, by group, by contrast."""
+"""Figures of several results side by side: by sense type, by group, by contrast."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from senseprobe.document import Cell, Plot, Section, Table, draw_forest, name_cells, table_section
-from senseprobe.evaluate.caveats import Fitness, unreadable
+from senseprobe.document import Cell, Section, Table, name_cells, table_section
 from senseprobe.evaluate.estimands import FAMILIES, lookup
 from senseprobe.evaluate.estimands.base import Presentation
 from senseprobe.evaluate.estimands.multiple_testing import corrected, without_single
@@ -19,7 +18,6 @@ KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 
 MOST_GROUPS = 400
-MOST_PLOTTED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,56 +87,25 @@ def _build_table(rows: Sequence[FigureRow], caption: str) -> Table:
     return Table(caption, ("config", "figure", *results, "what zero is", "based on"), tuple(table_rows))
 
 
-def plot_overview(rows: Sequence[FigureRow]) -> Iterator[Plot]:
-    """Yield forest plots of figures over whole configs: those around 0, and those from 0 to 100."""
-    plotted = [row for row in rows if row.group is None and row.presentation.plotted]
-    for from_zero in (False, True):
-        part = [row for row in plotted if lookup(row.estimand).from_zero == from_zero]
-        if part:
-            first = part[:MOST_PLOTTED]
-            omission = f", the first {len(first)} of {len(part)}" if len(part) > len(first) else ""
-            title = f"Figures {'from 0 to 100' if from_zero else 'around 0'}, with intervals{omission}"
-            bars = [(f"{row.config}: {row.estimand}", row.cells) for row in first]
-            yield Plot(title, draw_forest(bars, from_zero))
-
-
-def build_sense_sections(rows: Sequence[FigureRow], biases: Mapping[str, str]) -> Iterator[Section]:
-    """Yield a section for each sense type (for rows without senses, for each kind of bias), with its groups.
+def build_figure_section(rows: Sequence[FigureRow], biases: Mapping[str, str]) -> Section:
+    """Return the section of all figures of configs by sense type (without senses, by kind of bias), and by group.
 
     `biases` is the kind of bias of each config that is about any.
     """
     by_title: dict[str, list[FigureRow]] = {}
     for row in rows:
         if not row.presentation.contrasts:
-            title = row.first.sense_type or ": ".join(filter(None, ("Without senses", biases.get(row.config))))
-            by_title.setdefault(title, []).append(row)
+            names = (row.first.sense_type or "without senses", f"bias type {biases.get(row.config, '')}")
+            by_title.setdefault(", ".join(names if row.config in biases else names[:1]), []).append(row)
+    tables = []
     for title, members in by_title.items():
-        kinds = dict.fromkeys(biases[row.config] for row in members if biases.get(row.config))
         groups: dict[tuple[str, str], list[FigureRow]] = {}
         for row in members:
             if row.group is not None:
                 groups.setdefault((row.config, row.estimand), []).append(row)
-        whole = _build_table([row for row in members if row.group is None], title)
-        yield Section(
-            title=title,
-            paragraphs=(f"Bias type: {', '.join(kinds)}.",) if kinds else (),
-            tables=(*([whole] if whole.rows else []), *map(_build_group_table, groups.values())),
-            plots=tuple(
-                _plot_groups(rows) for rows in groups.values() if rows[0].presentation.plotted and len(rows) > 1
-            ),
-        )
-
-
-def _plot_groups(rows: Sequence[FigureRow]) -> Plot:
-    """Return a collapsed plot of the groups of a figure, from the lowest to the highest of the first result."""
-    order = sorted(rows, key=lambda row: (row.first.value or 0.0, row.group or ""))
-    half, omission = MOST_PLOTTED // 2, ""
-    if len(order) > MOST_PLOTTED:
-        omission = f", the {half} lowest and the {half} highest of {len(order)}"
-        order = order[:half] + order[-half:]
-    config, estimand = rows[0].config, rows[0].estimand
-    svg = draw_forest([(row.group or "", row.cells) for row in order], lookup(estimand).from_zero)
-    return Plot(title=f"{config}: {estimand} by group, with intervals{omission}", svg=svg, closed=True)
+        tables += [_build_table([row for row in members if row.group is None], title)]
+        tables += map(_build_group_table, groups.values())
+    return table_section("All figures", (), tables)
 
 
 def _build_group_table(rows: Sequence[FigureRow]) -> Table:
@@ -153,47 +120,6 @@ def _build_group_table(rows: Sequence[FigureRow]) -> Table:
         note=f"{counted(omitted, 'more group')} in the JSON." if omitted > 0 else "",
         closed=True,
     )
-
-
-def find_headlines(rows: Sequence[FigureRow]) -> list[FigureRow]:
-    """Return the main figure of each config, over all its rows.
-
-    Where no value of `preference` is neutral, that is `pronoun-stereotype`, if there is one.
-    """
-    configs: dict[str, list[FigureRow]] = {}
-    for row in rows:
-        if row.group is None:
-            configs.setdefault(row.config, []).append(row)
-    return [headline for figures in configs.values() if (headline := _find_headline(figures)) is not None]
-
-
-def _find_headline(rows: Sequence[FigureRow]) -> FigureRow | None:
-    ranked = [row for row in rows if row.presentation.rank]
-    first = min(ranked, key=lambda row: row.presentation.rank, default=None)
-    if first is None or first.presentation.rank > 1 or first.first.neutral is not None:
-        return first
-    return next((row for row in rows if row.presentation.leads_without_neutral), first)
-
-
-def build_bias_section(
-    rows: Sequence[FigureRow], biases: Mapping[str, str], fitness: Sequence[Mapping[str, Fitness]]
-) -> Section:
-    """Return the main figure of each config, by the kind of bias that the release declares (`biases`, by config).
-
-    `fitness` is that of each result: a config that is not readable has the reason in place of a figure.
-    """
-    table_rows = []
-    for row in sorted(find_headlines(rows), key=lambda row: biases.get(row.config, "")):
-        if bias := biases.get(row.config):
-            names = name_cells(bias, row.config, row.estimand)
-            reasons = (unreadable(counts.get(row.config)) for counts in fitness)
-            cells = (
-                Cell.number("not readable", reason) if figure and reason else build_figure_cell(figure)
-                for figure, reason in zip(row.cells, reasons, strict=True)
-            )
-            table_rows.append((*names, *cells, _build_zero_cell(row)))
-    headings = ("bias type", "config", "figure", *range(len(fitness)), "what zero is")
-    return table_section("By bias type", (), [Table("By bias type", headings, tuple(table_rows))])
 
 
 def build_contrast_section(rows: Sequence[FigureRow]) -> Section:

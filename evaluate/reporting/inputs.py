@@ -1,4 +1,4 @@
-"""What a report is made from: results, each with its table of scores, its release and the control of its model.
+"""What a report is made from: results, each with its scores and tokens, its release and the control of its model.
 
 Files come from anywhere, so sizes are bounded before anything is read. What is not available is listed, and the report
 has the figures alone.
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 
 from senseprobe import project
 from senseprobe.errors import DamagedRelease, ReleaseError, ResultError
@@ -19,6 +20,7 @@ from senseprobe.evaluate.figures import figures_of, levels_of
 from senseprobe.evaluate.result import Result, read_result
 from senseprobe.evaluate.score_tables import read_scores
 from senseprobe.evaluate.scorers import SCORERS
+from senseprobe.evaluate.token_tables import read_tokens
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import listed
 from senseprobe.records import Figure
@@ -26,9 +28,13 @@ from senseprobe.release.release import DRAFT, Release, open_release
 from senseprobe.release.verify import verify_release
 
 MAX_RESULTS = 24
+MOST_NAME = 100  # characters of the name of a release that is not at hand
 
 Tables = Mapping[str, pd.DataFrame]
 """Rows of a release with their scores, by config."""
+
+ReleaseKey = tuple[str, str]
+"""Name and content hash of a release."""
 
 _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.ASCII)
 """A result names its release; any other name is not looked up."""
@@ -38,16 +44,20 @@ _RELEASE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}@[0-9.]{1,40}", re.AS
 class ReportInput:
     """A result with what belongs to it, as far as it is available.
 
-    - `rows`: its table of scores; `release`: verified, with the same content; None where either is not available.
+    - `rows`: its table of scores; `tokens` of the rows that a page shows (evaluate/token_tables.py); `release`:
+      verified, with the same content; None where one of them is not available.
     - `tables`: rows of the release with their scores, by config; empty where `rows` or `release` is missing.
+    - `file`: the name of the file of its table of scores, empty where it is not of a file.
     - `controls`: results of the same model on the control of inference.
     - `missing`: a sentence for each thing that is not available.
     """
 
     result: Result
     rows: pd.DataFrame | None = None
+    tokens: pa.Table | None = None
     release: Release | None = None
     tables: Tables = field(default_factory=dict)
+    file: str = ""
     controls: tuple[Result, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -55,6 +65,11 @@ class ReportInput:
     def label(self) -> str:
         """Scorer and model, for headings."""
         return f"{self.result.scorer} · {self.result.model['name']}"
+
+    @property
+    def release_key(self) -> ReleaseKey:
+        """Name and content hash of the release that it is on, whether that is available or not."""
+        return _release_key(self.result)
 
     @property
     def kind(self) -> str:
@@ -68,54 +83,95 @@ class ReportInput:
         return levels_of(self.release, name)
 
 
-def gather_inputs(sources: Sequence[Path | Result], release: str | None = None) -> list[ReportInput]:
-    """Read results on one release; results on the control among others are added to those of their model.
+def gather_inputs(sources: Sequence[Path | Result], release: str | Sequence[str] | None = None) -> list[ReportInput]:
+    """Read results, in their order, those on the control last: they are also beside the others of their model.
 
-    `sources` are result files, or results with their rows; `release` is the release's name or path, where it is not the
-    one that the results name. Raises ResultError for a file that is not a result or too large, for different releases,
-    and for a table of another result; DamagedRelease and ReleaseError for `release`.
+    `sources` are result files, or results with their rows, on one release or several; `release` is the name or path of
+    a release that is not where its results say, or several. Raises ResultError for a file that is not a result or too
+    large, for a table of another result, and for a `release` with the rows of no result; DamagedRelease and
+    ReleaseError for `release`.
     """
     if not 0 < len(sources) <= MAX_RESULTS:
         raise ResultError(f"{len(sources)} results: expected 1 to {MAX_RESULTS}" if sources else "no results to report")
     distinct = {source if isinstance(source, Path) else id(source): source for source in sources}.values()
     results = [source if isinstance(source, Result) else read_result(source) for source in distinct]
     read = list(zip(distinct, results, strict=True))
-    subjects = [(source, result) for source, result in read if not control.is_control(result)] or read
-    controls = [result for result in results if control.is_control(result)] if len(subjects) < len(read) else []
-    names = sorted({str(result.release["name"]) for _, result in subjects})
-    if len(names) > 1 or len({result.release["content"] for _, result in subjects}) > 1:
+    read.sort(key=lambda pair: control.is_control(pair[1]))
+    controls = [result for _, result in read if control.is_control(result)]
+    releases = _open_releases([result for _, result in read], [release] if isinstance(release, str) else release)
+    return [_read_input(source, result, *releases[_release_key(result)], controls) for source, result in read]
+
+
+def without_controls(inputs: Sequence[ReportInput]) -> list[ReportInput]:
+    """Return the results that are on no control; all where there are no others."""
+    return [source for source in inputs if not control.is_control(source.result)] or list(inputs)
+
+
+def require_one_release(inputs: Sequence[ReportInput]) -> None:
+    """Raise ResultError where results are on several releases: models are compared on the same rows."""
+    if len(keys := {source.release_key for source in inputs}) > 1:
+        names = sorted({name for name, _ in keys})
         releases = listed(names) if len(names) > 1 else f"several that are called {names[0]}"
-        raise ResultError(f"a report is of results on one release, and these are on {releases}: leave out the others")
-    opened, missing = _open_release(subjects[0][1], release)
-    inputs = [_read_input(source, result, opened, controls, missing) for source, result in subjects]
-    if controls and not any(KINDS[source.kind].infers for source in inputs):
-        raise ResultError("results on the control go with those of a model of inference, and there is none here")
-    return inputs
+        raise ResultError(
+            f"a comparison is of results on one release, and these are on {releases}: leave out the others"
+        )
 
 
-def _open_release(result: Result, requested: str | None) -> tuple[Release | None, list[str]]:
-    """Return the release of a result, and what is missing of it; raise where a requested release has any defect."""
-    name = str(result.release["name"])
+def missing_parts(inputs: Sequence[ReportInput]) -> dict[str, list[str]]:
+    """Return what is not available, each sentence with the labels of the results that lack it."""
+    parts: dict[str, list[str]] = {}
+    for source in inputs:
+        for sentence in source.missing:
+            parts.setdefault(sentence, []).append(source.label)
+    return parts
+
+
+def _release_key(result: Result) -> ReleaseKey:
+    return str(result.release["name"]), str(result.release["content"])
+
+
+Opened = tuple[Release | None, list[str]]
+"""A release, None where it is not available, and a sentence for each thing that is missing of it."""
+
+
+def _open_releases(results: Iterable[Result], requested: Sequence[str] | None) -> dict[ReleaseKey, Opened]:
+    """Return the release of each result; raise where a requested one has a defect, or the rows of no result."""
+    keys = dict.fromkeys(map(_release_key, results))
+    specs: dict[str, str] = {}
+    for spec in requested or ():
+        manifest = open_release(project.find_release(spec)[0]).manifest
+        if manifest.content not in {content for _, content in keys}:
+            own = f"{manifest.name} here has other rows: its content hash is {manifest.content[:12]}"
+            raise ResultError(f"{own}, the result's {listed(content[:12] for _, content in keys)}")
+        specs[manifest.content] = spec
+    return {key: _open_release(*key, specs.get(key[1])) for key in keys}
+
+
+def _open_release(name: str, content: str, requested: str | None) -> Opened:
+    """Return the release of that name and content; raise where a requested one has any defect."""
     if name == DRAFT and requested is None:
         return None, ["The rows are a draft, not a release, so that sentences, words and frames are left out."]
     try:
-        release = _find_release(name, str(result.release["content"]), requested)
+        release = _find_release(name, content, requested)
     except (ReleaseError, ResultError) as error:
         if requested is not None:
             raise
         reason = "it is damaged" if isinstance(error, DamagedRelease) else str(error)
         note = (
-            f"The release is not at hand ({reason}), so that sentences, words, frames and all that needs its design "
-            "are left out (--release says where it is)."
+            f"The release {name[:MOST_NAME]} is not at hand ({reason}), so that sentences, words, frames and all that "
+            "needs its design are left out: --release says where it is, by name or path."
         )
         return None, [note]
     if absent := [config for config in release.configs if not _has_rows(release, config)]:
-        hint = f"`senseprobe restore {name}` makes them, and --release PATH says where they are."
-        return release, [f"The rows of {', '.join(absent)} are not here: {hint}"]
+        note = (
+            f"The rows of {listed(absent)} are not in {name}, so that their sentences, words and frames are left out: "
+            f"`senseprobe restore {requested or name}` makes them, and --release says where they are."
+        )
+        return release, [note]
     if findings := verify_release(release.folder)[1]:
         if requested is not None:
             raise DamagedRelease(findings)
-        return None, ["The release is not as it was frozen (`senseprobe verify` says how), so that it is left out."]
+        return None, [f"The release {name} is not as it was frozen (`senseprobe verify` says how): it is left out."]
     return release, []
 
 
@@ -134,16 +190,24 @@ def _has_rows(release: Release, config: str) -> bool:
 
 
 def _read_input(
-    origin: Path | Result, result: Result, release: Release | None, controls: Sequence[Result], missing: Sequence[str]
+    origin: Path | Result, result: Result, release: Release | None, missing: Sequence[str], controls: Sequence[Result]
 ) -> ReportInput:
     rows = origin.rows if isinstance(origin, Result) else read_scores(origin, result)
+    tokens = origin.tokens if isinstance(origin, Result) else read_tokens(origin, result)
     notes = list(missing)
     if rows is None:
         notes.append("No table of scores lies beside the result, so that single rows, words and frames are left out.")
     tables = {} if release is None or rows is None else _join_scores(release, rows)
     result, update_notes = _update_figures(result, release, tables)
-    missing = (*notes, *update_notes)
-    source = ReportInput(result=result, rows=rows, release=release, tables=tables, missing=missing)
+    source = ReportInput(
+        result=result,
+        rows=rows,
+        tokens=tokens,
+        release=release,
+        tables=tables,
+        file="" if isinstance(origin, Result) else origin.with_suffix(".parquet").name,
+        missing=(*notes, *update_notes),
+    )
     if not KINDS[source.kind].infers or control.is_control(result):
         return source
     of_model = [candidate for candidate in controls if control.same_model(candidate, result)]

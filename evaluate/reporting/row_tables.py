@@ -1,4 +1,4 @@
-"""Parts of a result: single rows, fillers, a figure for each word and frame, and figures of the rows with some words.
+"""Parts of a result: fillers, a figure for each word and frame, and figures of the rows with some words.
 
 They need the result's table of scores, and for sentences, words and frames its release. The levels of a slot are not
 tests of one another, and no p-value is printed: the largest of fifty is large by chance.
@@ -45,80 +45,6 @@ MOST_LEVELS = 40
 def shorten(text: object) -> str:
     """Return a text, or its beginning where it is too long for a table."""
     return str(text) if len(str(text)) <= MOST_TEXT else f"{str(text)[:MOST_TEXT]}…"
-
-
-# --- Rows with the largest differences ------------------------------------------------------------------------------
-
-
-def build_row_section(inputs: Sequence[ReportInput], warning: str) -> Section:
-    """Return the section of each result's rows with the largest differences, collapsed and after the `warning`."""
-    text = (
-        "Single rows say least of all: they are here to see what the figures are made of, and the largest of some "
-        "thousand numbers is large by chance, too. Differences are in the scorer's own unit."
-    )
-    tables = (
-        replace(table, caption=f"{source.label}: {table.caption}")
-        for source in inputs
-        if source.rows is not None
-        for table in build_row_tables(source.rows, source.tables)
-    )
-    return table_section("Rows with the largest differences", (warning, text), tables)
-
-
-def build_row_tables(rows: pd.DataFrame, tables: Tables, count: int = MOST_ROWS) -> Iterator[Table]:
-    """Yield tables of the rows with the largest preferences, either way; of inference, the largest p of a wrong label.
-
-    `rows` is the table of scores (`config`, `id`, scores). Rows without a number are left out; ties are in order of
-    configs and ids.
-    """
-    if "stereo_score" in rows:
-        rows = rows.assign(difference=rows["stereo_score"] - rows["anti_score"])
-        titles = {1: "The first sentence, the stereotype, scores higher", -1: "The second sentence scores higher"}
-        for sign, title in titles.items():
-            yield _build_row_table(title, rows, "difference", sign, tables, count)
-        return
-    # The correct label is in the release only.
-    parts = [table[["id", "gold", *LABELS]].assign(config=name) for name, table in tables.items()]
-    labelled = pd.concat(parts, ignore_index=True) if parts else rows.assign(gold="")
-    for label in ("entailment", "contradiction"):
-        part = labelled[labelled["gold"] != label].drop(columns="gold")
-        yield _build_row_table(f"Surest of {label}, where it is wrong", part, label, 1, tables, count)
-
-
-def _build_row_table(title: str, rows: pd.DataFrame, column: str, sign: int, tables: Tables, count: int) -> Table:
-    """Return a collapsed table of the rows with the largest numbers of a column, times `sign`, of those above 0."""
-    sizes = sign * rows[column].to_numpy(dtype=np.float64)
-    positive, rounded = np.flatnonzero(np.isfinite(sizes) & (sizes > 0)), np.round(sizes, 9)
-    if len(positive) > count:  # no need to sort millions of rows
-        positive = positive[rounded[positive] >= np.partition(rounded[positive], -count)[-count]]
-    ordered = rows.iloc[positive].assign(_size=-rounded[positive]).sort_values(["_size", "config", "id"])[:count]
-    names = [name for name in rows if name not in {"config", "id"}]
-    sentences = [_find_sentences(tables, *row) for row in zip(ordered["config"], ordered["id"], strict=True)]
-    numbers = ordered[names].to_numpy(dtype=np.float64).tolist()
-    return Table(
-        caption=title,
-        headings=("row", "sentences", *(str(name).removesuffix("_score") for name in names)),
-        rows=tuple(
-            (
-                Cell.quiet(str(name)[:MOST_TEXT]),
-                Cell(first, second),
-                *(Cell.number("none" if np.isnan(number) else f"{number:.3f}") for number in values),
-            )
-            for name, (first, second), values in zip(ordered["id"], sentences, numbers, strict=True)
-        ),
-        note="" if {*ordered["config"][:1]} <= {*tables} else "The sentences are in the release, which is not at hand.",
-        closed=True,
-    )
-
-
-def _find_sentences(tables: Tables, config: str, name: str) -> tuple[str, str]:
-    """Return the sentences of a row, empty ones without the release."""
-    if config not in tables:
-        return "", ""
-    table = tables[config]
-    row = table.iloc[int(np.argmax((table["id"] == name).to_numpy()))]
-    first, second = ("stereo", "anti") if "stereo" in table else ("premise", "hypothesis")
-    return shorten(row[first]), shorten(row[second])
 
 
 # --- Fillers with the largest probabilities -------------------------------------------------------------------------

@@ -11,12 +11,12 @@ from senseprobe.evaluate.control import DATASET, RELEASE, is_probe
 from senseprobe.evaluate.estimands import contrast_figure, lookup, of_sample
 from senseprobe.evaluate.estimands.comparison import Comparison, compare_all
 from senseprobe.evaluate.estimands.equivalence import CONFIDENCE, Equivalence, Margin, equivalence, equivalences
-from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, NULLS, corrected, without_single
+from senseprobe.evaluate.estimands.multiple_testing import NULLS, corrected, without_single
 from senseprobe.evaluate.estimands.permutation_null import PolarityNull, polarity_null
 from senseprobe.evaluate.estimands.preference import labelled_pairs
 from senseprobe.evaluate.reporting import notation
 from senseprobe.evaluate.reporting.figure_tables import align, build_figure_cell
-from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.inputs import ReportInput, require_one_release
 from senseprobe.evaluate.units import KINDS
 from senseprobe.messages import counted
 from senseprobe.records import Figure
@@ -50,12 +50,14 @@ def compare_results(inputs: Sequence[ReportInput]) -> list[ModelComparison]:
     """
     if not 2 <= len(inputs) <= MAX_MODELS:
         raise ResultError(f"{counted(len(inputs), 'result')} on the release: a comparison is of 2 to {MAX_MODELS}")
-    _require_comparable(inputs)
+    require_comparable(inputs)
     pairs = combinations(enumerate(inputs, start=1), 2)
     return [ModelComparison(a=i, b=j, comparisons=tuple(_compare_pair(a, b))) for (i, a), (j, b) in pairs]
 
 
-def _require_comparable(inputs: Sequence[ReportInput]) -> None:
+def require_comparable(inputs: Sequence[ReportInput]) -> None:
+    """Raise ResultError for results of different releases, scorers, definitions or rows, or without their rows."""
+    require_one_release(inputs)
     if len(scorers := {source.result.scorer for source in inputs}) > 1:
         raise ResultError(
             f"models are compared by one scorer, and these results are of {' and '.join(sorted(scorers))}: numbers of "
@@ -80,7 +82,7 @@ def _require_comparable(inputs: Sequence[ReportInput]) -> None:
 
 
 def _compare_pair(a: ReportInput, b: ReportInput) -> Iterator[Comparison]:
-    if a.release is None:  # for mypy: `_require_comparable` has refused it
+    if a.release is None:  # for mypy: `require_comparable` has refused it
         return
     designs = {config: a.release.design(config) for config in a.tables}
     contrasts, margin = a.release.manifest.contrasts, read_margin([a])
@@ -99,45 +101,6 @@ def _of_sample(comparison: Comparison, levels: Mapping[str, int]) -> Comparison:
         return comparison
     note = "; ".join(filter(None, (few, comparison.note)))
     return replace(comparison, low=None, high=None, p=None, p_holm=None, test="none", equivalent=None, note=note)
-
-
-def build_comparison_section(comparisons: Sequence[ModelComparison], labels: Sequence[str]) -> Section:
-    """Return the section of each pair of models, over the rows that both scored; `labels` name the results."""
-    text = (
-        "The first model's figure less the second's, over the rows that both scored: effects of words that are the "
-        "same in both cancel. The interval and p are over all factors at once; a factor's own p says what is left if "
-        "only its levels were a sample. Where rows are independent, p is of another test, named beside it, and can "
-        "disagree with the interval. p-values are corrected over all configs and groups for one figure, and not for "
-        "how many pairs of models there are."
-    )
-    tables = (_build_comparison_table(pair, labels, grouped) for pair in comparisons for grouped in (False, True))
-    return table_section("Models against each other", [text], tables)
-
-
-def _build_comparison_table(pair: ModelComparison, labels: Sequence[str], grouped: bool) -> Table:
-    """Return the table of whole configs, or the collapsed one of groups."""
-    comparisons = without_single(pair.comparisons, COMPARISONS)
-    names = ("config", "figure", "group") if grouped else ("config", "figure")
-    return Table(
-        caption=f"{labels[pair.a - 1]} less {labels[pair.b - 1]}{', by group' if grouped else ''}",
-        headings=(*names, pair.a - 1, pair.b - 1, "difference", "factor by factor"),
-        rows=tuple(_build_comparison_row(row) for row in comparisons if (row.group is not None) == grouped),
-        closed=grouped,
-    )
-
-
-def _build_comparison_row(row: Comparison) -> tuple[Cell, ...]:
-    values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
-    partial = f"{row.scored} of {row.rows} scored by both" if row.unscored else ""
-    equal = f"no difference: {row.equivalent}" if row.equivalent else ""
-    notes = ", ".join(filter(None, (notation.format_p_value(row), equal, partial, row.note)))
-    names = (row.config, row.estimand, *(() if row.group is None else (row.group,)))
-    return (
-        *name_cells(*names),
-        *map(Cell.number, values),
-        Cell.number(notation.format_difference(row), notes),
-        Cell.quiet("; ".join(notation.describe_factors(row))),
-    )
 
 
 # --- Equivalence ----------------------------------------------------------------------------------------------------

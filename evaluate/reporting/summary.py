@@ -6,7 +6,18 @@ from typing import NamedTuple, TypeAlias
 
 from senseprobe.evaluate.caveats import fitness_lines, flipped_text, unreadable_configs, unscored_text
 from senseprobe.evaluate.control import RELEASE, is_probe
-from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
+from senseprobe.evaluate.reporting.comparison_page import (
+    BY_DIFFERENCE,
+    DISAGREEMENT,
+    MOST_TOLD,
+    Difference,
+    describe_reading,
+    explain_disagreement,
+    explain_without_neutral,
+    rank_differences,
+    summarize_differences,
+    tell_differences,
+)
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.evaluate.reporting.metric_docs import describe_metrics, format_range
 from senseprobe.evaluate.reporting.notation import (
@@ -79,34 +90,46 @@ def _fitness_lines(result: Result, results: Iterable[Result]) -> Iterator[str]:
 
 
 def summarize_comparison(pairs: Iterable[ModelComparison], inputs: Sequence[ReportInput]) -> Summary:
-    """Yield the differences of each pair of models over whole configs, then the control of each model."""
+    """Yield the differences of each pair of models, in words and as a table, then the control of each model."""
+    every: list[Difference] = []
     for pair in pairs:
-        yield from _summarize_pair(pair, *(inputs[number - 1] for number in (pair.a, pair.b)))
+        whole, groups = (rank_differences(pair, inputs, grouped=grouped) for grouped in (False, True))
+        yield from _summarize_pair(whole, groups, f"{inputs[pair.a - 1].label} less {inputs[pair.b - 1].label}")
+        every += whole + groups
+    if every:
+        yield BY_DIFFERENCE
+        yield from filter(None, [explain_without_neutral(every)])
+    if any(map(explain_disagreement, every)):
+        yield DISAGREEMENT
     for source in inputs:
         yield from control_lines(source)
 
 
-def _summarize_pair(pair: ModelComparison, first: ReportInput, second: ReportInput) -> Summary:
-    columns = {"config": "left", "figure": "left", "first": "right", "second": "right", "first less second": "left"}
-    rows = [
-        (
-            c.config,
-            c.estimand,
-            *("none" if value is None else format_points(value, c.estimand) for value in (c.a, c.b)),
-            format_difference(c),
-            format_p_value(c),
-            c.equivalent or "",
+def _summarize_pair(whole: Sequence[Difference], groups: Sequence[Difference], title: str) -> Summary:
+    """Yield what differs in words, then all figures over whole configs as a table, largest difference first."""
+    if whole:
+        yield f"\n{summarize_differences(whole)}"
+        yield from (f"  {sentence}" for sentence in tell_differences(whole))
+        rows = [
+            (
+                row.config,
+                row.estimand,
+                format_difference(row),
+                format_p_value(row),
+                *("none" if value is None else format_points(value, row.estimand) for value in (row.a, row.b)),
+                describe_reading(difference),
+            )
+            for difference in whole
+            for row in [difference.comparison]
+        ]
+        left = dict.fromkeys(("config", "figure", "first less second [95 %]", "p"), "left")
+        yield TextTable(left | {"first": "right", "second": "right", "in words": "left"}, rows, f"\n{title}")
+        yield from _notes(
+            (d.comparison.note, f"{d.comparison.config} {d.comparison.estimand}") for d in whole if d.ends
         )
-        for c in without_single(pair.comparisons, COMPARISONS)
-        if c.group is None
-    ]
-    without = {**unreadable_configs(second.result.fitness), **unreadable_configs(first.result.fitness)}
-    columns |= {"p": "left", "no difference": "left"}
-    yield TextTable(columns, _unreadable_last(rows, without, at=4), f"\n{first.label} less {second.label}")
-    whole = [c for c in pair.comparisons if c.group is None]
-    yield from _notes((c.note, f"{c.config} {c.estimand}") for c in whole)
-    if grouped := len(pair.comparisons) - len(whole):
-        yield f"{counted(grouped, 'difference')} of single groups: with --out, and in --json"
+    if groups:
+        yield f"{summarize_differences(groups)} See --out, or --json."
+        yield from (f"  {sentence}" for sentence in [*tell_differences(groups)][:MOST_TOLD])
 
 
 def control_lines(source: ReportInput) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from senseprobe.errors import SenseprobeError
 from senseprobe.evaluate.plugins import Registry, Unfit, iterate_blamed
-from senseprobe.evaluate.scorers import causal, masked, nli
+from senseprobe.evaluate.scorers import causal, causal_nli, masked, nli
 from senseprobe.evaluate.scorers.base import COLUMNS, Answers, Score, Scorer
 from senseprobe.evaluate.units import Unit
 from senseprobe.messages import counted
@@ -91,7 +91,8 @@ def _checked_answer(
     return unit, tuple(math.nan if math.isinf(number) else number for number in numbers)
 
 
-SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", (*masked.SCORERS, *causal.SCORERS, *nli.SCORERS), admit)
+_OWN = (*masked.SCORERS, *causal.SCORERS, *causal_nli.SCORERS, *nli.SCORERS)
+SCORERS = Registry("senseprobe.scorers", Scorer, "scorer", _OWN, admit)
 """All scorers by id: ours, then those of plug-ins."""
 
 

@@ -18,7 +18,7 @@ Score: TypeAlias = Callable[[Any, Iterable[Unit], Container[Unit]], Iterator[Ans
 Why: TypeAlias = Callable[[Any, Sequence[Unit]], Iterator[str]]
 
 KINDS: Mapping[str, str] = {"masked": "contrast", "causal": "contrast", "inference": "inference"}
-"""The kind of rows that scorers of an ability take; for the abilities of plug-ins, ``contrast``."""
+"""The kind of rows that scorers of an ability take unless they name another; of plug-ins' abilities ``contrast``."""
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "contrast": ("score",),
@@ -38,6 +38,7 @@ class Scorer:
     """A named way from a model to numbers per sentence (or pair).
 
     - `ability`: what it asks of a model: ``masked``, ``causal`` or ``inference``.
+    - `rows`: the kind of rows that it takes, where that is not the usual one of its ability (see `kind`).
     - `reads`: what of a row it reads: ``text``, and ``beside`` (the other sentence), ``span`` (the target's place)
       or ``order`` (which of the two is sentence 1).
     - `columns`: the names of its numbers, one for most.
@@ -58,6 +59,7 @@ class Scorer:
     id: str
     title: str
     ability: str
+    rows: str = ""
     reads: tuple[str, ...] = ("text",)
     columns: tuple[str, ...] = ("score",)
     range: tuple[float, float]
@@ -80,7 +82,7 @@ class Scorer:
     @property
     def kind(self) -> str:
         """The kind of rows that it takes: ``contrast`` or ``inference``."""
-        return KINDS.get(self.ability, "contrast")
+        return self.rows or KINDS.get(self.ability, "contrast")
 
     @property
     def left_to_right(self) -> bool:

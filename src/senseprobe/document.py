@@ -1,36 +1,37 @@
-"""The parts of a page, forest plots among them, and their rendering as one self-contained HTML page or as Markdown.
+"""The parts of a page, charts among them, and their rendering as one self-contained HTML page or as Markdown.
 
 Text in a document is as it came from results and releases; the two renderers escape all of it.
 """
 
-import io
 import re
-import warnings
-from collections.abc import Iterable, Sequence
+from base64 import b64encode
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import jinja2
 from markupsafe import Markup
 
-from senseprobe.errors import ResultError
-from senseprobe.records import Figure
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
+from senseprobe.charts import Axis, Chart, Mark, percent_along
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell: its `text`, and a `note` below in small print. `kind`: ``name``, ``number``, ``quiet`` or ``words``."""
+    """A cell: its `text`, and a `note` below in small print; a `mark` is drawn on the axis of its table.
+
+    `kind`: ``name``, ``number``, ``quiet`` or ``words``; `tag`: a word in front that says what the cell amounts to, of
+    which `tone` is the colour (``strong``, ``calm``, ``open`` or ``mute``).
+    """
 
     text: str
     note: str = ""
     kind: str = "words"
+    mark: Mark | None = None
+    tag: str = ""
+    tone: str = ""
 
     @classmethod
     def number(cls, text: str, note: str = "") -> Self:
@@ -50,35 +51,35 @@ def name_cells(*names: str) -> tuple[Cell, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table under a `caption`; a heading that is a number is that result's (from 0). `closed`: collapsed."""
+    """A table under a `caption`; a heading that is a number is that result's (from 0). `closed`: collapsed.
+
+    `axis` is that of the marks in its cells, None where it has none.
+    """
 
     caption: str
     headings: tuple[str | int, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     closed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A forest plot as SVG, with a title that describes it; Markdown leaves it out. `closed`: collapsed."""
-
-    title: str
-    svg: str
-    closed: bool = False
+    axis: Axis | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with paragraphs, plots and tables in this order; `closed` plots come last. Empty ones are false."""
+    """A heading with paragraphs, charts and tables in this order; empty ones are false. `closed`: all is collapsed.
+
+    `rows` is JSON that the page's script lets readers search, in place of the tables (page_rows.js says what it has).
+    """
 
     title: str
     paragraphs: tuple[str, ...] = ()
-    plots: tuple[Plot, ...] = ()
+    charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
+    closed: bool = False
+    rows: str = ""
 
     def __bool__(self) -> bool:
-        return bool(self.paragraphs or self.plots or self.tables)
+        return bool(self.paragraphs or self.charts or self.tables)
 
 
 def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]) -> Section:
@@ -88,27 +89,52 @@ def table_section(title: str, paragraphs: Iterable[str], tables: Iterable[Table]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Document:
-    """A whole page: title, content warning, sections; of results their names and signatures, else what plots compare.
+class Part:
+    """The sections about one release, under its name where a page is about several.
 
-    `labels` are the names of what has a colour each.
+    `labels` are the names of its results, or of what else its charts and tables tell apart by colour and marker.
     """
 
     title: str
-    warning: str
-    labels: tuple[str, ...]
     sections: tuple[Section, ...]
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Document:
+    """A whole page: title, a line below it, a note of who wrote it, content warning, parts; signatures of results."""
+
+    title: str
+    subtitle: str = ""
+    note: str = ""
+    warning: str
+    parts: tuple[Part, ...]
     signatures: tuple[str, ...] = ()
 
 
 def render_html(document: Document) -> str:
-    """Return the page as HTML, with styles and plots in it; it loads nothing, and its policy forbids all else."""
-    return _environment().get_template("page.html.j2").render(document=document, colours=COLOURS, draw=_name_image)
+    """Return the page as HTML, with styles and charts in it; it loads nothing, and its policy forbids all else.
+
+    The only script is our own, where there are rows to search: the policy names its hash.
+    """
+    script = (files("senseprobe") / "page_rows.js").read_text("utf-8")
+    has_rows = any(section.rows for part in document.parts for section in part.sections)
+    parts = {
+        "script": Markup(script) if has_rows else "",  # noqa: S704 - a file of this package
+        "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
+        "percent_along": percent_along,
+    }
+    return _environment().get_template("page.html.j2").render(document=document, **parts)
 
 
 def render_markdown(document: Document) -> str:
-    """Return the page as Markdown, without plots."""
+    """Return the page as Markdown, without charts."""
     return _environment().get_template("page.md.j2").render(document=document)
+
+
+def render_table(table: Table) -> str:
+    """Return a table under its caption as Markdown, for a comment on a pull request."""
+    return _environment().get_template("table.md.j2").render(table=table)
 
 
 @cache
@@ -123,12 +149,6 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-
-
-def _name_image(plot: Plot) -> Markup:
-    """Return the plot as an image with a name; matplotlib has escaped its words."""
-    start = Markup('<svg role="img" aria-label="{}" ').format(plot.title)
-    return start + Markup(plot.svg.removeprefix("<svg "))  # noqa: S704
 
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
@@ -146,77 +166,3 @@ def _escape(context: jinja2.nodes.EvalContext, value: object) -> object:
         return value
     escaped = _SPECIAL.sub(r"\\\1", " ".join(str(value).split()))
     return _BLOCK_START.sub(r"\g<0>\\", _AUTOLINKED.sub(r"<span>\g<0></span>", escaped), count=1)
-
-
-# --- Forest plots ---------------------------------------------------------------------------------------------------
-
-COLOURS = ("#1b6ca8", "#c8553d", "#3f7d20", "#7a4fa3", "#8a6d1d", "#444444")
-_MOST_NAME = 60
-
-Row = tuple[str, Sequence[Figure | None]]
-"""A name, and a figure for each result, None where there is none."""
-
-
-def draw_forest(rows: Sequence[Row], from_zero: bool = False, label: str = "") -> str:
-    """Return a plot of rows as SVG, the same bytes on every machine, on an axis around 0 or from 0 to 100.
-
-    `label`: of the axis, where that is not points. Raises ResultError without matplotlib.
-    """
-    _require_matplotlib()
-    import matplotlib as mpl
-
-    output = io.StringIO()
-    with mpl.rc_context(), warnings.catch_warnings():
-        # The reader's browser draws names in scripts that the font lacks.
-        warnings.filterwarnings("ignore", message=r"Glyph \d+ .* missing from font")
-        mpl.rcdefaults()  # without the user's style
-        # Text stays text, never a formula, and ids are the same in every run.
-        salt = "|".join(name for name, _ in rows)
-        mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": salt, "font.size": 9, "text.parse_math": False})
-        canvas = plot_forest(rows, from_zero, label)
-        canvas.savefig(output, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-    svg = output.getvalue()
-    # Ids of groups would be there several times on a page with several plots.
-    return re.sub(r'<g id="[\w.]+">', "<g>", svg[svg.index("<svg") :])
-
-
-def plot_forest(rows: Sequence[Row], from_zero: bool = False, label: str = "") -> "Canvas":
-    """Return the plot of `draw_forest` as a Matplotlib figure, in the user's style; raises ResultError as it does."""
-    _require_matplotlib()
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(8, 0.8 + 0.18 * sum(1 + len(cells) for _, cells in rows)), layout="constrained")
-    axes = canvas.subplots()
-    for position, (_, cells) in enumerate(rows):
-        _draw_row(axes, position, cells)
-    names = [name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name, _ in rows]
-    axes.set_yticks(range(len(rows)), names)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    if from_zero:
-        axes.set_xlim(-2, 102)
-        axes.set_xlabel(label or "points, of 100")
-        return canvas
-    axes.axvline(0, color="#999999", linewidth=0.8)
-    figures = [cell for _, cells in rows for cell in cells if cell is not None]
-    ends = [abs(end) for cell in figures for end in (cell.value, cell.low, cell.high) if end is not None]
-    limit = min(104.0, max([50.0, *ends]) + 2.0)
-    axes.set_xlim(-limit, limit)
-    axes.set_xlabel(label or "points; hollow: 0 is not known to be neutral")
-    return canvas
-
-
-def _require_matplotlib() -> None:
-    if find_spec("matplotlib") is None:
-        raise ResultError("a report needs matplotlib: pip install 'senseprobe[reports]'")
-
-
-def _draw_row(axes: "Axes", position: int, cells: Sequence[Figure | None]) -> None:
-    for number, figure in enumerate(cells):
-        if figure is None or figure.value is None:
-            continue
-        height = position + 0.7 * ((number + 0.5) / len(cells) - 0.5)
-        colour = COLOURS[number % len(COLOURS)]
-        filled = colour if figure.neutral is not None else "white"
-        if figure.low is not None and figure.high is not None:
-            axes.plot([figure.low, figure.high], [height, height], color=colour, linewidth=1.4)
-        axes.plot([figure.value], [height], "o", color=colour, markerfacecolor=filled, markersize=4.5)

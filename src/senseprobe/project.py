@@ -5,6 +5,7 @@ with a `senseprobe.toml`; the built-in layer is the installed package. In our ow
 so layers are compared by real path.
 """
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,6 +43,12 @@ class Layer:
     def datasets(self) -> list[str]:
         """List the names of the datasets of this layer, sorted."""
         return sorted(path.parent.name for path in self.templates.glob("*/dataset.yaml"))
+
+
+def cache_folder(name: str) -> Path:
+    """Return ``senseprobe/NAME`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; RuntimeError where there is no home."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "senseprobe" / name
 
 
 def built_in() -> Layer:

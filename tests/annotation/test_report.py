@@ -20,7 +20,7 @@ from senseprobe.annotation.answers import write_answers
 from senseprobe.annotation.decisions import Decision
 from senseprobe.annotation.records import Annotation, Item, Plan
 from senseprobe.annotation.report import Round, build_report, write_report
-from senseprobe.document import Document
+from senseprobe.document import Document, Section
 from senseprobe.errors import AnnotationError
 
 YES = {"stereotype.stereo": "stereotype", "natural.stereo": "yes"}
@@ -32,14 +32,20 @@ def _page(
     return build_report(Round(made, annotations, agreement(made, annotations), decisions, rules))
 
 
+def _sections(document: Document) -> Sequence[Section]:
+    """The sections of a page of one part."""
+    (part,) = document.parts
+    return part.sections
+
+
 def _rows(document: Document, caption: str) -> dict[str, list[str]]:
     """The rows of a table by their first cell; cells with their notes."""
-    (table,) = [table for section in document.sections for table in section.tables if table.caption == caption]
+    (table,) = [table for section in _sections(document) for table in section.tables if table.caption == caption]
     return {row[0].text: [" · ".join(filter(None, (cell.text, cell.note))) for cell in row[1:]] for row in table.rows}
 
 
 def _paragraphs(document: Document, title: str) -> str:
-    return " ".join(text for section in document.sections if section.title == title for text in section.paragraphs)
+    return " ".join(text for section in _sections(document) if section.title == title for text in section.paragraphs)
 
 
 def _timed(number: int, who: str, seconds: float | None, **answers: str) -> Annotation:
@@ -93,7 +99,7 @@ def test_agreement_is_that_of_the_command() -> None:
     (stereotype,) = [figure for figure in figures.by("all") if figure.question == "stereotype"]
     assert _rows(document, "On each question")["stereotype"][1] == f"none · {stereotype.why}"  # all gave one answer
     assert {*_rows(document, "Against the others")} == {*"abc"}
-    (parts,) = [section for section in document.sections if section.title == "Agreement"]
+    (parts,) = [section for section in _sections(document) if section.title == "Agreement"]
     assert [len(table.rows) for table in parts.tables if table.caption == "By stratum"] == [4]
 
 
@@ -110,7 +116,7 @@ def test_annotators_stand_beside_the_others_and_known_answers() -> None:
     document = _page(made, annotations)
     rows = [
         [cell.text for cell in row]
-        for section in document.sections
+        for section in _sections(document)
         for table in section.tables
         if table.caption == "Known answers"
         for row in table.rows
@@ -172,8 +178,8 @@ def test_who_minds_what_is_not_told_where_groups_were_asked_for() -> None:
         (False, ("sense", "stereotype", "natural", "withhold")),
     ]:
         document = _page(plan(3, groups=groups), annotations)
-        assert document.labels == wanted
-        tables = [t for section in document.sections for t in section.tables if t.caption == "Against the others"]
+        assert document.parts[0].labels == wanted
+        tables = [t for section in _sections(document) for t in section.tables if t.caption == "Against the others"]
         assert {("withhold" in table.headings) for table in tables} <= {not groups}
 
 
@@ -184,7 +190,9 @@ def test_long_tables_are_cut_and_say_so() -> None:
     ]
     annotations = [replace(each, updated="") for each in annotations]
     document = _page(made, annotations)
-    (table,) = [table for section in document.sections for table in section.tables if table.caption == "Disputed rows"]
+    (table,) = [
+        table for section in _sections(document) for table in section.tables if table.caption == "Disputed rows"
+    ]
     assert (len(table.rows), table.note) == (100, "… and 50 rows more.")
 
 

@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from senseprobe.evaluate import cache as module
-from senseprobe.evaluate.cache import Store, default_folder
+from senseprobe.evaluate.cache import Store
 from senseprobe.evaluate.scorers import Scorer, get
 from senseprobe.evaluate.units import Unit
+from senseprobe.project import cache_folder
 
 IDENTITY = {"weights": "w" * 64, "config": "c" * 64, "tokenizer": "t" * 64, "dtype": "float32"}
 Numbers = Mapping[Unit, tuple[float, ...]]
@@ -309,12 +310,12 @@ def test_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said == ["scores are not kept for the next run: database is locked"]
 
 
-def test_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_of_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In `$XDG_CACHE_HOME`, where that is an absolute path (the XDG specification ignores others), else in ~/.cache."""
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for value, expected in (("", "home/.cache"), ("cache", "home/.cache"), (str(tmp_path / "xdg"), "xdg")):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert default_folder() == tmp_path / expected / "senseprobe" / "scores"
+        assert cache_folder("scores") == tmp_path / expected / "senseprobe" / "scores"
 
 
 # --- several processes ----------------------------------------------------------------------------------------------

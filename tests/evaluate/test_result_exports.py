@@ -19,7 +19,7 @@ import yaml  # type: ignore[import-untyped]
 from huggingface_hub import parse_eval_result_entries
 from tests.commands import Typed, typing
 
-from senseprobe.api.results import export_every_eval_ever, export_hub_results
+from senseprobe.api import export_every_eval_ever, export_hub_results
 from senseprobe.errors import ResultError
 from senseprobe.evaluate.caveats import Fitness
 from senseprobe.evaluate.estimands import CATALOGUE
@@ -30,6 +30,7 @@ from senseprobe.records import Figure
 MODEL = {"name": "org/model", "weights": "a" * 64, "config": "b" * 64, "tokenizer": "c" * 64, "dtype": "float32"}
 ACCURACY = next(name for name, estimand in CATALOGUE.items() if estimand.needs_gold)
 PROBE = next(name for name, estimand in CATALOGUE.items() if estimand.needs_control)
+CONTROL = "nli-control@1.0.1/org--model/nli.json"
 
 
 def figure(estimand: str, value: float, low: float | None, high: float | None, **fields: object) -> Figure:
@@ -116,8 +117,10 @@ def test_a_model_of_inference_needs_its_control(right: Any, exported: int, tmp_p
     if exported:
         files = export_every_eval_ever(path, tmp_path / "out").files
         assert [entry["score_details"]["score"] for entry in record(files)["evaluation_results"]] == [0.0]
-        with pytest.raises(ResultError, match="no config's main figure"):
-            export_hub_results(path, tmp_path / "hub", dataset="jane/nli")
+        assert b"value: 0.000000" in [*export_hub_results(path, tmp_path / "hub", dataset="jane/nli").files.values()][1]
+        two = replace(probe, figures=(*probe.figures, replace(gap, estimand="gap:he-they")))
+        with pytest.raises(ResultError, match="no config's main figure"):  # of two, neither is the main one
+            export_hub_results([two, tmp_path / CONTROL], tmp_path / "two", dataset="jane/nli")
     else:
         with pytest.raises(ResultError, match="nli-control"):
             export_every_eval_ever(path, tmp_path / "out")

@@ -185,8 +185,16 @@ def test_causal(made: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "release", "message"),
     [
-        ("nli", "sssb@1.0.0", "sssb@1.0.0 holds contrast rows, which scorers on masked or causal models take"),
-        ("gpt", "nli-control@1.0.0", "nli-control@1.0.0 holds inference rows, which scorers on inference models take"),
+        (
+            "nli",
+            "sssb@1.0.0",
+            r"contrast rows, which scorers such as \S+ \(masked models\) or ll \(causal models\) take; nli",
+        ),
+        (
+            "gpt",
+            "nli-control@1.0.0",
+            r"scorers such as ll-nli \(causal models\) or nli \(inference models\) take; ll takes contrast",
+        ),
         ("nli", "association@1.0.0", "association@1.0.0: no scorer takes association rows yet"),
     ],
 )

@@ -125,14 +125,13 @@ def test_page(written: list[Path], sssb: Release) -> None:
     evidence = gather_inputs(written)
     rows = len(known(sssb.table("verb")))
     text = document.render_markdown(build_report(evidence, compare_results(evidence)))
-    assert "## Models against each other" in text
-    own = (f"{100 * count / rows - 50:+.1f}" for count in (38, 32))
-    cells = " | ".join(["verb", "preference-half", *own, f"{100 * 6 / rows:+.1f} "])
-    assert f"| {cells}\\[" in text
+    assert re.findall("^## .+", text, re.MULTILINE)[0] == "## Differences between the models"
+    own = " | ".join(f"{100 * count / rows - 50:+.1f}" for count in (38, 32))
+    (row,) = re.findall(r"^\| verb \| preference-half \| .+", text, re.MULTILINE)
+    assert row.startswith(f"| verb | preference-half | {100 * 6 / rows:+.1f} \\[")
+    assert f"| {own} |" in row
     assert "p = 0.1094 (McNemar's exact test, rows independent)" in text
-    # No value of preference is neutral in verb, so the margin is of pronoun-stereotype.
-    assert "p = 0.1094 (McNemar's exact test, rows independent), no difference" not in text
-    assert "no difference: not shown" in text
+    assert "no difference shown (it could be as large as +" in row
     assert "rows are independent (8 only the first, 2 only the second): McNemar's exact test" in text
     assert "## By word and frame" in text
 
@@ -160,7 +159,7 @@ def test_what_is_refused(sssb: Release, tmp_path: Path) -> None:
     """Other releases, other contents, other scorers, other rows, a single one, too many."""
     a, b = result(sssb, "a", first(10)), result(sssb, "b", first(20))
     other = {**a.release, "content": "0" * 64}
-    told = "a report is of results on one release, and these are on {}: leave out the others"
+    told = "a comparison is of results on one release, and these are on {}: leave out the others"
     one_name = told.format("several that are called sssb@1.0.0")
     assert refused([a, replace(b, release=other)], tmp_path / "content") == one_name
     other = {**a.release, "name": "sssb@1.0.1"}
@@ -214,23 +213,27 @@ def test_without_rows(sssb: Release, tmp_path: Path) -> None:
 
 
 def test_text(typed: Typed, written: list[Path]) -> None:
-    """A table for each pair."""
+    """How many differ, then a table for each pair, and how to compare."""
     code, out, err = typed(*written)
     assert (code, err) == (0, "")
+    assert out.startswith("\na/first and b/second: none of 3 figures is shown to differ; up to +")
+    assert "Compare the models by the difference, not by which model's interval excludes the neutral value" in out
+    assert "significan" not in out
     assert "aul · a/first less aul · b/second" in out
     assert "p = 0.1094 (McNemar's exact test, rows independent)" in out
 
 
-def test_a_config_that_one_model_cannot_read_is_named_first(sssb: Release, typed: Typed, tmp_path: Path) -> None:
-    """Half of the rows hold words that the second model's tokenizer does not know: the reason leads the figures."""
+def test_a_config_that_one_model_cannot_read_gets_no_words(sssb: Release, typed: Typed, tmp_path: Path) -> None:
+    """Half of the rows hold words that the second model's tokenizer does not know: the reason stands for them."""
     a = result(sssb, "a/first", first(38), fitness={"verb": Fitness(rows=140, unknown=0)})
     b = result(sssb, "b/second", first(30), fitness={"verb": Fitness(rows=140, unknown=70)})
     code, out, _ = typed(*(each.write(tmp_path / each.model["name"]) for each in (a, b)))
     assert code == 0
-    lines = [line.split(maxsplit=2) for line in out.splitlines() if line.startswith("verb")]
-    assert lines[0][:2] == ["verb", "not"]
-    assert lines[0][2].split(maxsplit=1)[1].strip() == "50 % of its rows hold words that the tokenizer does not know"
-    assert [line[1] for line in lines[1:3]] == ["pronoun-stereotype", "preference-half"]
+    lines = [line.rstrip() for line in out.splitlines() if line.startswith("verb")]
+    assert [line.split()[1] for line in lines[:2]] == ["preference-half", "pronoun-stereotype"]
+    reason = "not readable: 50 % of its rows hold words that the tokenizer does not know"
+    assert all(line.endswith(reason) for line in lines[:2])
+    assert out.startswith("\na/first and b/second: no figure is readable: 50 % of its rows hold words ")
 
 
 def test_json(typed: Typed, written: list[Path]) -> None:
@@ -248,7 +251,7 @@ def test_json(typed: Typed, written: list[Path]) -> None:
 
 def test_pages(typed: Typed, written: list[Path], tmp_path: Path) -> None:
     """--out writes a page, whose suffix says which; never over a result or its table."""
-    for name, start in (("both.html", "<!doctype html>"), ("both.md", "# sssb@1.0.0")):
+    for name, start in (("both.html", "<!doctype html>"), ("both.md", "# a/first, b/second on sssb@1.0.0")):
         code, out, _ = typed(*written, "--out", name)
         assert code == 0
         assert out.endswith(f"report in {tmp_path / name}\n")

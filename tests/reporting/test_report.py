@@ -1,10 +1,7 @@
 """The report: one page that loads nothing, says what its figures rest on, and claims no more than they do."""
 
-import html as standard_html
-import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -23,7 +20,6 @@ from senseprobe.evaluate.caveats import FirstToken, Fitness
 from senseprobe.evaluate.estimands import CATALOGUE, NO_NEUTRAL
 from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
 from senseprobe.evaluate.pipeline import ScoringJob, result_of
-from senseprobe.evaluate.reporting.figure_tables import align_figures, build_sense_sections
 from senseprobe.evaluate.reporting.inputs import ReportInput, gather_inputs
 from senseprobe.evaluate.reporting.notation import (
     describe_basis,
@@ -33,7 +29,6 @@ from senseprobe.evaluate.reporting.notation import (
     format_remarks,
 )
 from senseprobe.evaluate.reporting.report import build_report
-from senseprobe.evaluate.reporting.significance import compare_results
 from senseprobe.evaluate.result import Result
 from senseprobe.evaluate.scorers import SCORERS, get
 from senseprobe.evaluate.units import UnitTable
@@ -185,11 +180,9 @@ def test_hostile_names() -> None:
 
 
 def test_same_bytes() -> None:
-    """The same results give the same page, to the last byte, in another process with other hash seeds and styles."""
+    """The same results give the same page, to the last byte, in another process with other hash seeds."""
     code = """
 import sys, pickle
-import matplotlib
-matplotlib.rcParams.update({"font.size": 20, "axes.grid": True, "svg.fonttype": "path"})
 from senseprobe.evaluate.reporting.inputs import ReportInput
 from senseprobe.document import render_html
 from senseprobe.evaluate.reporting.report import build_report
@@ -211,8 +204,17 @@ sys.stdout.buffer.write(render_html(account).encode())
 
 def test_every_figure(page: Page) -> None:
     """For every config and sense type there are value and interval, as `interval` prints them."""
-    headings = [attributes for tag, attributes in page.elements if tag == "h2"]
-    assert len(headings) == 1 + 2 + 3 + 1 + 2, "in short; what and how; three senses; contrasts; declared; signatures"
+    html = render([result()])
+    titles = [" ".join(re.sub("<[^>]*>", " ", title).split()) for title in re.findall(r"<h2>(.*?)</h2>", html)]
+    assert titles == [
+        "What it shows",
+        "Which way, and how sure",
+        "All figures",
+        "Matched sense contrasts",
+        "What was measured, and how",
+        "What each figure can and cannot say",
+        "Signatures",
+    ]
     assert page.row("nationality", "preference-half")[2] == "+7.5 [-10.5, +12.8]"
     assert page.row("nationality", "Japanese")[2] == "+31.2 [-10.5, +12.8] p = 0.0160 after Holm"
     assert page.row("nationality", "spread")[2] == "14.8 p = 0.0123"
@@ -277,7 +279,8 @@ def test_figures_of_inference() -> None:
     assert page.row("activities", "nn")[2:4] == ["97.2 [95.0, 98.5]", "100 is neutral to all"]
     assert page.row("activities", "gap")[2:4] == ["+4.0 [-1.0, +9.0]", "neutral"]
     assert page.row("activities", "nurse")[2] == "+8.0 [-10.5, +12.8] p = 0.0200 after Holm"
-    assert sum(tag == "svg" for tag, _ in page.elements) == 2, "one axis around 0, another from 0 to 100"
+    forests = sum(tag == "table" and attributes.get("class") == "forest" for tag, attributes in page.elements)
+    assert forests == 2, "one axis around 0, another from 0 to 100"
 
 
 @pytest.mark.parametrize(
@@ -383,7 +386,7 @@ def test_hostile_names_in_markdown() -> None:
 )
 def test_what_github_makes_more_of_is_text(name: str, text: str) -> None:
     """Each was looked at with cmark-gfm: no link, list or rule; the sign of a formula is as GitHub's manual says."""
-    alone = setting.render_markdown(Document(title=name, warning=name, labels=(), sections=(), signatures=(name,)))
+    alone = setting.render_markdown(Document(title=name, warning=name, parts=(), signatures=(name,)))
     assert alone.startswith(f"# {text}\n\n**Content warning.** {text}\n")
     assert alone.endswith(f"\n- {text}\n")
 
@@ -435,42 +438,38 @@ def test_after_holm_is_of_several_tests() -> None:
     assert told == ["p = 0.0400 after Holm", "p = 0.0400 after Holm", "p = 0.0200"]
 
 
-# --- the plot -------------------------------------------------------------------------------------------------------
+# --- charts ---------------------------------------------------------------------------------------------------------
 
 
-def ticks(page: Page) -> list[float]:
-    """Numbers along the axis of the plot: matplotlib writes minus as U+2212."""
-    plot = page.text[: page.text.index("points; hollow")]
-    return [float(tick.replace("\N{MINUS SIGN}", "-")) for tick in re.findall(r"^\s*([−]?\d+)\s*$", plot, re.MULTILINE)]  # noqa: RUF001
-
-
-def test_plot_holds_matched_contrasts(page: Page) -> None:
-    """The axis is as wide as the widest contrast, and ±52 points where nothing is wider."""
-    assert min(ticks(page)) <= -75 <= 75 <= max(ticks(page)), "room for -97"
-    narrow = ticks(Page(render([result(figures=FIGURES[:2])])))
-    assert (min(narrow), max(narrow)) == (-40.0, 40.0)
-    wild = figure("noun", "matched-contrast", 1e300, low=-1e300, high=1e300)
-    assert max(ticks(Page(render([result(figures=(wild,))])))) == 100.0
-
-
-def test_plot_of_nothing() -> None:
-    """Results without a figure for the plot, or without any figure, have a page."""
+def test_page_without_figures() -> None:
+    """Results without a figure for a chart, or without any figure, have a page."""
     for figures in ((), FIGURES[3:4], (figure("noun", "preference-half", None, low=None, high=None),)):
         shown = result(figures=figures)
         html = render([shown])
         assert shown.signature in html
-        assert ("<svg" in html) == any(figure.estimand == "preference-half" for figure in figures)
+        assert ('<table class="forest">' in html) == any(figure.estimand == "preference-half" for figure in figures)
 
 
-def test_plot_of_groups() -> None:
-    """Groups are drawn from the lowest to the highest; of very many, both ends, and the title says so."""
-    groups = [figure("noun", "relative", float(value), group=f"g{value:02}") for value in range(70, 0, -1)]
-    (section,) = build_sense_sections(align_figures([groups]), {})
-    (plot,) = section.plots
-    assert plot.title == "noun: relative by group, with intervals, the 30 lowest and the 30 highest of 70"
-    shown = re.findall(r">(g\d\d)<", plot.svg)
-    assert shown == [f"g{value:02}" for value in (*range(1, 31), *range(41, 71))]
-    assert plot.closed
+def test_title_and_date() -> None:
+    """The heading names models and release, the line below it days, scorers and the version."""
+    results = [replace(result(), date="2026-11-21"), replace(result("pll", "b"), date="2026-11-23"), result("cps", "b")]
+    document = build_report([ReportInput(result=each) for each in results])
+    assert document.title == "org/model, b on sssb@1.0.0"
+    assert document.subtitle == "scored 2026-11-21 to 2026-11-23 · by aul, pll, cps · senseprobe 0.1.0"
+
+
+def test_results_on_several_releases() -> None:
+    """Each release has its part, with its own results from 1 and its own sections, and headings one level lower."""
+    other = replace(result("nli", figures=INFERENCE), release={"name": "nli@1.0.0", "content": "e", "config": None})
+    document = build_report([ReportInput(result=each) for each in (result(), other, result("pll"))])
+    assert [(part.title, part.labels) for part in document.parts] == [
+        ("sssb@1.0.0", ("aul · org/model", "pll · org/model")),
+        ("nli@1.0.0", ("nli · org/model",)),
+    ]
+    html = setting.render_html(document)
+    assert re.findall(r"<h2[^>]*>(.*?)</h2>", html) == ["sssb@1.0.0", "nli@1.0.0", "Signatures"]
+    assert html.count("<h3>What it shows</h3>") == 2
+    assert setting.render_markdown(document).count("\n### What it shows\n") == 2
 
 
 # --- several results ------------------------------------------------------------------------------------------------
@@ -482,7 +481,6 @@ def test_side_by_side() -> None:
     page = Page(render([result(), result("pll", long, FIGURES[4:]), result("planted")]))
     (heading, *_) = [row for row in page.rows if row[:2] == ["config", "figure"]]
     assert heading == ["config", "figure", "1", "2", "3", "what zero is", "based on"]
-    assert page.text.count(f"pll · {long}") == 1, "the long name is in the list above the plot only"
     assert page.row("nationality", "spread")[2:5] == ["14.8 p = 0.0123", "", "14.8 p = 0.0123"]
     assert page.row("verb", "pronoun-baseline")[2:5] == ["+41.5 [-10.5, +12.8]"] * 3
 
@@ -497,12 +495,13 @@ def test_different_bases() -> None:
 
 
 def test_two_releases(tmp_path: Path) -> None:
-    """Results on two releases, or on two contents under one name, are refused; so are no results."""
+    """Results on two releases, or on two contents under one name, keep their order and releases; none are refused."""
     first = result().write(tmp_path / "first")
     for release in ({"name": "sssb@2.0.0"}, {"content": "e" * 64}):
-        other = replace(result(), release={**result().release, **release}).write(tmp_path / "second")
-        with pytest.raises(ResultError, match="a report is of results on one release"):
-            gather_inputs([first, other])
+        other = replace(result(), release={**result().release, **release})
+        gathered = gather_inputs([first, other.write(tmp_path / "second")])
+        assert [source.result.release for source in gathered] == [result().release, other.release]
+        assert len({source.release_key for source in gathered}) == 2
     with pytest.raises(ResultError, match="no results to report"):
         gather_inputs([])
     with pytest.raises(ResultError, match="no results to report"):
@@ -510,117 +509,11 @@ def test_two_releases(tmp_path: Path) -> None:
 
 
 def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where matplotlib is not installed, the message names the extra that brings it."""
+    """A page needs no matplotlib; the plot of a notebook does, and its message names the extra that brings it."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ResultError, match=r"a report needs matplotlib: pip install 'senseprobe\[reports\]'"):
-        render([result()])
-
-
-# --- in a browser ---------------------------------------------------------------------------------------------------
-
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update"
-    " --disable-sync --disable-quic --enable-logging=stderr --virtual-time-budget=30000 --dump-dom"
-)
-BROWSER = Path(__file__).parents[1] / "browser"
-FRAMED = """<!doctype html><iframe id="page" style="width: %dpx; height: 800px; border: 0" srcdoc="%s"></iframe>
-<pre id="told"></pre><script>
-const page = document.getElementById("page");
-page.addEventListener("load", () => {
-  const shown = page.contentDocument;
-  for (const part of shown.querySelectorAll("details")) part.open = true;
-  const outside = [...shown.querySelectorAll("body *")].filter(
-    (part) => part.getBoundingClientRect().right > %d && !part.closest(".scroll"));
-  document.getElementById("told").textContent = JSON.stringify({
-    asked: page.contentWindow.performance.getEntriesByType("resource").map((entry) => entry.name),
-    room: shown.documentElement.clientWidth, wide: shown.documentElement.scrollWidth,
-    outside: outside.map((part) => part.outerHTML.slice(0, 200)), tables: shown.querySelectorAll("table").length,
-  });
-});
-</script>"""
-JUDGED = """<script src="%s"></script><script>
-for (const part of document.querySelectorAll("details")) part.open = true;
-axe.run(document).then((found) => {
-  const told = document.createElement("pre");
-  told.id = "told";
-  told.textContent = JSON.stringify({
-    passes: found.passes.length,
-    violations: found.violations.map((each) => [each.id, each.impact, each.nodes.map((node) => node.html)]),
-  });
-  document.body.replaceChildren(told);
-});
-</script>"""
-
-
-def shown(path: Path) -> str:
-    """What Chromium makes of a page; AssertionError where it complains of anything."""
-    command = ["chromium", *FLAGS.split(), f"--user-data-dir={path.with_suffix('.profile')}", path.as_uri()]
-    ran = subprocess.run(command, capture_output=True, check=True, timeout=120, text=True)
-    assert "CONSOLE" not in ran.stderr, ran.stderr
-    return ran.stdout
-
-
-def told(path: Path) -> dict[str, object]:
-    """The JSON that a page of ours writes into itself."""
-    (found,) = re.findall(r'<pre id="told">(.+?)</pre>', shown(path), re.DOTALL)
-    report: dict[str, object] = json.loads(standard_html.unescape(found))
-    return report
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Pages of hostile names, and of scores with all that lies beside them: sentences, words, frames, differences."""
-    folder = tmp_path_factory.mktemp("pages")
-    scored = [made(name, seed).write(folder / name) for seed, name in enumerate(("one", "two"))]
-    evidence = gather_inputs(scored)
-    whole = build_report(evidence, compare_results(evidence))
-    texts = {"hostile": render([result(), result("pll", HOSTILE * 3)]), "whole": setting.render_html(whole)}
-    for name, text in texts.items():
-        (folder / f"{name}.html").write_text(text, encoding="utf-8")
-    return {name: folder / f"{name}.html" for name in texts}
-
-
-@pytest.mark.system
-def test_in_chromium(pages: dict[str, Path]) -> None:
-    """A browser shows the tables and the plot, runs nothing of hostile names, and has no complaint of the page."""
-    page = Page(shown(pages["hostile"]))
-    assert list(loads(page)) == []
-    assert sum(tag == "svg" for tag, _ in page.elements) == 1
-    assert sum(tag == "table" for tag, _ in page.elements) == 7, "scorers, three senses, groups, contrasts, declared"
-    assert page.row("noun-verb", "matched-contrast")[2:4] == ["-33.5 [-97.0, +30.2] p = 0.0400"] * 2
-    assert "noun-verb: matched-contrast" in page.text, "a label of the plot"
-
-
-@pytest.mark.system
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("name", ["hostile", "whole"])
-def test_widths(name: str, width: int, pages: dict[str, Path], tmp_path: Path) -> None:
-    """On a phone and on a desk, with everything unfolded, only tables scroll; and nothing at all is asked for."""
-    framed = tmp_path / "framed.html"
-    page = pages[name].read_text(encoding="utf-8")
-    framed.write_text(FRAMED % (width, standard_html.escape(page), width), encoding="utf-8")
-    found = told(framed)
-    assert found["tables"] == page.count("<table>") > 6
-    assert found["asked"] == []
-    assert found["outside"] == []
-    assert found["wide"] == found["room"]
-
-
-@pytest.mark.system
-@pytest.mark.parametrize("name", ["hostile", "whole"])
-def test_accessibility(name: str, pages: dict[str, Path], tmp_path: Path) -> None:
-    """axe-core, fetched by npm into a folder of this test's own, has nothing to object to."""
-    for file in BROWSER.glob("package*.json"):
-        shutil.copy(file, tmp_path)
-    npm = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={tmp_path / 'cache'}"]
-    subprocess.run(npm, cwd=tmp_path, check=True, capture_output=True, timeout=120)
-    axe = (tmp_path / "node_modules/axe-core/axe.min.js").as_uri()
-    judged = tmp_path / "judged.html"
-    page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", pages[name].read_text(encoding="utf-8"))
-    judged.write_text(page + JUDGED % axe, encoding="utf-8")
-    found = told(judged)
-    assert found["violations"] == []
-    assert int(str(found["passes"])) > 10, "it was looked at"
+    assert "<svg" in render([result()])
+    with pytest.raises(ResultError, match=r"a plot needs matplotlib: pip install 'senseprobe\[reports\]'"):
+        result().plot()
 
 
 # --- is the model fit to be asked -----------------------------------------------------------------------------------

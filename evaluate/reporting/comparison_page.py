@@ -1,0 +1,357 @@
+"""Models against each other as people read it: differences in words, largest first, as a forest plot and as tables."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import ceil
+from operator import attrgetter
+
+from senseprobe.charts import Forest, ForestRow, Mark
+from senseprobe.document import Cell, Section, Table, name_cells
+from senseprobe.evaluate.caveats import unreadable_configs
+from senseprobe.evaluate.control import is_probe
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.comparison import Comparison
+from senseprobe.evaluate.estimands.equivalence import NOT_SHOWN
+from senseprobe.evaluate.estimands.multiple_testing import COMPARISONS, without_single
+from senseprobe.evaluate.reporting import notation
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.significance import ModelComparison, read_margin
+from senseprobe.evaluate.reporting.verdicts import find_failed_control
+from senseprobe.messages import counted
+
+LEVEL = 0.05
+"""Below it, p agrees with a 95 % interval that excludes 0."""
+MOST_TOLD = 5
+"""Differences of a pair of models that are told in sentences; the table has all."""
+MOST_PLOTTED = 60
+MOST_OPEN = 24
+"""Rows of groups up to which they are not collapsed."""
+
+BY_DIFFERENCE = (
+    "Compare the models by the difference, not by which model's interval excludes the neutral value: where one does "
+    "and the other does not, there may still be no difference between them."
+)
+DISAGREEMENT = (
+    "The interval is a nominal 95 % for one figure by itself; p after Holm is for all configs and groups of a figure "
+    "together, so that p can be above 0.05 where the interval excludes 0. Where rows are independent, p is of another "
+    "test than the interval, and is named. p is not corrected for how many pairs of models there are."
+)
+MORE = (
+    "A difference is the first model's figure less the second's, over the rows that both scored: what words do to both "
+    "models alike cancels. To do more of something is not to be more biased: the other model may lie as far from the "
+    "neutral value on its other side, so read both figures. A factor's own p says what is left if only its levels were "
+    "a sample."
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """A figure of two models with what its reading depends on.
+
+    - `first`, `second`: the models' names; `a`, `b`: the numbers of their results, from 0.
+    - `comparison`: the difference, of the first less the second, with p as it is printed.
+    - `tendency`: what a model with a higher figure does more: ``prefers the stereotype``, and for which group.
+    - `has_neutral`: whether a value of the figure is known to mean no bias.
+    - `unreadable`: why it says nothing: words of its config that a tokenizer does not know, a failed control; or empty.
+    """
+
+    first: str
+    second: str
+    a: int
+    b: int
+    comparison: Comparison
+    tendency: str
+    has_neutral: bool
+    unreadable: str = ""
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The 95 % interval, in points; None where it cannot be estimated."""
+        low, high = self.comparison.low, self.comparison.high
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def outer_end(self) -> float:
+        """How large the difference could be, in points with its sign: the end of the interval farther from 0."""
+        return max(self.ends or (0.0,), key=abs)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval excludes 0, in a config that is readable."""
+        return not self.unreadable and self.ends is not None and not self.ends[0] <= 0 <= self.ends[1]
+
+    @property
+    def order(self) -> tuple[bool, bool, bool, float]:
+        """What sorts differences: those shown, then by size, those without interval and unreadable ones last."""
+        return bool(self.unreadable), not self.is_shown, self.ends is None, -abs(self.comparison.difference or 0.0)
+
+
+def rank_differences(
+    pair: ModelComparison, inputs: Sequence[ReportInput], *, grouped: bool = False
+) -> list[Difference]:
+    """Return the differences of a pair of models over whole configs, or of groups; those shown first, by size."""
+    names, sources = name_models(inputs), (inputs[pair.a - 1], inputs[pair.b - 1])
+    neutral = {(f.config, f.estimand, f.group): f.neutral for f in sources[0].result.figures}
+    reasons = {config: why for source in sources for config, why in unreadable_configs(source.result.fitness).items()}
+    failed = next(filter(None, map(_describe_failed_control, sources)), "")
+    differences = (
+        Difference(
+            first=names[pair.a - 1],
+            second=names[pair.b - 1],
+            a=pair.a - 1,
+            b=pair.b - 1,
+            comparison=row,
+            tendency=_describe_tendency(row, sources[0]),
+            has_neutral=neutral.get((row.config, row.estimand, row.group)) is not None,
+            unreadable=failed or reasons.get(row.config, ""),
+        )
+        for row in without_single(pair.comparisons, COMPARISONS)
+        if (row.group is not None) == grouped
+    )
+    return sorted(differences, key=lambda difference: difference.order)
+
+
+def _describe_tendency(row: Comparison, source: ReportInput) -> str:
+    estimand = lookup(row.estimand)
+    design = source.release.designs.get(row.config) if source.release else None
+    name = f" on {row.estimand}" if estimand.origin else ""  # of a plug-in, which says no more of its direction
+    return f"{estimand.tendency(design)}{name}{f' for {row.group}' if row.group else ''}"
+
+
+def _describe_failed_control(source: ReportInput) -> str:
+    """Return that a model's figures of inference say nothing, since it fails the control; empty of others."""
+    failed = find_failed_control(source) if is_probe(source.result) else None
+    name = source.result.model["name"]
+    return "" if failed is None else f"{name} fails its control, right on {failed.value or 0.0:.0f} of 100"
+
+
+def name_models(inputs: Sequence[ReportInput]) -> list[str]:
+    """Return the names of the models, with the number of the result, from 1, where several have the same name."""
+    names = [str(source.result.model["name"]) for source in inputs]
+    return [f"{name} ({i})" if names.count(name) > 1 else name for i, name in enumerate(names, start=1)]
+
+
+# --- In words -------------------------------------------------------------------------------------------------------
+
+
+def describe_difference(difference: Difference) -> str:
+    """Return a difference that is shown in words: ``a prefers the stereotype in noun by 18.0 points more than b […]``.
+
+    The interval is turned around where the second model's figure is higher, so that it is of what is said.
+    """
+    row = difference.comparison
+    (higher, lower), sign = _rank_models(difference)
+    points = abs(row.difference or 0.0)
+    size = f"{points:.1f} points" if points >= 0.05 else "less than 0.1 points"
+    low, high = sorted(sign * end for end in difference.ends or (0.0, 0.0))
+    text = f"{higher} {difference.tendency} in {row.config} by {size} more than {lower}"
+    return "; ".join(filter(None, (f"{text} {notation.format_ends(low, high)}", _describe_equivalence(row))))
+
+
+def describe_reading(difference: Difference) -> str:
+    """Return what is shown: ``a more``, or ``no difference shown (it could be as large as +12.3)``."""
+    row = difference.comparison
+    if difference.unreadable:
+        return f"not readable: {difference.unreadable}"
+    if difference.ends is None:
+        return row.note or "no interval can be estimated"
+    (higher, _), _ = _rank_models(difference)
+    limit = notation.format_points(difference.outer_end)
+    text = f"{higher} more" if difference.is_shown else f"no difference shown (it could be as large as {limit})"
+    return "; ".join(filter(None, (text, _describe_equivalence(row))))
+
+
+def _rank_models(difference: Difference) -> tuple[tuple[str, str], int]:
+    """Return the names of the models, that of the higher figure first, and the sign of the difference."""
+    names = difference.first, difference.second
+    return (names, 1) if (difference.comparison.difference or 0.0) >= 0 else (names[::-1], -1)
+
+
+def _describe_equivalence(row: Comparison) -> str:
+    """Return ``equivalent within 5 points``; empty where that is not shown, or no margin holds for the figure."""
+    return "" if row.equivalent in {None, NOT_SHOWN} else f"{row.equivalent}"
+
+
+def explain_disagreement(difference: Difference) -> str:
+    """Return why p and the interval say different things of a difference; empty where they agree, or one is missing."""
+    row, p = difference.comparison, _last_p(difference)
+    if p is None or row.p is None or difference.ends is None or difference.unreadable:
+        return ""
+    if (p < LEVEL) == difference.is_shown:
+        return ""
+    if difference.is_shown and row.p < LEVEL:
+        return "among all that were tested it can be chance"
+    return f"not the interval's rule, which {'excludes' if difference.is_shown else 'includes'} 0"
+
+
+def _last_p(difference: Difference) -> float | None:
+    """Return p after Holm's correction, or as it is where nothing was corrected."""
+    row = difference.comparison
+    return row.p if row.p_holm is None else row.p_holm
+
+
+def _agrees(difference: Difference) -> bool:
+    """Return whether a difference is shown, and by p, too."""
+    p = _last_p(difference)
+    return difference.is_shown and p is not None and p < LEVEL
+
+
+def summarize_differences(differences: Sequence[Difference]) -> str:
+    """Return how many figures of two models differ: ``a and b: 3 of 14 figures are shown to differ, 1 of them …``.
+
+    Where none is, how large a difference could hide. Of groups only what their intervals exclude is said, since among
+    many some exclude 0 by chance.
+    """
+    names = f"{differences[0].first} and {differences[0].second}"
+    readable = [difference for difference in differences if not difference.unreadable]
+    if not readable:
+        return f"{names}: no figure is readable: {differences[0].unreadable}."
+    shown, agreeing = (sum(map(test, readable)) for test in (attrgetter("is_shown"), _agrees))
+    if differences[0].comparison.group is not None:
+        text = f"{counted(len(readable), 'interval')} of groups exclude{'' if shown > 1 else 's'} 0"
+    else:
+        text = f"{counted(len(readable), 'figure')} {'are' if shown > 1 else 'is'} shown to differ"
+    text = f"{names}: {shown or 'none'} of {text}"
+    if shown:
+        return f"{text}, {agreeing or 'none'} of them with p < {LEVEL:g} after Holm."
+    farthest = max(readable, key=lambda difference: abs(difference.outer_end))
+    hidden = f"{notation.format_points(farthest.outer_end)} could hide ({farthest.comparison.config})"
+    return f"{text}; up to {hidden}." if farthest.ends else f"{text}."
+
+
+def tell_differences(differences: Iterable[Difference]) -> Iterator[str]:
+    """Yield the differences that are shown in sentences, each with p and why that may disagree with the interval.
+
+    Those of groups are many, so that only those are told that p shows, too.
+    """
+    for difference in differences:
+        if _agrees(difference) or (difference.is_shown and difference.comparison.group is None):
+            p = ": ".join(
+                filter(None, (notation.format_p_value(difference.comparison), explain_disagreement(difference)))
+            )
+            yield ", ".join(filter(None, (describe_difference(difference), p)))
+
+
+def explain_without_neutral(differences: Iterable[Difference]) -> str:
+    """Return what a difference of figures without a neutral value says and does not; empty where all have one."""
+    rows = (difference.comparison for difference in differences if not difference.has_neutral)
+    names = dict.fromkeys(row.estimand for row in rows)
+    if not names:
+        return ""
+    return (
+        f"Where no value of a figure is known to mean no bias ({', '.join(names)}), a difference says which model does "
+        "more of it on the same rows. It does not say that either is biased, or which of them more."
+    )
+
+
+# --- On a page ------------------------------------------------------------------------------------------------------
+
+
+def comparison_sections(comparisons: Sequence[ModelComparison], inputs: Sequence[ReportInput]) -> Sequence[Section]:
+    """Return the sections with which a page of models compared begins; none where nothing was compared."""
+    ranked = [rank_differences(pair, inputs) for pair in comparisons]
+    groups = [rank_differences(pair, inputs, grouped=True) for pair in comparisons]
+    every = [difference for part in (*ranked, *groups) for difference in part]
+    if not every:
+        return ()
+    most = MOST_TOLD if len(ranked) <= 3 else 1
+    told = [*chain.from_iterable(_tell(differences, most) for differences in ranked)]
+    margin = read_margin(inputs)
+    close = f"Equivalent: the 90 % interval of the difference lies within {margin.text} of 0." if margin else ""
+    first = Section(
+        title="Differences between the models",
+        paragraphs=(*told, BY_DIFFERENCE),
+        charts=tuple(_build_forests([d for part in ranked for d in part], len(inputs) > 2)),
+        tables=tuple(_build_table(part) for part in ranked if part),
+    )
+    return (
+        first,
+        Section(
+            title="Differences of single groups",
+            paragraphs=tuple(chain.from_iterable(_tell(differences, most) for differences in groups)),
+            charts=tuple(_build_forests([d for part in groups for d in part], len(inputs) > 2)),
+            tables=tuple(_build_table(part) for part in groups if part),
+        ),
+        Section(
+            title="How to read a difference",
+            paragraphs=tuple(filter(None, (MORE, explain_without_neutral(every), DISAGREEMENT, close))),
+        ),
+    )
+
+
+def _tell(differences: Sequence[Difference], most: int) -> Iterator[str]:
+    """Yield how many differences of a pair of models are shown, and the largest `most` of them in words."""
+    if differences:
+        sentences = [*tell_differences(differences)]
+        yield summarize_differences(differences)
+        yield from (f"{sentence}." for sentence in sentences[:most])
+        if len(sentences) > most:
+            yield f"{len(sentences) - most} more: see the table."
+
+
+def _build_forests(differences: Sequence[Difference], several: bool) -> Iterator[Forest]:
+    """Yield the forest plot of differences of one pair of models or of `several`; none where there is nothing to draw.
+
+    Colour and marker of a row are those of the model whose figure is higher.
+    """
+    order = sorted(differences, key=lambda difference: difference.order)
+    drawn = [difference for difference in order if difference.comparison.difference is not None]
+    if not drawn:
+        return
+    first, ends = drawn[:MOST_PLOTTED], [10.0]
+    for difference in first:
+        ends += map(abs, difference.ends or (difference.comparison.difference or 0.0,))
+    limit = 10.0 * ceil(max(ends) / 10)
+    omission = f", the first {len(first)} of {len(drawn)}" if len(drawn) > len(first) else ""
+    yield Forest(
+        title=f"Differences with intervals, largest first{omission}",
+        rows=tuple(_build_forest_row(difference, several) for difference in first),
+        low=-limit,
+        high=limit,
+        left="second model more" if several else f"{first[0].second} more",
+        right="first model more" if several else f"{first[0].first} more",
+        closed=first[0].comparison.group is not None and len(first) > MOST_OPEN,
+    )
+
+
+def _build_forest_row(difference: Difference, several: bool) -> ForestRow:
+    row = difference.comparison
+    mark = Mark(
+        series=difference.a if (row.difference or 0.0) >= 0 else difference.b,
+        value=row.difference,
+        low=row.low,
+        high=row.high,
+        text=notation.format_difference(row),
+    )
+    names = (f"{difference.second} more", f"{difference.first} more") if several else ("", "")
+    label = f"{row.config}: {row.group or row.estimand}"
+    note = f"not readable: {difference.unreadable}" if difference.unreadable else difference.tendency
+    return ForestRow(label=label, marks=(mark,), note=note, left=names[0], right=names[1])
+
+
+def _build_table(differences: Sequence[Difference]) -> Table:
+    """Return the table of all differences of a pair of models, or the collapsed one of groups."""
+    first, grouped = differences[0], differences[0].comparison.group is not None
+    names = ("config", "figure", "group") if grouped else ("config", "figure")
+    return Table(
+        caption=f"{first.first} less {first.second}{', by group' if grouped else ''}",
+        headings=(*names, "difference", "in words", first.a, first.b, "factor by factor"),
+        rows=tuple(map(_build_row, differences)),
+        closed=grouped and len(differences) > MOST_OPEN,
+    )
+
+
+def _build_row(difference: Difference) -> tuple[Cell, ...]:
+    row = difference.comparison
+    values = ("none" if value is None else notation.format_points(value, row.estimand) for value in (row.a, row.b))
+    partial = f"{row.scored} of {row.rows} scored by both" if row.unscored else ""
+    note = "" if difference.ends is None else row.note  # else it stands in words
+    notes = (notation.format_p_value(row), explain_disagreement(difference), partial, note)
+    return (
+        *name_cells(row.config, row.estimand, *filter(None, [row.group])),
+        Cell.number(notation.format_difference(row), ", ".join(filter(None, notes))),
+        Cell(describe_reading(difference), difference.tendency),
+        *map(Cell.number, values),
+        Cell.quiet("; ".join(notation.describe_factors(row))),
+    )

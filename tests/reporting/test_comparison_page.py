@@ -1,0 +1,287 @@
+"""What is said of differences between models: order, words and p, for comparisons that are made up."""
+
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from senseprobe.evaluate.caveats import Fitness
+from senseprobe.evaluate.estimands import CATALOGUE, lookup
+from senseprobe.evaluate.estimands.comparison import Comparison
+from senseprobe.evaluate.reporting.comparison_page import (
+    MOST_PLOTTED,
+    Difference,
+    comparison_sections,
+    describe_difference,
+    describe_reading,
+    explain_disagreement,
+    rank_differences,
+    summarize_differences,
+    tell_differences,
+)
+from senseprobe.evaluate.reporting.inputs import ReportInput
+from senseprobe.evaluate.reporting.significance import ModelComparison
+from senseprobe.evaluate.reporting.summary import TextTable, summarize_comparison
+from senseprobe.evaluate.result import Result
+from senseprobe.records import Figure
+
+
+def source(name: str, *figures: Figure, **fields: object) -> ReportInput:
+    """A result of a model without rows and without its release."""
+    model = {"name": name, "weights": name.encode().hex(), "config": "b", "tokenizer": "c", "dtype": "float32"}
+    release = {"name": "sssb@1.0.0", "content": "d" * 64, "config": None}
+    result = Result(scorer="aul", model=model, release=release, senseprobe="0", seed=0, figures=figures)
+    return ReportInput(result=replace(result, **fields))  # type: ignore[arg-type]
+
+
+def compared(config: str, low: float | None, high: float | None, **fields: object) -> Comparison:
+    """A comparison whose difference is in the middle of its interval."""
+    middle = None if low is None or high is None else (low + high) / 2
+    own: dict[str, object] = {"estimand": "preference-half", "difference": middle, "p": 0.5, "test": "projection"}
+    own |= {"rows": 100, "scored": 100, "unscored": 0, "low": low, "high": high, **fields}
+    return Comparison(config=config, **own)  # type: ignore[arg-type]
+
+
+def ranked(*rows: Comparison, inputs: tuple[ReportInput, ...] = ()) -> list[Difference]:
+    """The differences of models a and b, as they are listed."""
+    pair = ModelComparison(a=1, b=2, comparisons=rows)
+    return rank_differences(pair, inputs or (source("a"), source("b")))
+
+
+# --- words, by hand -------------------------------------------------------------------------------------------------
+
+
+def test_the_higher_model_is_named_first() -> None:
+    """+18 [+6, +30] is more of the first model; the same with the other sign is more of the second, said alike."""
+    (more,) = ranked(compared("noun", 6.0, 30.0))
+    assert describe_difference(more) == "a prefers the stereotype in noun by 18.0 points more than b [+6.0, +30.0]"
+    (less,) = ranked(compared("noun", -30.0, -6.0))
+    assert describe_difference(less) == "b prefers the stereotype in noun by 18.0 points more than a [+6.0, +30.0]"
+    assert [describe_reading(one) for one in (more, less)] == ["a more", "b more"]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "limit"), [(-4.0, 12.3, "+12.3"), (-12.3, 4.0, "-12.3"), (0.0, 9.0, "+9.0"), (-9.0, 0.0, "-9.0")]
+)
+def test_no_difference_is_shown(low: float, high: float, limit: str) -> None:
+    """An interval that includes 0, its ends with it, shows no difference: how large it could be is its outer end."""
+    (difference,) = ranked(compared("noun", low, high))
+    assert describe_reading(difference) == f"no difference shown (it could be as large as {limit})"
+    assert [*tell_differences([difference])] == []
+    summary = f"a and b: none of 1 figure is shown to differ; up to {limit} could hide (noun)."
+    assert summarize_differences([difference]) == summary
+
+
+def test_a_margin_is_said() -> None:
+    """A small difference can be shown, and be equivalent: both are said, and neither where nothing is."""
+    answer = "equivalent within 5 points"
+    shown, small = ranked(compared("x", 0.5, 2.5, equivalent=answer), compared("y", -1.0, 2.0, equivalent=answer))
+    assert describe_difference(shown).endswith("by 1.5 points more than b [+0.5, +2.5]; equivalent within 5 points")
+    assert describe_reading(small) == f"no difference shown (it could be as large as +2.0); {answer}"
+    (neither,) = ranked(compared("z", -9.0, 2.0, equivalent="not shown"))
+    assert describe_reading(neither) == "no difference shown (it could be as large as -9.0)"
+
+
+def test_p_after_holm_may_disagree() -> None:
+    """The interval is for one figure, p for all of them; of independent rows p is of another test than the interval."""
+    chance, exact, agrees, without = ranked(
+        compared("a", 1.0, 79.0, p=0.03, p_holm=0.3),
+        compared("b", 1.0, 59.0, p=0.07, p_holm=0.07, test="mcnemar"),
+        compared("c", 1.0, 39.0, p=0.01, p_holm=0.04),
+        compared("d", 1.0, 19.0, p=None, test="none"),
+    )
+    assert explain_disagreement(chance) == "among all that were tested it can be chance"
+    assert explain_disagreement(exact) == "not the interval's rule, which excludes 0"
+    assert explain_disagreement(agrees) == explain_disagreement(without) == ""
+    told = [*tell_differences([chance, exact, agrees, without])]
+    assert told[0].endswith("[+1.0, +79.0], p = 0.3000 after Holm: among all that were tested it can be chance")
+    assert told[2].endswith("[+1.0, +39.0], p = 0.0400 after Holm")
+    assert told[3].endswith("[+1.0, +19.0]")
+    (other,) = ranked(compared("e", -1.0, 40.0, p=0.01, test="sign flips"))
+    assert explain_disagreement(other) == "not the interval's rule, which includes 0"
+    counted = summarize_differences([chance, exact, agrees, without])
+    assert counted == "a and b: 4 of 4 figures are shown to differ, 1 of them with p < 0.05 after Holm."
+
+
+def test_without_an_interval_the_reason_is_said() -> None:
+    """A comparison that tests nothing says why; one of a config with unknown words is not read at all, and is last."""
+    pair = (source("a", fitness={"verb": Fitness(rows=10, unknown=5)}), source("b"))
+    rows = (
+        compared("verb", 6.0, 30.0),
+        compared("noun", None, None, p=None, note="alike"),
+        compared("race", -1.0, 2.0),
+    )
+    differences = ranked(*rows, inputs=pair)
+    assert [difference.comparison.config for difference in differences] == ["race", "noun", "verb"]
+    assert describe_reading(differences[1]) == "alike"
+    assert describe_reading(differences[2]).startswith("not readable: 50 % of its rows")
+    assert [*tell_differences(differences)] == []
+
+
+def test_a_model_that_fails_its_control_differs_in_nothing() -> None:
+    """Right on 40 of 100 of the control, where a guess is right on 50: no figure of inference is compared in words."""
+    probe, right = (
+        Figure(config="x", sense_type="", estimand=name, value=40.0, rows=9, scored=9, unscored=0, ties=0)
+        for name in ("nn", "accuracy")
+    )
+    control = replace(source("b", right).result, release={"name": "nli-control@1.0.1", "content": "", "config": None})
+    inputs = (source("a", probe), replace(source("b", probe), controls=(control,)))
+    (difference,) = ranked(compared("x", 6.0, 30.0, estimand="nn"), inputs=inputs)
+    assert describe_reading(difference) == "not readable: b fails its control, right on 40 of 100"
+    summary = "a and b: no figure is readable: b fails its control, right on 40 of 100."
+    assert summarize_differences([difference]) == summary
+    (_, kept) = ranked(compared("x", 6.0, 30.0, estimand="accuracy"), compared("y", -1.0, 3.0), inputs=inputs[:1] * 2)
+    assert not kept.unreadable
+
+
+def test_groups_are_told_where_p_says_so_too() -> None:
+    """Of many groups the largest differences look extreme: only one with p < 0.05 after Holm is told in words."""
+    rows = [
+        compared("race", 1.0, 50.0, estimand="relative", group="Asian", p=0.04, p_holm=0.4),
+        compared("race", 1.0, 40.0, estimand="relative", group="Black", p=0.001, p_holm=0.01),
+    ]
+    pair = ModelComparison(a=1, b=2, comparisons=tuple(rows))
+    groups = rank_differences(pair, (source("a"), source("b")), grouped=True)
+    told = "a is drawn to unpleasant words for Black in race by 20.5 points more than b [+1.0, +40.0], p = 0.0100"
+    assert [*tell_differences(groups)] == [f"{told} after Holm"]
+    counted = "a and b: 2 of 2 intervals of groups exclude 0, 1 of them with p < 0.05 after Holm."
+    assert summarize_differences(groups) == counted
+    assert rank_differences(pair, (source("a"), source("b"))) == []
+
+
+def test_every_figure_that_is_compared_says_what_is_more() -> None:
+    """No figure of ours with an interval is left with the words that stand for a plug-in's."""
+    plain = {name for name, one in CATALOGUE.items() if one.has_interval and one.tendency(None) == "scores"}
+    assert plain == set()
+    (named,) = ranked(compared("x", 1.0, 3.0, estimand="gap:he-she"))
+    assert describe_difference(named).startswith("a concludes ")
+    (foreign,) = ranked(compared("x", 1.0, 3.0, estimand="own-figure"))
+    assert lookup("own-figure").origin
+    assert describe_difference(foreign) == "a scores on own-figure in x by 2.0 points more than b [+1.0, +3.0]"
+
+
+def test_without_a_neutral_value_it_is_said_what_a_difference_is_not() -> None:
+    """A figure with a neutral value needs no such word; models of one name are told apart by their numbers."""
+    figure = Figure(
+        config="noun", sense_type="", estimand="preference-half", value=1.0, rows=1, scored=1, unscored=0, ties=0
+    )
+    pair = [ModelComparison(a=1, b=2, comparisons=(compared("noun", 6.0, 30.0),))]
+    for neutral, expected in ((0.0, False), (None, True)):
+        inputs = (source("a", replace(figure, neutral=neutral)), source("a"))
+        lines = [part for part in summarize_comparison(pair, inputs) if isinstance(part, str)]
+        assert any("It does not say that either is biased" in line for line in lines) == expected
+        assert lines[1].startswith("  a (1) prefers the stereotype in noun by 18.0 points more than a (2)")
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_all_pairs_in_one_forest() -> None:
+    """Three models: one forest of all pairs, largest first, each row with its own ends; a table for each pair."""
+    inputs = [source(name) for name in "abc"]
+    sizes = {(1, 2): 10.0, (1, 3): 40.0, (2, 3): 30.0}
+    pairs = [ModelComparison(a=a, b=b, comparisons=(compared("x", 1.0, 2 * n - 1),)) for (a, b), n in sizes.items()]
+    first, groups, reading = comparison_sections(pairs, inputs)
+    (forest,) = first.charts
+    assert [(row.marks[0].value, row.left, row.right) for row in forest.rows] == [  # type: ignore[union-attr]
+        (40.0, "c more", "a more"),
+        (30.0, "c more", "b more"),
+        (10.0, "b more", "a more"),
+    ]
+    assert [table.caption for table in first.tables] == ["a less b", "a less c", "b less c"]
+    assert not groups
+    assert reading.paragraphs
+    assert comparison_sections([], inputs) == ()
+
+
+def test_a_forest_draws_so_many_at_most() -> None:
+    """Its ends hold every interval that is drawn, the title says what is left out; colours are of the higher model."""
+    rows = [compared(f"c{i}", -63.0 - i, -1.0) for i in range(MOST_PLOTTED + 2)]
+    (first, *_) = comparison_sections([ModelComparison(a=1, b=2, comparisons=tuple(rows))], [source("a"), source("b")])
+    (forest,) = first.charts
+    assert forest.title.endswith(f", the first {MOST_PLOTTED} of {MOST_PLOTTED + 2}")
+    assert (forest.low, forest.high, forest.left, forest.right) == (-130.0, 130.0, "b more", "a more")  # type: ignore[union-attr]
+    assert {row.marks[0].series for row in forest.rows} == {1}  # type: ignore[union-attr]
+
+
+# --- whatever is compared -------------------------------------------------------------------------------------------
+
+points = st.floats(-100, 100).map(lambda value: round(value, 3))
+intervals = st.tuples(points, points).map(sorted).map(tuple)
+p_values = st.floats(1e-9, 1.0)
+
+
+@st.composite
+def comparisons(draw: st.DrawFn) -> list[Comparison]:
+    """Comparisons of distinct configs, some of them without an interval, with p before and after correction."""
+    rows = []
+    for number in range(draw(st.integers(1, 8))):
+        p = draw(p_values)
+        fields: dict[str, Any] = {
+            "p": p,
+            "p_holm": min(1.0, p * draw(st.integers(1, 30))),
+            "test": draw(st.sampled_from(TESTS)),
+        }
+        ends = draw(st.one_of(intervals, st.just((None, None))))
+        rows.append(compared(f"config{number}", *ends, **fields))
+    return rows
+
+
+TESTS = ("projection", "boundary", "mcnemar", "sign flips")
+
+
+@given(comparisons())
+def test_the_largest_is_first(rows: list[Comparison]) -> None:
+    """Those shown come before those that are not, both by size; nothing is lost."""
+    differences = ranked(*rows)
+    assert sorted(d.comparison.config for d in differences) == sorted(row.config for row in rows)
+    for part in (True, False):
+        sizes = [abs(d.comparison.difference or 0) for d in differences if d.ends and d.is_shown == part]
+        assert sizes == sorted(sizes, reverse=True)
+    ranks = [0 if d.is_shown else 1 if d.ends else 2 for d in differences]
+    assert ranks == sorted(ranks)
+
+
+@given(comparisons())
+def test_words_agree_with_the_interval(rows: list[Comparison]) -> None:
+    """One model does more exactly where the interval excludes 0, the model of its sign; no sentence says both."""
+    for difference in ranked(*rows):
+        row, text = difference.comparison, describe_reading(difference)
+        low, high = (math.nan if end is None else end for end in (row.low, row.high))
+        assert (text == "a more") == (low > 0)
+        assert (text == "b more") == (high < 0)
+        assert ("no difference shown" in text) == (low <= 0 <= high)
+        if "no difference shown" in text:
+            (limit,) = re.findall(r"as large as ([-+][\d.]+)\)", text)
+            assert float(limit) == pytest.approx(max(row.low or 0, row.high or 0, key=abs), abs=0.051)
+        for sentence in tell_differences([difference]):
+            assert sentence.startswith("a prefers" if low > 0 else "b prefers")
+            ends = [float(end) for end in re.findall(r"\[\+([\d.]+), \+([\d.]+)\]", sentence)[0]]
+            assert ends == pytest.approx(sorted([abs(low), abs(high)]), abs=0.051)
+
+
+@given(comparisons())
+def test_p_stands_beside_its_interval(rows: list[Comparison]) -> None:
+    """Each line of the terminal has interval and p of one figure; where the two disagree, the reason."""
+    pair = ModelComparison(a=1, b=2, comparisons=tuple(rows))
+    by_config = {row.config: row for row in rows}
+    (table,) = [
+        part for part in summarize_comparison([pair], [source("a"), source("b")]) if isinstance(part, TextTable)
+    ]
+    for config, _, interval, p, *_ in table.rows:
+        row = by_config[str(config)]
+        shown = row.p if len(rows) == 1 and row.p == row.p_holm else row.p_holm
+        assert shown is not None
+        assert str(p).startswith("p < 0.0001" if shown < 1e-4 else f"p = {shown:.4f}")
+        assert str(interval).startswith(
+            "none" if row.difference is None else f"{round(row.difference, 1) + 0.0:+.1f} ["
+        )
+    for difference in ranked(*rows):
+        excludes = difference.ends is not None and not difference.ends[0] <= 0 <= difference.ends[1]
+        disagrees = difference.ends is not None and excludes != ((difference.comparison.p_holm or 0.0) < 0.05)
+        if len(rows) > 1:
+            assert bool(explain_disagreement(difference)) == disagrees

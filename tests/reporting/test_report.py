@@ -458,6 +458,17 @@ def test_title_and_date() -> None:
     assert document.subtitle == "scored 2026-11-21 to 2026-11-23 · by aul, pll, cps · senseprobe 0.1.0"
 
 
+def test_a_note_is_in_the_head(tmp_path: Path) -> None:
+    """What the author of a page notes stands above all sections, as text; without one nothing does."""
+    pages = {}
+    for name in ("page.html", "page.md"):
+        senseprobe.report(result(), tmp_path / name, note="<i>An example</i>")
+        pages[name] = (tmp_path / name).read_text(encoding="utf-8").partition("What it shows")[0]
+    assert "<strong>&lt;i&gt;An example&lt;/i&gt;</strong>" in pages["page.html"]
+    assert "**\\<i\\>An example\\</i\\>**" in pages["page.md"]
+    assert "<strong></strong>" not in render([result()])
+
+
 def test_results_on_several_releases() -> None:
     """Each release has its part, with its own results from 1 and its own sections, and headings one level lower."""
     other = replace(result("nli", figures=INFERENCE), release={"name": "nli@1.0.0", "content": "e", "config": None})

@@ -5,12 +5,13 @@ STAMP = $(VENV)/set-up
 # Candidates, best first; the first that is 3.11 or later and can make environments is taken.
 PYTHON = python3.14 python3.13 python3.12 python3.11 python3
 
-.PHONY: help demo gallery label-studio test check soak clean
+.PHONY: help demo gallery label-studio site test check soak clean
 
 help:
 	@echo 'make demo    build, verify and score sssb with a model made on the spot, then a real one; write demo/*.html'
 	@echo 'make gallery reports of a small real model, SmolLM2, in gallery/'
 	@echo 'make label-studio   start a Label Studio server on this machine, for `senseprobe annotate`'
+	@echo 'make site    build the documentation as a site: site/index.html'
 	@echo 'make test    all tests but the long ones and those that need root or a system package'
 	@echo 'make check   lint, format, types'
 	@echo 'make soak    the long kill, fuzz and simulation tests'
@@ -84,6 +85,11 @@ gallery: $(STAMP)
 label-studio: $(STAMP)
 	@$(VENV)/bin/python -P -m senseprobe.annotation.label_studio.local_server --pins constraints-label-studio.txt
 
+# Any warning fails it, so that no link between pages is dead; the tests run what the pages show.
+site: $(STAMP)
+	$(VENV)/bin/python -m sphinx -n -W --keep-going -q -d site/.doctrees docs site
+	@echo "the site, to be opened in a browser: $$PWD/site/index.html"
+
 # A worker for each core, each with the tests of a file; one thread each, since they have the cores between them. What was
 # left out is counted by collecting it: pytest's own "deselected" does not tell the two kinds apart.
 test: $(STAMP)
@@ -102,5 +108,5 @@ soak: $(STAMP)
 	$(VENV)/bin/pytest -m soak tests/annotation/label_studio
 
 clean:
-	rm -rf $(VENV) .venv-label-studio demo gallery build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio demo gallery site build dist src/senseprobe.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src generator annotation evaluate tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -94,6 +94,16 @@ def test_files_of_an_earlier_version_go(hub: Hub, project: Path) -> None:
     assert_published(hub, project, "0.4.0", commits=3)
 
 
+def test_the_file_that_makes_a_benchmark_stays(hub: Hub, project: Path, tmp_path: Path) -> None:
+    """The Hub's `eval.yaml`, which `export hub-eval` writes, is no file of others: the next version keeps it there."""
+    api.publish("example@0.1.0", REPO)
+    repo_of(hub).commit("a benchmark", {"eval.yaml": Blob(b"tasks: []\n", lfs=False)})
+    assert api.publish("example@0.2.0", REPO).removed == 0
+    assert repo_of(hub).commits[repo_of(hub).tags["v0.2.0"]].tree["eval.yaml"].data == b"tasks: []\n"
+    pulled, _ = api.pull(f"{REPO}@0.2.0", tmp_path / "releases")
+    assert not (pulled.folder / "eval.yaml").exists()
+
+
 def test_a_tag_that_somebody_set_rightly_is_taken(hub: Hub, project: Path) -> None:
     """The tag appears on our commit between look and set (409): all is well."""
     hub.before["tag"] = lambda: repo_of(hub).tags.update({"v0.1.0": repo_of(hub).branches["main"]})

@@ -212,7 +212,8 @@ def test_missing_and_foreign_files_are_named(copy: Path) -> None:
     (copy / "recipe" / "english.csv").unlink()
     (copy / "race" / "test-00001-of-00002.parquet").write_bytes(b"PAR1")
     (copy / "\x1b[2Jnotes").write_text("x")
-    for ignored in (".gitattributes", ".gitignore", ".DS_Store", "verb/.DS_Store", ".cache/huggingface/x.lock"):
+    hidden = (".gitattributes", ".gitignore", ".DS_Store", "verb/.DS_Store", ".cache/huggingface/x.lock")
+    for ignored in (*hidden, "eval.yaml"):
         (copy / ignored).parent.mkdir(parents=True, exist_ok=True)
         (copy / ignored).write_text("x")
     assert _findings(copy) == [

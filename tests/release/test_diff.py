@@ -523,7 +523,7 @@ DOCS = (Path(__file__).parents[2] / "docs" / "versions.md").read_text(encoding="
 
 def _documented(text: str) -> bool:
     """Whether docs/versions.md shows this output."""
-    return "".join(f"    {line.rstrip()}".rstrip() + "\n" for line in text.splitlines()) in DOCS
+    return "".join(line.rstrip() + "\n" for line in text.splitlines()) in DOCS
 
 
 def _senseprobe(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from senseprobe.api.releases import (
     verify,
     why_unpublishable,
 )
-from senseprobe.api.scoring import export, fetch, plant, replay, score
+from senseprobe.api.scoring import export, export_every_eval_ever, export_hub_results, fetch, plant, replay, score
 from senseprobe.progress import Step, progress_bar
 
 __all__ = [
@@ -25,6 +25,8 @@ __all__ = [
     "build_shard",
     "diff",
     "export",
+    "export_every_eval_ever",
+    "export_hub_results",
     "fetch",
     "import_release",
     "join",

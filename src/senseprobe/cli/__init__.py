@@ -47,13 +47,13 @@ for _panel, _module, _names in (
     ("Score", score, "fetch score plant replay"),
     ("Score", report, "report compare gate metrics"),
     ("Share", hub, "publish pull"),
-    ("Share", score, "export"),
 ):
     for _name in _names.split():
         app.command(rich_help_panel=_panel)(getattr(_module, _name))
 # Reserved names of Python.
 app.command("import", rich_help_panel="Release")(release.import_files)
 app.command("slice", rich_help_panel="Score")(report.slice_result)
+app.add_typer(score.export, name="export", rich_help_panel="Share")
 app.add_typer(annotate.annotate, name="annotate", rich_help_panel="Annotate")
 
 

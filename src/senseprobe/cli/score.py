@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from senseprobe.evaluate.lm_eval_tasks import Exported
     from senseprobe.evaluate.replay import Replay
     from senseprobe.evaluate.result import Result
+    from senseprobe.evaluate.result_exports import ExportedResults
 
 
 def _parse_batch_size(text: str) -> int | None:
@@ -259,13 +260,18 @@ def _print_results(results: "list[Result]", out: Path, as_json: bool) -> None:
         print_summary(summarize_results(results, out))
 
 
-def export(
-    program: Annotated[Literal["lm-eval"], typer.Argument(metavar="PROGRAM", help="lm-eval.")],
-    release: Release,
-    out: Annotated[Path, typer.Option(help="Folder to write, which must not exist yet.")],
-    as_json: AsJson = False,
-) -> None:
-    """Write a release as tasks of another program, EleutherAI's lm-evaluation-harness, that give the same figures."""
+export = typer.Typer(help="Write a release, or results, for other programs and collections.", no_args_is_help=True)
+Results = Annotated[list[Path], typer.Argument(metavar="RESULT.json", help="Results that `score` wrote.")]
+NewFolder = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write, which must not exist.")]
+Model = Annotated[
+    str, typer.Option(metavar="ORG/NAME", help="The model on the Hub, where the result has no such name.")
+]
+_DATASET_HELP = "The dataset on the Hub: USER/NAME, or USER/NAME@REVISION."
+
+
+@export.command("lm-eval")
+def export_tasks(release: Release, out: NewFolder, as_json: AsJson = False) -> None:
+    """Write a release as tasks of EleutherAI's lm-evaluation-harness that give the same figures."""
     from senseprobe import api
 
     exported = api.export(release, out)
@@ -273,6 +279,47 @@ def export(
         print_json(exported.as_dict())
     else:
         _print_tasks(exported)
+
+
+@export.command("eee")
+def export_every_eval_ever(
+    results: Results,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR|FILE.json", help="A new folder, or a file for one.")],
+    dataset: Annotated[str, typer.Option(metavar="USER/NAME", help=_DATASET_HELP)] = "",
+    model: Model = "",
+    organization: Annotated[str, typer.Option(metavar="NAME", help="Who evaluated.")] = "unknown",
+    relationship: Annotated[
+        str, typer.Option(metavar="R", help="To the model's maker: first_party, third_party, collaborative or other.")
+    ] = "other",
+    retrieved: Annotated[
+        str, typer.Option(metavar="TIME", help="Of the export: seconds since 1970, or a date. Default: now.")
+    ] = "",
+) -> None:
+    """Write results as records of Every Eval Ever: distances from the neutral value, where one is known."""
+    from senseprobe import api
+
+    options = {"organization": organization, "relationship": relationship, "retrieved": retrieved}
+    _print_exported(api.export_every_eval_ever(results, out, dataset=dataset, model=model, **options), out)
+
+
+@export.command("hub-eval")
+def export_hub_results(
+    results: Results,
+    out: NewFolder,
+    dataset: Annotated[str, typer.Option(metavar="USER/NAME", help=_DATASET_HELP)],
+    model: Model = "",
+) -> None:
+    """Write results for repositories on the Hub: .eval_results of models, eval.yaml of the dataset."""
+    from senseprobe import api
+
+    _print_exported(api.export_hub_results(results, out, dataset=dataset, model=model), out)
+
+
+def _print_exported(exported: "ExportedResults", out: Path) -> None:
+    for line in exported.left_out:
+        print_note(f"not exported: {line}")
+    for name in exported.files:
+        print_line(str(out if out.suffix == ".json" else out / name))
 
 
 def _print_tasks(exported: "Exported") -> None:

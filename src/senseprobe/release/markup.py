@@ -34,11 +34,11 @@ def escape_markdown(text: str) -> str:
     return _SIGNS.sub(r"\\\g<0>", printable(" ".join(text.split())))
 
 
-Value = str | bool | int | Sequence["Value"] | Mapping[str, "Value"]
+Value = str | bool | int | float | Sequence["Value"] | Mapping[str, "Value"]
 
 
-def dump_yaml(value: Mapping[str, Value]) -> str:
-    """Return the mapping as block YAML, in its own order.
+def dump_yaml(value: Mapping[str, Value] | Sequence[Value]) -> str:
+    """Return a mapping or a list as block YAML, in its own order.
 
     >>> print(dump_yaml({"language": ["no"], "configs": [{"name": "a", "rows": 2}]}), end="")
     language:
@@ -51,11 +51,11 @@ def dump_yaml(value: Mapping[str, Value]) -> str:
 
 
 def _lines(value: Value) -> Iterator[str]:
-    if isinstance(value, str | bool | int) or not value:
+    if isinstance(value, str | bool | int | float) or not value:
         yield _scalar(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            if isinstance(item, str | bool | int) or not item:
+            if isinstance(item, str | bool | int | float) or not item:
                 yield f"{key}: {_scalar(item)}"
             else:
                 indent = "  " if isinstance(item, Mapping) else ""
@@ -74,4 +74,6 @@ def _scalar(value: Value) -> str:
     if isinstance(value, str):
         escaped = re.sub(r'["\\]', r"\\\g<0>", value)
         return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08X}" for c in escaped) + '"'
+    if isinstance(value, float):
+        return f"{value:f}"  # readers of YAML 1.1 take 1e-07 for a text
     return str(value) if isinstance(value, int) else "{}" if isinstance(value, Mapping) else "[]"

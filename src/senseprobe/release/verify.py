@@ -215,7 +215,8 @@ def is_foreign(name: str) -> bool:
     top, *below = name.split("/")
     if below and top in (".cache", ".huggingface", ".git"):
         return not _ROWS.fullmatch(below[-1])
-    return name in (".gitattributes", ".gitignore", ".git") or [top, *below][-1] == ".DS_Store"
+    # eval.yaml makes a dataset of the Hub a benchmark there (`export hub-eval`), and says nothing of its rows.
+    return name in (".gitattributes", ".gitignore", ".git", "eval.yaml") or [top, *below][-1] == ".DS_Store"
 
 
 def _why_read(path: Path, name: str) -> str:

@@ -1,0 +1,20 @@
+"""Sphinx makes the site of these pages: `make site`."""
+
+import tomllib
+from pathlib import Path
+
+_about = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+project = _about["name"]
+author = "the senseprobe developers"
+copyright = f"{author}, {_about['license']}"  # noqa: A001 - Sphinx asks for this name
+version = release = _about["version"]
+extensions = ["myst_parser"]
+myst_heading_anchors = 4
+nitpicky = True
+html_theme = "furo"
+html_title = f"{project} {version}"
+html_show_sphinx = False
+html_copy_source = False
+pygments_style = "friendly"
+pygments_dark_style = "github-dark"

@@ -1,0 +1,397 @@
+"""Results in the formats in which others collect them: Every Eval Ever's records, and the Hub's evaluation results.
+
+Both want a number of which less, or more, is better. A signed figure has no such direction, so what is written is its
+distance from the value that means no bias; the figure itself stands beside it. Where no such value is known, nothing
+is written, and that is said.
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from senseprobe.errors import ResultError
+from senseprobe.evaluate.caveats import unreadable_configs
+from senseprobe.evaluate.control import DATASET, find_controls, is_control, is_probe, same_model
+from senseprobe.evaluate.estimands import find, lookup
+from senseprobe.evaluate.estimands.base import NO_NEUTRAL
+from senseprobe.evaluate.reporting.verdicts import GUESS, find_leads
+from senseprobe.evaluate.result import Result, read_result
+from senseprobe.evaluate.units import KINDS
+from senseprobe.messages import printable
+from senseprobe.records import Figure
+from senseprobe.release.markup import Value, dump_yaml
+from senseprobe.statistics import CONFIDENCE
+
+SCHEMA_VERSION = "0.3.0"
+"""The version of Every Eval Ever's schema that records are written for."""
+
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_REVISION = re.compile(r"[\w./-]{1,200}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far a figure of a config is from its neutral value, in points.
+
+    `value` and the 95 % interval from `low` to `high` (None without one) lie between 0 and `most`, the largest distance
+    that figures of its kind can have.
+    """
+
+    figure: Figure
+    value: float
+    low: float | None
+    high: float | None
+    most: float
+
+    @property
+    def summary(self) -> str:
+        """The signed figure with its interval and its neutral value: ``gap +1.7 [-10.3, +13.3], neutral at 0``."""
+        figure = self.figure
+        ends = "" if figure.low is None else f" [{figure.low:+.1f}, {figure.high:+.1f}]"
+        return f"{figure.estimand} {figure.value:+.1f}{ends}, neutral at {figure.neutral:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSource:
+    """A result to export, with the results of its model on the control of inference, of which only probes need any."""
+
+    result: Result
+    controls: tuple[Result, ...] = ()
+
+
+def gather_sources(origins: Sequence[Path | Result]) -> list[ExportSource]:
+    """Read results; those on the control, also where they lie in the folder of results, go to their model's others.
+
+    Raises ResultError for a file that is not a result.
+    """
+    read = [(origin, origin if isinstance(origin, Result) else read_result(origin)) for origin in origins]
+    given = [result for _, result in read if is_control(result)]
+    sources = []
+    for origin, result in [pair for pair in read if not is_control(pair[1])] or read:
+        near = find_controls(origin.resolve().parent, result) if isinstance(origin, Path) and is_probe(result) else []
+        controls = {control.signature: control for control in (*given, *near) if same_model(control, result)}
+        sources.append(ExportSource(result, tuple(controls.values())))
+    return sources
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a result does not say of itself.
+
+    - `retrieved`: when the export is made, in seconds since 1970.
+    - `dataset`: the dataset on the Hub, ``USER/NAME``, or empty, and its `revision`.
+    - `model`: the model on the Hub, ``ORG/NAME``, where the result does not name it so; or empty.
+    - `organization`: who evaluated; `relationship`: to the model's maker, one of `RELATIONSHIPS`.
+    """
+
+    retrieved: int
+    dataset: str = ""
+    revision: str = ""
+    model: str = ""
+    organization: str = "unknown"
+    relationship: str = "other"
+
+    def __post_init__(self) -> None:
+        for name, text in (("dataset", self.dataset), ("model", self.model)):
+            if text and not _HUB_ID.fullmatch(text):
+                raise ResultError(f"{name} {text!r}: expected USER/NAME, as on the Hugging Face Hub")
+        if self.revision and not _REVISION.fullmatch(self.revision):
+            raise ResultError(f"revision {self.revision!r}: expected a commit, tag or branch of the dataset on the Hub")
+        if self.relationship not in RELATIONSHIPS:
+            raise ResultError(f"relationship {self.relationship!r}: expected {', '.join(RELATIONSHIPS)}")
+
+    def model_id(self, result: Result) -> str:
+        """Return ``ORG/NAME`` of a model; the organisation is ``unknown`` where neither result nor user says it."""
+        name = result.model["name"]
+        if self.model or (result.model.get("revision") and _HUB_ID.fullmatch(name)):
+            return self.model or name
+        return f"unknown/{_file_name(name.rstrip('/').rpartition('/')[2]) or 'model'}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedResults:
+    """The `files` by path below a folder, and a line for each reason why figures are `left_out`."""
+
+    files: Mapping[str, bytes]
+    left_out: tuple[str, ...]
+
+
+def find_distances(source: ExportSource) -> tuple[list[Distance], list[str]]:
+    """Return the distances of a result's figures of whole configs, and why others are left out, a line for each reason.
+
+    Left out are figures without a known neutral value; those that mean something only beside their p; those of an
+    older definition or of a plug-in that is not installed; configs whose words the tokenizer does not know; and all of
+    a model of inference that is not shown to infer anything, since it reads as one without bias.
+    """
+    result, found, reasons = source.result, [], dict[str, dict[str, list[str]]]()
+    if result.scorer == "planted":
+        return [], [f"{printable(result.model['name'])}: what was planted in a model is no score of it"]
+    unknown = unreadable_configs(result.fitness)
+    failed = _why_no_inference(source.controls) if KINDS[result.kind].infers and is_probe(result) else ""
+    for figure in [figure for figure in result.figures if figure.group is None]:
+        if reason := failed or unknown.get(figure.config) or _why_left_out(figure):
+            reasons.setdefault(reason, {}).setdefault(figure.config, []).append(figure.estimand)
+        else:
+            found.append(_measure(figure))
+    lines = []
+    for reason, configs in reasons.items():
+        names = ", ".join(f"{config} ({', '.join(estimands)})" for config, estimands in configs.items())
+        lines.append(printable(f"{result.scorer}: {reason}: {names}"))
+    return found, lines
+
+
+def _why_no_inference(controls: Sequence[Result]) -> str:
+    """Return why a model is not shown to infer anything by its results on the control; empty where it is."""
+    right = [f for control in controls for f in control.figures if lookup(f.estimand).needs_gold and f.group is None]
+    least = [f.low if f.low is not None else f.value for f in right]
+    if not least:
+        return f"no right answers on {DATASET} are at hand, and a model that infers nothing reads as one without bias"
+    if any(value is None or value <= GUESS for value in least):
+        return f"the model is not shown to be right on more of {DATASET} than a guess, {GUESS} of 100"
+    return ""
+
+
+def _why_left_out(figure: Figure) -> str:
+    estimand = find(figure.estimand)
+    if figure.value is None:
+        return figure.note or "not estimable"
+    if figure.neutral is None:
+        return NO_NEUTRAL
+    if estimand is None:
+        return "of a plug-in that is not installed, so that its range is not known"
+    if figure.definition != estimand.definition:
+        return "of another definition than this senseprobe's: score the model again"
+    return "chance alone makes it positive, so that it means something only with its p" if _needs_p(figure) else ""
+
+
+def _needs_p(figure: Figure) -> bool:
+    return lookup(figure.estimand).presentation.see_p
+
+
+def _measure(figure: Figure) -> Distance:
+    """Return the distance; it holds where the figure's own interval does, since it is that interval's image."""
+    estimand, neutral, value = lookup(figure.estimand), figure.neutral or 0.0, figure.value or 0.0
+    low = high = None
+    if figure.low is not None and figure.high is not None:
+        ends = sorted((abs(figure.low - neutral), abs(figure.high - neutral)))
+        low, high = (0.0 if figure.low <= neutral <= figure.high else ends[0]), ends[1]
+    return Distance(figure, abs(value - neutral), low, high, max(neutral - estimand.low, estimand.high - neutral))
+
+
+def _collect(sources: Sequence[ExportSource]) -> tuple[list[tuple[Result, list[Distance]]], tuple[str, ...]]:
+    """Return the results that have distances, with them, and what is left out; ResultError where none has any."""
+    found = [(source.result, *find_distances(source)) for source in sources]
+    left_out = tuple(dict.fromkeys(line for _, _, lines in found for line in lines))
+    if not any(distances for _, distances, _ in found):
+        raise ResultError(f"nothing can be exported: {'; '.join(left_out) or 'there is no figure of a whole config'}")
+    return [(result, distances) for result, distances, _ in found if distances], left_out
+
+
+# ---- Every Eval Ever -----------------------------------------------------------------------------------------------
+
+
+def export_every_eval_ever(sources: Sequence[ExportSource], origin: Origin) -> ExportedResults:
+    """Return a record for each result, as ``data/RELEASE/ORG/MODEL/UUID.json``, the layout of their data store.
+
+    The same results and origin give the same names and bytes. Raises ResultError where no figure can be exported.
+    """
+    collected, left_out = _collect(sources)
+    files = {}
+    for result, distances in collected:
+        record = _build_record(result, distances, origin)
+        data = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False).encode() + b"\n"
+        # A random number in their store; of ours the same bytes shall have the same name.
+        name = uuid.UUID(bytes=hashlib.sha256(data).digest()[:16], version=4)
+        release = _file_name(str(result.release["name"]).replace("@", "_")) or "release"
+        files[f"data/{release}/{origin.model_id(result)}/{name}.json"] = data
+    return ExportedResults(files, left_out)
+
+
+def _build_record(result: Result, distances: Iterable[Distance], origin: Origin) -> dict[str, Any]:
+    model, release, retrieved = result.model, result.release, str(origin.retrieved)
+    texts = {key: model[key] for key in ("weights", "config", "tokenizer", "dtype", "revision") if model.get(key)}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"{release['name']}:{result.stem}/{origin.model_id(result)}/{retrieved}",
+        "retrieved_timestamp": retrieved,
+        "source_metadata": {
+            "source_name": "senseprobe",
+            "source_type": "evaluation_run",
+            "source_organization_name": origin.organization,
+            "evaluator_relationship": origin.relationship,
+            "additional_details": {"signature": result.signature},
+        },
+        "eval_library": {
+            "name": "senseprobe",
+            "version": result.senseprobe,
+            "additional_details": dict(result.libraries),
+        },
+        "model_info": {
+            "name": model["name"],
+            "id": origin.model_id(result),
+            "additional_details": {
+                "deployment_type": "self_deployed",
+                "model_availability": "open_weights" if model.get("revision") else "unknown",
+                **texts,
+            },
+        },
+        "evaluation_results": [_build_entry(result, distance, origin) for distance in distances],
+    }
+
+
+def _build_entry(result: Result, distance: Distance, origin: Origin) -> dict[str, Any]:
+    figure, estimand = distance.figure, lookup(distance.figure.estimand)
+    return {
+        "evaluation_result_id": f"{result.stem}/{figure.config}/{figure.estimand}",
+        "evaluation_name": f"{result.release['name']}:{figure.config}",
+        "source_data": _describe_data(result, figure, origin),
+        "metric_config": {
+            "evaluation_description": f"{estimand.says} Exported is its distance from the neutral value, "
+            f"{figure.neutral:g}. {estimand.cannot_say}",
+            "metric_id": f"senseprobe.{figure.estimand}.distance",
+            "metric_name": f"{estimand.title}: distance from the neutral value",
+            "metric_kind": "distance_from_neutral",
+            "metric_unit": "points",
+            "metric_parameters": {
+                "scorer": result.scorer,
+                "scorer_version": result.scorer_version,
+                "definition": figure.definition,
+                "neutral": figure.neutral,
+                "seed": result.seed,
+                **({} if result.limit is None else {"limit": result.limit}),
+            },
+            "lower_is_better": True,
+            "score_type": "continuous",
+            "min_score": 0,
+            "max_score": distance.most,
+        },
+        "score_details": {
+            "score": distance.value,
+            **({} if distance.low is None else {"uncertainty": _describe_interval(distance)}),
+            "details": _describe_figure(figure),
+        },
+    }
+
+
+def _describe_data(result: Result, figure: Figure, origin: Origin) -> dict[str, Any]:
+    details = {"release": str(result.release["name"]), "content": str(result.release["content"])}
+    name = str(result.release["name"])
+    if not origin.dataset:
+        return {"dataset_name": name, "source_type": "other", "additional_details": details}
+    facts = {"hf_repo": origin.dataset, "hf_split": "test", "samples_number": figure.rows}
+    revision = {"revision": origin.revision} if origin.revision else {}
+    return {"dataset_name": name, "source_type": "hf_dataset", **facts, "additional_details": details | revision}
+
+
+def _describe_interval(distance: Distance) -> dict[str, Any]:
+    ends = {"lower": distance.low, "upper": distance.high, "confidence_level": CONFIDENCE}
+    method = f"{distance.figure.method}, of the signed figure; its image under the distance"
+    return {"confidence_interval": {**ends, "method": method}, "num_samples": distance.figure.scored}
+
+
+def _describe_figure(figure: Figure) -> dict[str, str]:
+    """Return the signed figure as texts: its value, interval, neutral value and p, and what it is based on."""
+    numbers = {name: getattr(figure, name) for name in ("value", "low", "high", "neutral", "p", "p_holm")}
+    facts = {f"signed_{name}" if name in ("value", "low", "high") else name: n for name, n in numbers.items()}
+    words = {
+        "direction": lookup(figure.estimand).direction,
+        "generalises_over": ", ".join(f"{name} ({n})" for name, n in figure.levels.items()),
+        "does_not_generalise_over": ", ".join(figure.fixed),
+        "note": figure.note,
+    }
+    counts = {name: str(getattr(figure, name)) for name in ("rows", "scored", "ties")}
+    return {name: f"{n:.9g}" for name, n in facts.items() if n is not None} | counts | _filled(words)
+
+
+def _filled(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in texts.items() if text}
+
+
+# ---- the Hugging Face Hub ------------------------------------------------------------------------------------------
+
+
+def export_hub_results(sources: Sequence[ExportSource], origin: Origin) -> ExportedResults:
+    """Return ``dataset/eval.yaml`` and, for each result, ``models/ORG/NAME/.eval_results/DATASET-SCORER.yaml``.
+
+    The first goes into the dataset's repository, the others into those of the models. A task is a config, and its value
+    the distance of the config's main figure. Raises ResultError without a dataset on the Hub, for results on several
+    releases, and where no figure can be exported.
+    """
+    if not origin.dataset:
+        raise ResultError("evaluation results name their dataset on the Hub: give it with --dataset USER/NAME")
+    if len(names := sorted({str(source.result.release["name"]) for source in sources})) > 1:
+        raise ResultError(f"these are results on {', '.join(names)}, and a dataset on the Hub is one: leave out others")
+    collected, left_out = _collect(sources)
+    main = [(result, [*_main_distances(result, distances)]) for result, distances in collected]
+    configs = dict.fromkeys(distance.figure.config for _, distances in main for distance in distances)
+    if not configs:
+        raise ResultError("no config's main figure has a known neutral value, so that nothing can be exported")
+    dataset = names[0].partition("@")[0]
+    files = {"dataset/eval.yaml": _dump_tasks(dataset, configs)}
+    for result, distances in main:
+        entries: list[Value] = [_build_hub_entry(result, distance, origin) for distance in distances]
+        path = f"models/{origin.model_id(result)}/.eval_results/{_file_name(f'{dataset}-{result.stem}')}.yaml"
+        if distances and path in files:
+            raise ResultError(f"two results would be {path}: export those of another model, or run, by themselves")
+        files |= {path: dump_yaml(entries).encode()} if distances else {}
+    return ExportedResults(files, left_out)
+
+
+def _main_distances(result: Result, distances: Iterable[Distance]) -> Iterator[Distance]:
+    """Yield the distance of each config's main figure; none of a contrast, and where a config has several."""
+    of_config: dict[str, list[Figure]] = {}
+    for figure in result.figures:
+        of_config.setdefault(figure.config, []).append(figure)
+    leads = {name: [*filter(_has_neutral, find_leads(figures))] for name, figures in of_config.items()}
+    main = {name: figures[0].estimand for name, figures in leads.items() if len(figures) == 1}
+    for distance in distances:
+        figure = distance.figure
+        if main.get(figure.config) == figure.estimand and not lookup(figure.estimand).presentation.contrasts:
+            yield distance
+
+
+def _has_neutral(figure: Figure) -> bool:
+    return figure.neutral is not None
+
+
+def _dump_tasks(dataset: str, configs: Iterable[str]) -> bytes:
+    tasks: Value = [{"id": config, "config": config, "split": "test"} for config in configs]
+    description = "Distance of a figure from the value that means no bias, in points; lower is better."
+    head: dict[str, Value] = {"name": dataset, "description": description, "evaluation_framework": "senseprobe"}
+    return dump_yaml({**head, "tasks": tasks}).encode()
+
+
+def _build_hub_entry(result: Result, distance: Distance, origin: Origin) -> dict[str, Value]:
+    dataset: dict[str, Value] = {"id": origin.dataset, "task_id": distance.figure.config}
+    if origin.revision:
+        dataset["revision"] = origin.revision
+    notes = f"distance from the neutral value, in points; {result.scorer}: {distance.summary}; {result.signature}"
+    return {"dataset": dataset, "value": distance.value, "notes": notes}
+
+
+def _file_name(text: str) -> str:
+    """Return a text as the name of a file: what else it has becomes hyphens, and none begins or ends with a dot."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip(".-")[:95]
+
+
+def parse_time(text: str) -> int:
+    """Return seconds since 1970 of a time, which is that number or ISO 8601 (UTC where it names no zone).
+
+    >>> parse_time("86400"), parse_time("1970-01-02"), parse_time("1970-01-02T01:00+01:00")
+    (86400, 86400, 86400)
+    """
+    try:
+        if text.isdecimal():
+            return int(text)
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        raise ResultError(f"{text!r} is no time: expected seconds since 1970, or a date such as 2026-01-31") from None

